@@ -1,0 +1,1 @@
+"""Analyses: one study per file, each a pure function of scores."""

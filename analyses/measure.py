@@ -1,0 +1,79 @@
+"""A metric at a cut-off, and scores labelled with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+
+
+@dataclass(frozen=True, order=True)
+class Measure:
+    """A metric at a cut-off.
+
+    Examples
+    --------
+    >>> str(Measure("nDCG", 10))
+    'nDCG@10'
+    """
+
+    metric: str
+    cutoff: int
+
+    def __str__(self) -> str:
+        return f"{self.metric}@{self.cutoff}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Score of every user, for every system and measure.
+
+    Parameters
+    ----------
+    values
+        float64 of shape (n_measures, n_systems, n_users).
+    measures
+        Label of the first axis.
+    systems
+        Label of the second axis.
+    users
+        User (topic) ids, the label of the third axis.
+
+    Raises
+    ------
+    InputError
+        If labels and values do not fit, or a value is not finite.
+    """
+
+    values: NDArray[np.float64]
+    measures: tuple[Measure, ...]
+    systems: tuple[str, ...]
+    users: NDArray[np.str_]
+
+    def __post_init__(self) -> None:
+        labels = (len(self.measures), len(self.systems), len(self.users))
+        if self.values.shape != labels:
+            raise InputError(f"scores of shape {self.values.shape} do not fit labels of {labels}.")
+        if not np.isfinite(self.values).all():
+            measure, system, user = np.argwhere(~np.isfinite(self.values))[0]
+            raise InputError(
+                f"scores must be finite, got {self.values[measure, system, user]} for "
+                f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
+            )
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, in order of appearance."""
+        return tuple(dict.fromkeys(measure.metric for measure in self.measures))
+
+    @property
+    def cutoffs(self) -> tuple[int, ...]:
+        """Cut-offs, rising."""
+        return tuple(sorted({measure.cutoff for measure in self.measures}))
+
+    def means(self) -> NDArray[np.float64]:
+        """Mean over all users, of shape (n_measures, n_systems)."""
+        return np.asarray(self.values.mean(axis=2))

@@ -1,0 +1,1 @@
+"""One metric per file; this folder is the list."""

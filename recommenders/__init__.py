@@ -1,0 +1,1 @@
+"""Recommenders: one system per file, over LensKit components."""

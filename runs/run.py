@@ -1,0 +1,129 @@
+"""A run: what one system recommends to every user, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs.errors import InputError
+
+NO_ITEM = np.int32(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Ranked lists of one system: an order, not scores.
+
+    Parameters
+    ----------
+    system
+        Name of the system; it becomes the tag of the TREC run file.
+    items
+        Item numbers, int32 of shape (n_users, depth): column 0 is rank 1; -1, at the end
+        of a row only, stands where the list is shorter.
+
+    Raises
+    ------
+    InputError
+        If a list has a hole or names an item twice.
+
+    Examples
+    --------
+    >>> run = Run("popularity", np.array([[7, 3], [7, -1]], dtype=np.int32))
+    >>> run.lengths
+    array([2, 1])
+    """
+
+    system: str
+    items: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        if self.items.ndim != 2 or self.items.dtype != np.int32:
+            raise InputError(
+                f"the items of a run must be int32 of shape (n_users, depth), got "
+                f"{self.items.dtype} of shape {self.items.shape}."
+            )
+        absent = self.items < 0
+        if (absent[:, :-1] & ~absent[:, 1:]).any():
+            row = int((absent[:, :-1] & ~absent[:, 1:]).any(axis=1).argmax())
+            raise InputError(f"the list of user number {row} of {self.system!r} has a hole.")
+        ranked = np.sort(self.items, axis=1)
+        repeated = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] >= 0)
+        if repeated.any():
+            row, column = np.argwhere(repeated)[0]
+            raise InputError(
+                f"the list of user number {row} of {self.system!r} names item number "
+                f"{ranked[row, column]} twice."
+            )
+
+    @property
+    def n_users(self) -> int:
+        """Number of lists."""
+        return self.items.shape[0]
+
+    @property
+    def depth(self) -> int:
+        """Length of the longest list allowed."""
+        return self.items.shape[1]
+
+    @property
+    def lengths(self) -> NDArray[np.intp]:
+        """Number of items recommended to each user, of shape (n_users,)."""
+        return np.count_nonzero(self.items >= 0, axis=1)
+
+
+def top_items(scores: NDArray[np.floating], *, depth: int) -> NDArray[np.int32]:
+    """Order items by score: the one place where ties are settled.
+
+    Higher scores first, equal scores by item number, lower first. Scores are compared as
+    float32, as LensKit's lists hold them. NaN and minus infinity mean "not a candidate".
+
+    Parameters
+    ----------
+    scores
+        Scores of all items, of shape (n_users, n_items).
+    depth
+        Number of ranks to fill.
+
+    Returns
+    -------
+    Item numbers, int32 of shape (n_users, depth), -1 at the end of short lists.
+
+    Examples
+    --------
+    Items 1 and 2 tie; item 3 is no candidate:
+
+    >>> top_items(np.array([[0.1, 0.5, 0.5, -np.inf]]), depth=4)
+    array([[ 1,  2,  0, -1]], dtype=int32)
+    """
+    candidates = np.nan_to_num(
+        scores.astype(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf
+    )
+    n_users, n_items = candidates.shape
+    kept = min(depth, n_items)
+    chosen = _highest(candidates, kept)
+    values = np.take_along_axis(candidates, chosen, axis=1)
+    order = np.lexsort((chosen, -values), axis=1)
+    ranked = np.take_along_axis(chosen, order, axis=1)
+    ranked[np.take_along_axis(values, order, axis=1) == -np.inf] = NO_ITEM
+    items = np.full((n_users, depth), NO_ITEM, dtype=np.int32)
+    items[:, :kept] = ranked
+    return items
+
+
+def _highest(scores: NDArray[np.float32], kept: int) -> NDArray[np.intp]:
+    """Choose the ``kept`` highest of each row; among equals at the border, the lowest numbers."""
+    n_users, n_items = scores.shape
+    if kept == n_items:
+        return np.tile(np.arange(n_items), (n_users, 1))
+    chosen = np.argpartition(-scores, kept - 1, axis=1)[:, :kept]
+    border = np.take_along_axis(scores, chosen, axis=1).min(axis=1, keepdims=True)
+    tied = np.count_nonzero(scores == border, axis=1)
+    taken = np.count_nonzero(np.take_along_axis(scores, chosen, axis=1) == border, axis=1)
+    for row in np.flatnonzero((tied > taken) & np.isfinite(border[:, 0])):
+        above = np.flatnonzero(scores[row] > border[row])
+        equal = np.flatnonzero(scores[row] == border[row])
+        chosen[row] = np.concatenate([above, equal[: kept - len(above)]])
+    return chosen
