@@ -18,3 +18,7 @@ class InputError(ValueError):
         'als.run, line 12: six fields expected, found 5.'
         """
         return cls(f"{path}, line {line}: {finding}")
+
+
+class InputWarning(UserWarning):
+    """Input that can be used, but may not be what the user meant."""

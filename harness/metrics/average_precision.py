@@ -1,0 +1,48 @@
+"""AP: average precision."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "AP",
+    source="Harman (1993), Overview of the First Text REtrieval Conference (TREC-1)",
+    trec_eval="map_cut.n",
+)
+def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Mean, over all relevant items, of the precision at their ranks; 0 if there is none.
+
+    .. math:: \mathrm{AP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \, r_k / k
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default. Relevant items below it add 0.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    Divided by R, as in trec_eval (``m_map_cut.c``); many recommender libraries, LensKit among
+    them, divide by min(n, R).
+
+    Examples
+    --------
+    Relevant items at ranks 1 and 3, a third not found: (1/1 + 2/3) / 3.
+
+    >>> average_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 3)))).round(4)
+    array([0.5556])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    precisions = relevant.cumsum(axis=1) / ranks
+    return ratio((relevant * precisions).sum(axis=1), judged.n_relevant)

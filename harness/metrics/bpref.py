@@ -1,0 +1,56 @@
+"""bpref: binary preference."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "bpref",
+    source="Buckley & Voorhees (2004), Retrieval evaluation with incomplete information",
+    trec_eval="bpref with -M n",
+)
+def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""How rarely judged non-relevant items are ranked above relevant ones.
+
+    .. math::
+        \mathrm{bpref}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k)
+        \left(1 - \frac{\min(n_k, R)}{\min(N, R)}\right)
+
+    :math:`n_k` counts the judged non-relevant items above rank k; the fraction is 0 where
+    :math:`n_k = 0`, so also for a user with N = 0. Unjudged items play no part. 0 if R = 0.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default. R and N always count all judgements.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    With qrels that hold relevant items only, bpref@n is Recall@n. The bound min(N, R) is that
+    of trec_eval (``m_bpref.c``) and differs from the R of the 2004 paper.
+
+    Examples
+    --------
+    A judged non-relevant item at rank 1, relevant ones at ranks 2 and 3, R = 2, N = 2: each
+    relevant item earns 1 - 1/2.
+
+    >>> bpref(Judged(np.array([[0.0, 1.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
+    array([0.5])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    above = judged.nonrelevant[:, :cutoff].cumsum(axis=1)
+    n_relevant = judged.n_relevant[:, None]
+    bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1)
+    preferences = 1.0 - np.minimum(above, n_relevant) / bound
+    return ratio((relevant * preferences).sum(axis=1), judged.n_relevant)

@@ -1,0 +1,62 @@
+"""infAP: inferred average precision, as the RecSys'18 study prints it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric, ratio
+from qrels import Judged
+
+SMOOTHING = 1e-5
+
+
+@metric(
+    "infAP",
+    source="Yilmaz & Aslam (2006), Estimating average precision with incomplete and imperfect "
+    "judgments; form of Valcarce et al. (2018)",
+)
+def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Average precision with the precision above each rank estimated from judged items alone.
+
+    .. math::
+        \mathrm{infAP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \left(\frac{1}{k}
+        + \frac{k - 1}{k} \cdot
+        \frac{r_{k-1} + \varepsilon}{r_{k-1} + n_{k-1} + 2 \varepsilon}\right),
+        \qquad \varepsilon = 10^{-5}
+
+    :math:`r_{k-1}` and :math:`n_{k-1}` count the relevant and the judged non-relevant items
+    above rank k. 0 if R = 0.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    This is *not* what trec_eval prints as ``infAP`` for the same qrels: ``m_infap.c`` also
+    multiplies by the share of the ranks above that lie in the pool, so that it equals AP@n
+    wherever unrated items are absent from the qrels. trec_eval prints this form when every
+    unrated item of the run is in the qrels with grade -1.
+
+    Examples
+    --------
+    A relevant item at rank 2 below an unjudged one: 1/2 + 1/2 * 1/2.
+
+    >>> inferred_average_precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 1))))
+    array([0.75])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    relevant_above = relevant.cumsum(axis=1) - relevant
+    judged_above = relevant_above + judged.nonrelevant[:, :cutoff].cumsum(axis=1)
+    estimates = (relevant_above + SMOOTHING) / (judged_above + 2 * SMOOTHING)
+    precisions = (1 + (ranks - 1) * estimates) / ranks
+    return ratio((relevant * precisions).sum(axis=1), judged.n_relevant)

@@ -1,0 +1,47 @@
+"""P: precision."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric
+from qrels import Judged
+
+
+@metric(
+    "P",
+    source="Cleverdon & Mills (1963), The testing of index language devices",
+    trec_eval="P.n",
+    lattice=lambda cutoff: cutoff,
+)
+def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Share of the first ranks that hold a relevant item.
+
+    .. math:: \mathrm{P}@n = r_n / n
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; the depth of the lists by default.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    Divided by n even where the list is shorter, as trec_eval does (``m_P.c``); LensKit divides
+    by the length of the list.
+
+    Examples
+    --------
+    One relevant item in four ranks:
+
+    >>> precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 3))), cutoff=4)
+    array([0.25])
+    """
+    cutoff = judged.depth if cutoff is None else cutoff
+    return judged.relevant[:, :cutoff].sum(axis=1) / cutoff

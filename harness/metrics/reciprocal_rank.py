@@ -1,0 +1,52 @@
+"""RR: reciprocal rank."""
+
+from __future__ import annotations
+
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric
+from qrels import Judged
+
+DEEPEST_LATTICE = 10
+
+
+def _common_multiple(cutoff: int) -> int | None:
+    """Least common multiple of the ranks; beyond rank 10 the lattice is too fine to matter."""
+    return lcm(*range(1, cutoff + 1)) if cutoff <= DEEPEST_LATTICE else None
+
+
+@metric(
+    "RR",
+    source="Kantor & Voorhees (2000), The TREC-5 Confusion Track",
+    trec_eval="recip_rank with -M n",
+    lattice=_common_multiple,
+)
+def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Reciprocal of the rank of the first relevant item; 0 if there is none.
+
+    .. math:: \mathrm{RR}@n = 1 / \min \{ k \le n : \mathrm{rel}(k) = 1 \}
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Examples
+    --------
+    First relevant item at rank 2, then none:
+
+    >>> reciprocal_rank(Judged(np.array([[0.0, 1.0], [0.0, 0.0]]), np.ones((2, 1))))
+    array([0.5, 0. ])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    first_rank = relevant.argmax(axis=1) + 1
+    return np.where(relevant.any(axis=1), 1.0 / first_rank, 0.0)

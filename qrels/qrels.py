@@ -1,0 +1,122 @@
+"""Qrels: what is known about the relevance of items to users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgements of every user (topic), in compressed rows.
+
+    A grade at or above the relevance level is relevant, one from 0 up to it *judged
+    non-relevant*; a negative grade means "in the pool, but not judged". An item without a
+    judgement is unjudged.
+
+    Parameters
+    ----------
+    offsets
+        The judgements of user u are ``offsets[u]:offsets[u + 1]``; int64 of shape (n_users + 1,).
+    items
+        Item numbers, rising within a user; int32 of shape (n_judgements,).
+    grades
+        Grades, int32 of shape (n_judgements,).
+    relevance_level
+        Lowest grade that is relevant, at least 1 (trec_eval's ``-l``).
+
+    Raises
+    ------
+    InputError
+        If the parts do not fit, an item is judged twice, or the level is below 1.
+
+    Examples
+    --------
+    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
+    ...               np.array([5, 2], dtype=np.int32), relevance_level=4)
+    >>> qrels.relevant, qrels.nonrelevant
+    (array([ True, False]), array([False,  True]))
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int32]
+    grades: NDArray[np.int32]
+    relevance_level: int
+
+    def __post_init__(self) -> None:
+        if self.relevance_level < 1:
+            raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.items) != len(self.grades):
+            raise InputError("the offsets, items and grades of qrels must fit together.")
+        same_user = self.users[1:] == self.users[:-1]
+        if (same_user & (self.items[1:] <= self.items[:-1])).any():
+            raise InputError("the items of a user must rise, each judged once.")
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, those without a judgement included."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def users(self) -> NDArray[np.int32]:
+        """User number of every judgement, of shape (n_judgements,)."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets))
+
+    @cached_property
+    def relevant(self) -> NDArray[np.bool_]:
+        """Which judgements say relevant."""
+        return self.grades >= self.relevance_level
+
+    @cached_property
+    def nonrelevant(self) -> NDArray[np.bool_]:
+        """Which judgements say non-relevant."""
+        return (self.grades >= 0) & ~self.relevant
+
+    def per_user(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Count the chosen judgements of every user, of shape (n_users,)."""
+        return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
+
+    def keep(self, kept: NDArray[np.bool_]) -> Qrels:
+        """Take judgements away; the users stay, even those left with none.
+
+        Parameters
+        ----------
+        kept
+            Mask over the judgements, of shape (n_judgements,).
+        """
+        offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
+        return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
+
+
+def qrels_from_columns(
+    users: NDArray[np.integer],
+    items: NDArray[np.integer],
+    grades: NDArray[np.integer],
+    *,
+    n_users: int,
+    relevance_level: int,
+) -> Qrels:
+    """Sort judgements given as columns into qrels.
+
+    Parameters
+    ----------
+    users, items, grades
+        Numbers and grades, of shape (n_judgements,), in any order.
+    n_users
+        Number of users, those without a judgement included.
+    relevance_level
+        Lowest relevant grade.
+    """
+    order = np.lexsort((items, users))
+    counts = np.bincount(users, minlength=n_users)
+    return Qrels(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        items=items[order].astype(np.int32),
+        grades=grades[order].astype(np.int32),
+        relevance_level=relevance_level,
+    )

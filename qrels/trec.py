@@ -1,0 +1,112 @@
+"""TREC qrels files: ``user 0 item grade``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.qrels import Qrels, qrels_from_columns
+from runs import InputError, Numbering
+from runs.files import fields_of_lines
+from runs.trec import check_pairs, number_ids
+
+N_FIELDS = 4
+GRADE = re.compile(rb"[+-]?[0-9]{1,9}")
+
+
+@dataclass(frozen=True, eq=False)
+class QrelsFile:
+    """What a qrels file says, line by line, over a numbering of its own.
+
+    Parameters
+    ----------
+    users, items
+        The ids in the file.
+    user, item, grade
+        Columns, int32 of shape (n_lines,).
+    """
+
+    users: Numbering
+    items: Numbering
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    grade: NDArray[np.int32]
+
+    def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
+        """Number the items as the study does; every user in the file is a topic.
+
+        Raises
+        ------
+        InputError
+            If no grade reaches the relevance level.
+        """
+        if self.grade.max() < relevance_level:
+            raise InputError(
+                f"no judgement is relevant: the highest grade is {self.grade.max()}, the "
+                f"relevance level {relevance_level}."
+            )
+        return qrels_from_columns(
+            self.user,
+            items.numbers(self.items.ids)[self.item],
+            self.grade,
+            n_users=len(self.users),
+            relevance_level=relevance_level,
+        )
+
+
+def read_qrels(path: Path) -> QrelsFile:
+    """Read a qrels file (plain or gzipped) as trec_eval does, and refuse what it would misread.
+
+    Lines that begin with ``#`` are skipped, as trec_eval 10 does.
+
+    Raises
+    ------
+    InputError
+        With file and line: a blank line, other than four fields, a grade that is not a whole
+        number, an item judged twice for a user, an empty file.
+    """
+    path = Path(path)
+    numbered = [
+        (number, fields)
+        for number, fields in enumerate(fields_of_lines(path), start=1)
+        if not (fields and fields[0].startswith(b"#"))
+    ]
+    if not numbered:
+        raise InputError(f"{path}: the file has no judgement.")
+    for number, fields in numbered:
+        _check_fields(path, number, fields)
+    users, user = number_ids([fields[0] for _, fields in numbered])
+    items, item = number_ids([fields[2] for _, fields in numbered])
+    check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
+    grade = np.array([int(fields[3]) for _, fields in numbered], dtype=np.int32)
+    return QrelsFile(users, items, user, item, grade)
+
+
+def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
+    r"""Write qrels as the lines of a TREC qrels file, low grades included.
+
+    Examples
+    --------
+    >>> qrels = Qrels(np.array([0, 1]), np.array([1], dtype=np.int32),
+    ...               np.array([8], dtype=np.int32), relevance_level=8)
+    >>> format_qrels(qrels, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
+    b'u7 0 b 8\n'
+    """
+    columns = (topics.ids[qrels.users], items.ids[qrels.items], qrels.grades)
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    return "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in lines).encode()
+
+
+def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
+    if len(fields) != N_FIELDS:
+        raise InputError.at(
+            path, number, f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
+        )
+    if not GRADE.fullmatch(fields[3]):
+        raise InputError.at(
+            path, number, f"the grade {fields[3].decode()!r} is not a whole number."
+        )

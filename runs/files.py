@@ -1,0 +1,73 @@
+"""Files written whole or not at all, and files read as trec_eval reads them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from uuid import uuid4
+
+from runs.errors import InputError
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that, whatever happens, it is there whole, as it was, or not at all.
+
+    Missing folders are made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}.partial")
+    try:
+        with partial.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file, unpacking it if it is gzipped.
+
+    Raises
+    ------
+    InputError
+        If it is missing, cannot be read, is a broken archive, or is empty.
+    """
+    try:
+        content = path.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+    except FileNotFoundError:
+        raise InputError(f"{path}: the file does not exist.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: the file cannot be read ({error}).") from None
+    if not content.strip():
+        raise InputError(f"{path}: the file is empty.")
+    return content
+
+
+def fields_of_lines(path: Path) -> list[list[bytes]]:
+    """Split a file into lines at newlines only, and lines into fields at ASCII white space.
+
+    Returns
+    -------
+    One list of fields per physical line; a final newline does not begin a line.
+
+    Raises
+    ------
+    InputError
+        As `read_bytes`; also if the file holds a NUL or is not UTF-8.
+    """
+    content = read_bytes(path)
+    if b"\0" in content:
+        line = content[: content.index(b"\0")].count(b"\n") + 1
+        raise InputError.at(path, line, "a NUL byte; a TREC file is plain text.")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError.at(path, line, f"not UTF-8 (byte {content[error.start]:#04x}).") from None
+    return [line.split() for line in content.removesuffix(b"\n").split(b"\n")]

@@ -1,0 +1,210 @@
+"""TREC run files: ``user Q0 item rank score tag``."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs.errors import InputError, InputWarning
+from runs.files import fields_of_lines
+from runs.numbering import Numbering
+from runs.run import NO_ITEM, Run
+
+N_FIELDS = 6
+SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class RunFile:
+    """What a run file says, line by line, over a numbering of its own.
+
+    Parameters
+    ----------
+    path, system
+        The file and the tag of its last line.
+    users, items
+        The ids in the file.
+    user, item
+        Numbers, int32 of shape (n_lines,).
+    score
+        float64 of shape (n_lines,).
+    """
+
+    path: Path
+    system: str
+    users: Numbering
+    items: Numbering
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    score: NDArray[np.float64]
+
+    def to_run(self, topics: Numbering, items: Numbering, *, depth: int | None = None) -> Run:
+        """Order the lines as trec_eval does: score falling, equal scores by item id falling.
+
+        Parameters
+        ----------
+        topics, items
+            The numberings of the study; lists of users that are no topic are left out.
+        depth
+            Ranks kept; the longest list by default.
+        """
+        topic = topics.numbers(self.users.ids)[self.user]
+        item = items.numbers(self.items.ids)[self.item]
+        order = np.lexsort((-item, -self.score, topic))
+        order = order[topic[order] >= 0]
+        topic, item = topic[order], item[order]
+        lengths = np.bincount(topic, minlength=len(topics))
+        column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        depth = int(lengths.max(initial=1)) if depth is None else depth
+        ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
+        within = column < depth
+        ranked[topic[within], column[within]] = item[within]
+        return Run(self.system, ranked)
+
+
+def read_run(path: Path) -> RunFile:
+    """Read a run file (plain or gzipped) as trec_eval does, and refuse what it would misread.
+
+    The rank and the second field are ignored. Blank lines and lines that begin with ``#`` are
+    skipped. Fields beyond the sixth are ignored with a warning.
+
+    Raises
+    ------
+    InputError
+        With file and line: fewer than six fields, a score that is not a number, an item twice
+        for a user, an empty file.
+    """
+    path = Path(path)
+    numbered = [
+        (number, fields)
+        for number, fields in enumerate(fields_of_lines(path), start=1)
+        if fields and not fields[0].startswith(b"#")
+    ]
+    if not numbered:
+        raise InputError(f"{path}: the file has no line with a recommendation.")
+    for number, fields in numbered:
+        _check_fields(path, number, fields)
+    _warn_of_extra_fields(path, numbered)
+    users, user = number_ids([fields[0] for _, fields in numbered])
+    items, item = number_ids([fields[2] for _, fields in numbered])
+    check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
+    tags = dict.fromkeys(fields[5] for _, fields in numbered)
+    system = numbered[-1][1][5].decode()
+    if len(tags) > 1:
+        finding = f"{path}: {len(tags)} different tags; taking {system!r}."
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    scores = np.array([fields[4] for _, fields in numbered]).astype(np.float64)
+    return RunFile(path, system, users, items, user, item, scores)
+
+
+def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
+    """Write a run as the lines of a TREC run file.
+
+    The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
+    evaluator finds our order again.
+
+    Examples
+    --------
+    >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
+    >>> print(format_run(run, Numbering.of(["u7"]), Numbering.of(["a", "b"])).decode(), end="")
+    u7 Q0 b 1 2 pop
+    u7 Q0 a 2 1 pop
+    """
+    ids = items.ids.tolist()
+    endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
+    return "".join(
+        f"{topic} Q0 {ids[item]}{ending}"
+        for topic, ranked in zip(topics.ids.tolist(), run.items.tolist(), strict=True)
+        for item, ending in zip(ranked, endings, strict=True)
+        if item >= 0
+    ).encode()
+
+
+def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
+    """Number every item that the judgements or a run name."""
+    return Numbering.of(np.concatenate([judged.ids, *(file.items.ids for file in files)]))
+
+
+def number_ids(ids: list[bytes]) -> tuple[Numbering, NDArray[np.int32]]:
+    """Number the ids of a column.
+
+    Returns
+    -------
+    The numbering, and the numbers of the column, int32 of its length.
+    """
+    seen = {name: number for number, name in enumerate(sorted(set(ids)))}
+    numbering = Numbering(np.array([name.decode() for name in seen], dtype=np.str_))
+    return numbering, np.array([seen[name] for name in ids], dtype=np.int32)
+
+
+def check_pairs(
+    path: Path,
+    users: tuple[Numbering, NDArray[np.int32]],
+    items: tuple[Numbering, NDArray[np.int32]],
+    lines: list[int],
+) -> None:
+    """Refuse a file in which an item stands twice for a user.
+
+    Parameters
+    ----------
+    path
+        The file.
+    users, items
+        Numbering and column of each.
+    lines
+        Physical line of every entry of the columns.
+
+    Raises
+    ------
+    InputError
+        Naming both lines.
+    """
+    pairs = users[1].astype(np.int64) * len(items[0]) + items[1]
+    order = np.argsort(pairs, kind="stable")
+    repeated = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    if len(repeated) == 0:
+        return
+    second = int(order[repeated + 1].min())
+    first = int(np.flatnonzero(pairs == pairs[second])[0])
+    item, user = items[0].ids[items[1][second]], users[0].ids[users[1][second]]
+    raise InputError.at(
+        path,
+        lines[second],
+        f"item {item} stands twice for user {user}, first in line {lines[first]}.",
+    )
+
+
+def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
+    if len(fields) < N_FIELDS:
+        raise InputError.at(
+            path,
+            number,
+            f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}.",
+        )
+    if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
+        raise InputError.at(
+            path,
+            number,
+            f"more than six fields, and the rank {fields[3].decode()!r} is no "
+            "number: does the item id have a space?",
+        )
+    if not SCORE.fullmatch(fields[4]):
+        raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
+
+
+def _warn_of_extra_fields(path: Path, numbered: list[tuple[int, list[bytes]]]) -> None:
+    extra = [number for number, fields in numbered if len(fields) > N_FIELDS]
+    if extra:
+        warnings.warn(
+            f"{path}: {len(extra)} lines (the first is line {extra[0]}) have more than six "
+            "fields; the rest is ignored.",
+            InputWarning,
+            stacklevel=3,
+        )

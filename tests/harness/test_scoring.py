@@ -1,0 +1,85 @@
+"""The fused kernel against the readable definitions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from analyses.measure import Measure
+from harness.kernel import FUSED
+from harness.metric import Metric, built_in_metrics
+from harness.scoring import SampleScorer, score
+from qrels import Qrels
+from runs import Run
+from tests.lists import random_case, runs_and_qrels
+
+METRICS = built_in_metrics()
+
+
+def by_definition(
+    runs: Sequence[Run], qrels: Qrels, measures: Sequence[Measure], kept: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    users = np.arange(qrels.n_users).astype(np.str_)
+    means = [
+        score(runs, qrels.keep(sample), measures, METRICS, users=users).means() for sample in kept.T
+    ]
+    return np.stack(means, axis=-1)
+
+
+def test_every_built_in_metric_is_in_the_kernel() -> None:
+    assert set(FUSED) == set(METRICS)
+
+
+@given(case=runs_and_qrels(), seed=st.integers(0, 99), cutoffs=st.sets(st.integers(1, 12)))
+def test_the_kernel_equals_the_definitions(
+    case: tuple[Run, Qrels], seed: int, cutoffs: set[int]
+) -> None:
+    run, qrels = case
+    measures = [Measure(name, cutoff) for name in FUSED for cutoff in sorted(cutoffs | {8})]
+    kept = np.random.default_rng(seed).random((len(qrels.items), 3)) < 0.7
+    kept[:, 0] = True
+    means = SampleScorer([run], qrels, measures, METRICS)(kept)
+    expected = by_definition([run], qrels, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_the_kernel_equals_the_definition_on_long_lists(name: str) -> None:
+    cases = [random_case(seed, n_users=60, n_items=300, depth=100, n_judged=40) for seed in (1, 2)]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 10, 50, 100)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
+    means = SampleScorer(runs, qrels, measures, METRICS)(kept)
+    expected = by_definition(runs, qrels, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_pool_unjudged_items_count_as_unjudged() -> None:
+    run, qrels = random_case(9, n_users=30, n_items=80, depth=20, n_judged=40)
+    grades = np.where(np.arange(len(qrels.grades)) % 3 == 0, -1, qrels.grades).astype(np.int32)
+    pooled = Qrels(qrels.offsets, qrels.items, grades, relevance_level=4)
+    measures = [Measure(name, 20) for name in FUSED]
+    kept = np.ones((len(grades), 1), dtype=np.bool_)
+    means = SampleScorer([run], pooled, measures, METRICS)(kept)
+    expected = by_definition([run], pooled, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_samples_do_not_depend_on_their_neighbours() -> None:
+    run, qrels = random_case(6, n_users=60, n_items=300, depth=100, n_judged=40)
+    measures = [Measure(name, cutoff) for name in FUSED for cutoff in (5, 100)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 7)) < 0.5
+    scorer = SampleScorer([run], qrels, measures, METRICS)
+    np.testing.assert_array_equal(scorer(kept)[:, :, 3], scorer(kept[:, 3:4])[:, :, 0])
+
+
+def test_a_users_metric_takes_the_readable_road() -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    own = {**METRICS, "mine": Metric("mine", METRICS["AP"].function, source="here")}
+    measures = [Measure("AP", 10), Measure("mine", 10)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 4)) < 0.5
+    means = SampleScorer([run], qrels, measures, own)(kept)
+    np.testing.assert_allclose(means[0], means[1], rtol=0, atol=1e-12)

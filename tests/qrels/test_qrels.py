@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from qrels import Qrels, judge, match, qrels_from_columns
+from runs import InputError, Run
+
+
+def three_users() -> Qrels:
+    """User 0 judged items 3 and 7, user 1 none, user 2 item 3."""
+    return qrels_from_columns(
+        np.array([2, 0, 0]), np.array([3, 7, 3]), np.array([4, 2, 5]), n_users=3, relevance_level=4
+    )
+
+
+def test_an_item_may_be_judged_once_only() -> None:
+    with pytest.raises(InputError, match="each judged once"):
+        qrels_from_columns(
+            np.array([0, 0]), np.array([3, 3]), np.array([1, 2]), n_users=1, relevance_level=1
+        )
+
+
+def test_the_relevance_level_is_at_least_one() -> None:
+    with pytest.raises(InputError, match="at least 1, got 0"):
+        Qrels(np.array([0]), np.empty(0, np.int32), np.empty(0, np.int32), relevance_level=0)
+
+
+def test_users_stay_when_their_judgements_go() -> None:
+    kept = three_users().keep(np.array([False, False, True]))
+    assert kept.offsets.tolist() == [0, 0, 0, 1]
+
+
+def test_judging_with_a_mask_equals_judging_what_is_kept() -> None:
+    run = Run("s", np.array([[7, 3], [3, 7], [3, -1]], dtype=np.int32))
+    kept = np.array([True, False, True])
+    masked = judge(run, three_users(), kept=kept)
+    fewer = judge(run, three_users().keep(kept))
+    np.testing.assert_array_equal(masked.grades, fewer.grades)
+    np.testing.assert_array_equal(masked.n_relevant, fewer.n_relevant)
+    np.testing.assert_array_equal(masked.n_nonrelevant, fewer.n_nonrelevant)
+    np.testing.assert_array_equal(masked.ideal_gains[:, :1], fewer.ideal_gains)
+
+
+def test_a_run_of_other_users_is_refused() -> None:
+    with pytest.raises(InputError, match="run 's' has 1 users, the qrels have 3"):
+        match(Run("s", np.array([[1]], dtype=np.int32)), three_users())
+
+
+def test_an_item_beyond_the_qrels_is_unjudged() -> None:
+    run = Run("s", np.array([[900], [900], [900]], dtype=np.int32))
+    assert (match(run, three_users()) == -1).all()

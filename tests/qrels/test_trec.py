@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qrels import qrels_from_columns
+from qrels.trec import format_qrels, read_qrels
+from runs import InputError, Numbering
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "test.qrels"
+    path.write_text(text)
+    return path
+
+
+def test_qrels_that_are_written_read_back_the_same(tmp_path: Path) -> None:
+    topics, items = Numbering.of(["u1", "u2"]), Numbering.of(["a", "b", "c"])
+    qrels = qrels_from_columns(
+        np.array([1, 0, 0]), np.array([2, 1, 0]), np.array([8, 3, -1]), n_users=2, relevance_level=8
+    )
+    path = tmp_path / "test.qrels"
+    path.write_bytes(format_qrels(qrels, topics, items))
+    again = read_qrels(path).to_qrels(items, relevance_level=8)
+    np.testing.assert_array_equal(again.offsets, qrels.offsets)
+    np.testing.assert_array_equal(again.items, qrels.items)
+    np.testing.assert_array_equal(again.grades, qrels.grades)
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("u 0 1 1\n\nu 0 2 1\n", "test.qrels, line 2: a qrels line has four fields .* found 0"),
+        ("u 0 1 1 1\n", "line 1: a qrels line has four fields .* found 5"),
+        ("u 0 1 3.5\n", "line 1: the grade '3.5' is not a whole number"),
+        ("u 0 1 yes\n", "line 1: the grade 'yes' is not a whole number"),
+        ("u 0 1 1_0\n", "line 1: the grade '1_0' is not a whole number"),
+        ("# x\nu 0 1 1\nu 0 1 2\n", "line 3: item 1 stands twice for user u, first in line 2"),
+        ("\n", "test.qrels: the file is empty"),
+        ("# only\n", "test.qrels: the file has no judgement"),
+    ],
+)
+def test_what_trec_eval_would_misread_is_refused(tmp_path: Path, text: str, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        read_qrels(written(tmp_path, text))
+
+
+def test_qrels_in_which_nothing_is_relevant_are_refused(tmp_path: Path) -> None:
+    file = read_qrels(written(tmp_path, "u 0 1 3\n"))
+    with pytest.raises(InputError, match="the highest grade is 3, the relevance level 4"):
+        file.to_qrels(file.items, relevance_level=4)

@@ -1,0 +1,121 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs import InputError, InputWarning, Numbering, Run
+from runs.trec import RunFile, common_items, format_run, read_run
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "als.run"
+    path.write_bytes(text.encode())
+    return path
+
+
+def ranked_items(file: RunFile) -> list[list[str]]:
+    run = file.to_run(file.users, file.items)
+    return [[str(file.items.ids[item]) for item in row if item >= 0] for row in run.items]
+
+
+def test_lines_are_ordered_by_score_then_by_falling_item_id(tmp_path: Path) -> None:
+    text = "u Q0 10 1 0.5 s\nu Q0 9 2 0.5 s\nu Q0 a 3 1e1 s\nu Q0 b 4 -inf s\n"
+    assert ranked_items(read_run(written(tmp_path, text))) == [["a", "9", "10", "b"]]
+
+
+def test_tabs_carriage_returns_blank_lines_and_comments_are_fine(tmp_path: Path) -> None:
+    text = "# a comment\n\n  u\tQ0\t1\tx\t2\ts\r\nu Q0 2 x 1 s"
+    assert ranked_items(read_run(written(tmp_path, text))) == [["1", "2"]]
+
+
+def test_a_no_break_space_is_no_separator(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "u Q0 a\u00a0b 1 2 s\n"))
+    assert file.items.ids.tolist() == ["a\u00a0b"]
+
+
+def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "als.run.gz"
+    path.write_bytes(gzip.compress(b"u Q0 1 1 2 s\n"))
+    assert read_run(path).system == "s"
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("u Q0 1 1 2 s\nu Q0 2 1 2\n", "als.run, line 2: a run line has six fields .* found 5"),
+        ("u Q0 1 1 abc s\n", "line 1: the score 'abc' is not a number"),
+        ("u Q0 1 1 1_0 s\n", "line 1: the score '1_0' is not a number"),
+        ("u Q0 1 1 nan s\n", "line 1: the score 'nan' is not a number"),
+        ("u Q0 a b 1 2 s\n", "line 1: more than six fields, and the rank 'b' is no number"),
+        (
+            "u Q0 1 1 2 s\n\nv Q0 1 1 2 s\nu Q0 1 2 1 s\n",
+            "line 4: item 1 stands twice for user u, first in line 1",
+        ),
+        ("", "als.run: the file is empty"),
+        ("# nothing\n", "als.run: the file has no line with a recommendation"),
+        ("u Q0 1 1 2 s\nu Q0 \0 1 2 s\n", "line 2: a NUL byte"),
+    ],
+)
+def test_what_trec_eval_would_misread_is_refused(tmp_path: Path, text: str, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        read_run(written(tmp_path, text))
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "als.run"
+    path.write_bytes(b"u Q0 1 1 2 s\nu Q0 \xff 1 2 s\n")
+    with pytest.raises(InputError, match="line 2: not UTF-8"):
+        read_run(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.run: the file does not exist"):
+        read_run(tmp_path / "none.run")
+
+
+def test_a_broken_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "als.run.gz"
+    path.write_bytes(gzip.compress(b"u Q0 1 1 2 s\n" * 100)[:-12])
+    with pytest.raises(InputError, match=r"als\.run\.gz: the file cannot be read"):
+        read_run(path)
+
+
+def test_extra_fields_and_mixed_tags_are_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path, "u Q0 1 1 2 s more\nu Q0 2 2 1 t\n")
+    with pytest.warns(InputWarning) as warned:
+        read_run(path)
+    assert [str(warning.message).partition(": ")[2] for warning in warned] == [
+        "1 lines (the first is line 1) have more than six fields; the rest is ignored.",
+        "2 different tags; taking 't'.",
+    ]
+
+
+@given(st.lists(st.permutations(range(6)), min_size=1, max_size=5), st.integers(1, 6))
+def test_a_run_that_is_written_reads_back_the_same(orders: list[list[int]], depth: int) -> None:
+    ranked = np.array(orders, dtype=np.int32)[:, :depth]
+    ranked[0, depth // 2 :] = -1
+    ranked[0, 0] = orders[0][0]
+    topics = Numbering.of([f"u{n}" for n in range(len(orders))])
+    items = Numbering.of([f"i{n}" for n in range(6)])
+    content = format_run(Run("s", ranked), topics, items)
+    with_path = Path("in-memory.run")
+    run = parse(content, with_path).to_run(topics, items, depth=depth)
+    np.testing.assert_array_equal(run.items, ranked)
+
+
+def parse(content: bytes, path: Path) -> RunFile:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / path
+        file.write_bytes(content)
+        return read_run(file)
+
+
+def test_users_that_are_no_topic_are_left_out(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "u Q0 1 1 2 s\nv Q0 1 1 2 s\n"))
+    run = file.to_run(Numbering.of(["t", "v"]), common_items([file], Numbering.of(["7"])))
+    assert run.items.tolist() == [[-1], [0]]
