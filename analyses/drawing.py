@@ -6,6 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.measure import Measure
+from runs import InputError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -46,3 +52,57 @@ def gradations(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]
     for position, label in enumerate(labels):
         shade = shades(0.1 + 0.9 * position / max(len(labels) - 1, 1))
         yield str(label), {"color": shade, "linestyle": DASHES[position % len(DASHES)]}
+
+
+Curve = tuple[int, str, dict[str, Any]]
+"""Position of a measure, label and style."""
+
+
+def curves_of(
+    measures: Sequence[Measure], *, metric: str | None, cutoff: int | None
+) -> list[Curve]:
+    """Choose the curves of a figure: the cut-offs of one metric, or the metrics at one cut-off.
+
+    Returns
+    -------
+    Position among the measures, label and style of each curve.
+
+    Raises
+    ------
+    InputError
+        If not exactly one of the two is given, or nothing was measured there.
+
+    Examples
+    --------
+    >>> measures = [Measure("P", 5), Measure("P", 10), Measure("AP", 10)]
+    >>> [label for _, label, _ in curves_of(measures, metric=None, cutoff=10)]
+    ['P', 'AP']
+    """
+    if (metric is None) == (cutoff is None):
+        raise InputError("give either a `metric` or a `cutoff` to draw, not both and not neither.")
+    chosen = [n for n, m in enumerate(measures) if m.metric == metric or m.cutoff == cutoff]
+    if not chosen:
+        raise InputError(f"nothing was measured for {metric or f'cut-off {cutoff}'}.")
+    if metric is not None:
+        labelled = gradations([f"@{measures[n].cutoff}" for n in chosen])
+    else:
+        labelled = categories([measures[n].metric for n in chosen])
+    return [(n, label, style) for n, (label, style) in zip(chosen, labelled, strict=True)]
+
+
+def legend_beside(ax: Axes) -> None:
+    """Put the legend right of the axes, where it covers nothing."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+
+
+def draw_agreement(
+    ax: Axes, levels: Sequence[float], taus: NDArray[np.float64], curves: Sequence[Curve]
+) -> Axes:
+    """Draw taus of shape (n_measures, n_levels) against the share kept, from all to least."""
+    percent = 100 * np.asarray(levels)
+    for number, label, style in curves:
+        ax.plot(percent, taus[number], label=label, **style)
+    ax.set_xlim(percent.max(), percent.min())
+    ax.set_ylabel("Kendall's tau-b with all judgements")
+    legend_beside(ax)
+    return ax
