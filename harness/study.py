@@ -1,0 +1,357 @@
+"""The study: what is compared and how, read from a TOML file and checked before any work."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from glob import glob
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from analyses.measure import Measure
+from runs import InputError
+
+PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
+SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Section(BaseModel):
+    """A table of the study file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RatingsSection(Section):
+    """Where ratings come from, and which are used."""
+
+    format: str | None = Field(None, description="Name of the format; guessed if absent.")
+    path: Path | None = Field(None, description="File, folder or archive; none for a world.")
+    columns: dict[str, str | int] | None = Field(
+        None, description="Name or number (from 0) of the columns user, item, rating and time."
+    )
+    separator: str | None = Field(None, description="What separates the fields of a line.")
+    header: bool | None = Field(None, description="Whether the first line names the columns.")
+    duplicates: Literal["error", "last"] = Field(
+        "error", description="A pair rated twice: refuse, or keep the last in time."
+    )
+    preset: str | None = Field(None, description="Preset of the simulated world.")
+    world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
+    threshold: float = Field(4.0, gt=0, description="Lowest rating that is relevant.")
+    user_min: int = Field(0, ge=0, description="k-core: ratings of the least active user.")
+    item_min: int = Field(0, ge=0, description="k-core: ratings of the least rated item.")
+
+    @model_validator(mode="after")
+    def _path_or_world(self) -> RatingsSection:
+        if self.format == "world" and self.path is not None:
+            raise ValueError('a study of format "world" has no `path`')
+        if self.format != "world" and self.path is None:
+            raise ValueError('`path` is needed, or format = "world"')
+        if self.format != "world" and (self.preset is not None or self.world):
+            raise ValueError('`preset` and `world` go with format = "world" only')
+        return self
+
+
+class SplitSection(Section):
+    """Which ratings are held out; options that the method does not have are refused."""
+
+    method: str = "user-random"
+    test_share: float | None = Field(None, gt=0, lt=1, description="Share held out.")
+    cut: int | None = Field(None, description="First second (since 1970) of the test time.")
+    time_ties: Literal["item", "random"] | None = None
+    cold_users: Literal["drop", "keep"] | None = None
+    folds: int | None = Field(None, ge=2, description="Number of folds of k-fold.")
+    fold: int = Field(1, ge=1, description="The fold that is the test set, from 1.")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that were given, for the splitter."""
+        return self.model_dump(exclude={"method", "fold"}, exclude_none=True)
+
+
+class SystemsSection(Section):
+    """Which systems are trained, and how deep they recommend."""
+
+    names: tuple[str, ...] = Field(SYSTEMS, min_length=2)
+    depth: int = Field(100, ge=1, description="Length of the ranked lists.")
+    settings: dict[str, dict[str, Any]] = Field(
+        default={}, description="Settings of a system, by its name."
+    )
+
+
+class RunsSection(Section):
+    """Runs made elsewhere."""
+
+    paths: tuple[str, ...] = Field(min_length=1, description="TREC run files; * and ? are welcome.")
+
+
+class QrelsSection(Section):
+    """Judgements made elsewhere."""
+
+    path: Path
+    relevance_level: int = Field(1, ge=1, description="Lowest relevant grade (trec_eval's -l).")
+
+
+class MetricsSection(Section):
+    """Which metrics, at which cut-offs."""
+
+    names: tuple[str, ...] = Field(PAPER_METRICS, min_length=1)
+    cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(PAPER_CUTOFFS, min_length=1)
+    plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
+
+    @field_validator("names", "cutoffs")
+    @classmethod
+    def _no_repetition(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        repeated = {value for value in values if values.count(value) > 1}
+        if repeated:
+            raise ValueError(f"{min(repeated)!r} stands twice")
+        return values
+
+    @field_validator("cutoffs")
+    @classmethod
+    def _rising(cls, values: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(values))
+
+
+class CorrelationSection(Section):
+    """Agreement among cut-offs and among metrics."""
+
+
+class SparsitySection(Section):
+    """Random loss of judgements."""
+
+    levels: tuple[Share, ...] = Field(
+        tuple(percent / 100 for percent in range(100, 0, -5)), min_length=1
+    )
+    samples: int = Field(50, ge=1, description="Samples per level.")
+
+
+class PopularitySection(Section):
+    """Loss of the judgements of popular items."""
+
+    levels: tuple[Share, ...] = Field(
+        tuple(percent / 100 for percent in range(100, 79, -1)), min_length=1
+    )
+    counted_in: Literal["train", "test", "all"] | None = Field(
+        None, description='Where popularity is counted; "train" if there are ratings, else "test".'
+    )
+
+
+class DiscriminationSection(Section):
+    """Permutation tests between all pairs of systems."""
+
+    test: Literal["exact", "monte-carlo"] = "exact"
+    permutations: int = Field(100_000, ge=99, description="Of the Monte-Carlo test.")
+
+
+class AnalysesSection(Section):
+    """Which studies are made; all of them if the table is absent."""
+
+    correlation: CorrelationSection | None = None
+    sparsity: SparsitySection | None = None
+    popularity: PopularitySection | None = None
+    discrimination: DiscriminationSection | None = None
+
+
+class Study(Section):
+    """A whole study.
+
+    Its parts check themselves; `harness.stages` checks, before any work, what needs other
+    packages: names of systems, metrics, splits.
+    """
+
+    name: str = Field(pattern=f"^{NAME}$")
+    seed: int = Field(20261121, ge=0, lt=2**63)
+    output: Path | None = Field(None, description="The study folder; study-NAME by default.")
+    ratings: RatingsSection | None = None
+    split: SplitSection = SplitSection()
+    systems: SystemsSection = SystemsSection()
+    runs: RunsSection | None = None
+    qrels: QrelsSection | None = None
+    metrics: MetricsSection = MetricsSection()
+    analyses: AnalysesSection = AnalysesSection(
+        correlation=CorrelationSection(),
+        sparsity=SparsitySection(),
+        popularity=PopularitySection(),
+        discrimination=DiscriminationSection(),
+    )
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Study:
+        if (self.runs is None) != (self.qrels is None):
+            raise ValueError("[runs] and [qrels] go together")
+        if (self.ratings is None) == (self.qrels is None):
+            raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
+        deepest = max(self.metrics.cutoffs)
+        if self.ratings is not None and deepest > self.systems.depth:
+            raise ValueError(
+                f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
+                f"{self.systems.depth} (`depth` in [systems])"
+            )
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """The study folder."""
+        return self.output or Path(f"study-{self.name}")
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every metric at every cut-off."""
+        return tuple(Measure(n, c) for n in self.metrics.names for c in self.metrics.cutoffs)
+
+    def to_toml(self) -> bytes:
+        """Write the study with every default spelled out, as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
+
+
+def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
+    """Read a study file; paths in it count from its folder.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    changes
+        Top-level values that replace those of the file.
+
+    Raises
+    ------
+    InputError
+        If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: the study file does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the study file cannot be read ({error}).") from None
+    return parse_study(text, source=str(path), base=path.parent, changes=changes or {})
+
+
+def demo_study(*, changes: Mapping[str, Any] | None = None) -> Study:
+    """Give the study that runs when no file is named: the small simulated world."""
+    text = files("harness").joinpath("demo.toml").read_text(encoding="utf-8")
+    return parse_study(text, source="demo.toml", base=Path(), changes=changes or {})
+
+
+def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any]) -> Study:
+    """Make a study of TOML text.
+
+    Parameters
+    ----------
+    text
+        The TOML.
+    source
+        Its name, for errors.
+    base
+        The folder that relative input paths count from.
+    changes
+        Top-level values that replace those of the text.
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not a TOML file: {error}.") from None
+    try:
+        study = Study.model_validate({**values, **changes})
+    except ValidationError as error:
+        raise InputError(_sentence(error, source, text)) from None
+    return _anchored(study, base)
+
+
+def _anchored(study: Study, base: Path) -> Study:
+    """Make the paths of inputs absolute."""
+
+    def anchor(path: Path) -> Path:
+        return (base / path.expanduser()).resolve()
+
+    update: dict[str, Any] = {}
+    if study.ratings is not None and study.ratings.path is not None:
+        path = anchor(study.ratings.path)
+        update["ratings"] = study.ratings.model_copy(update={"path": path})
+    if study.qrels is not None and study.runs is not None:
+        update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
+        patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
+        update["runs"] = study.runs.model_copy(update={"paths": patterns})
+    plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
+    update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
+    return study.model_copy(update=update)
+
+
+def run_paths(study: Study) -> list[Path]:
+    """Find the run files of a study that begins with runs.
+
+    Raises
+    ------
+    InputError
+        If a pattern matches no file.
+    """
+    found: list[Path] = []
+    for pattern in study.runs.paths if study.runs is not None else ():
+        matches = [Path(match) for match in sorted(glob(pattern))]
+        if not matches:
+            raise InputError(f"{pattern}: no run file matches.")
+        found += matches
+    return list(dict.fromkeys(found))
+
+
+def _sentence(error: ValidationError, source: str, text: str) -> str:
+    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value."""
+    finding = error.errors()[0]
+    location = [str(part) for part in finding["loc"] if not isinstance(part, int)]
+    line = _line_of(text, location)
+    place = f"{source}, line {line}" if line else source
+    key = f"`{location[-1]}`" if location else ""
+    table = f" in [{'.'.join(location[:-1])}]" if len(location) > 1 else ""
+    if finding["type"] == "extra_forbidden":
+        return f"{place}: there is no {key}{table}; {_known_keys(location)}"
+    if finding["type"] == "missing":
+        return f"{place}: {key}{table} is missing."
+    rule = finding["msg"].removeprefix("Value error, ")
+    rule = rule[0].lower() + rule[1:]
+    if finding["type"] == "value_error":
+        return f"{place}: {key + table + ': ' if key else ''}{rule}."
+    return f"{place}: {key}{table}: {rule}, got {finding['input']!r}."
+
+
+def _known_keys(location: list[str]) -> str:
+    section: type[BaseModel] = Study
+    for part in location[:-1]:
+        annotation = section.model_fields[part].annotation
+        candidates = getattr(annotation, "__args__", (annotation,))
+        section = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
+    close = get_close_matches(location[-1], section.model_fields, n=1)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"there are {', '.join(f'`{key}`' for key in section.model_fields) or 'no keys'}."
+
+
+def _line_of(text: str, location: list[str]) -> int | None:
+    """Find the line of a key, or of the table that should hold it; None if there is none."""
+    table, best = "", None
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line)
+        key = re.match(r"\s*([\w.\"'-]+)\s*=", line)
+        if header:
+            table = header[1].replace('"', "").replace("'", "")
+            if location and table == ".".join(location):
+                return number
+            if len(location) > 1 and table == ".".join(location[:-1]):
+                best = number
+        elif key and location:
+            name = key[1].strip("\"'")
+            if ".".join(part for part in (table, name) if part) == ".".join(location):
+                return number
+    return best
