@@ -1,7 +1,23 @@
 """Qrels: ratings, splits, judgements and judged lists; TREC qrels files in and out."""
 
+from qrels.filtering import k_core
+from qrels.grades import Scale, rating_scale
 from qrels.judged import Judged, judge, match
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ratings import Ratings, Split
+from qrels.statistics import Statistics, describe
 
-__all__ = ["Judged", "Qrels", "Ratings", "Split", "judge", "match", "qrels_from_columns"]
+__all__ = [
+    "Judged",
+    "Qrels",
+    "Ratings",
+    "Scale",
+    "Split",
+    "Statistics",
+    "describe",
+    "judge",
+    "k_core",
+    "match",
+    "qrels_from_columns",
+    "rating_scale",
+]

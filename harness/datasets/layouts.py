@@ -1,0 +1,88 @@
+"""The formats: how each lays ratings out, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+# A column is one of these names in the header, or a position from 0.
+Column = tuple[str, ...] | int
+
+REQUIRED: Final = ("user", "item", "rating")
+ROLES: Final = (*REQUIRED, "time")
+
+RATING_NAMES: Final = ("rating", "rating:float", "ratings", "stars")
+USUAL_NAMES: Final[Mapping[str, Column]] = {
+    "user": ("user", "userId", "user_id", "uid"),
+    "item": ("item", "itemId", "item_id", "iid", "movieId", "movie_id"),
+    "rating": RATING_NAMES,
+    "time": ("time", "timestamp"),
+}
+IN_ORDER: Final[Mapping[str, Column]] = {"user": 0, "item": 1, "rating": 2, "time": 3}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a format lays ratings out.
+
+    Parameters
+    ----------
+    columns
+        Where user, item, rating and time stand; a file may lack the columns in ``optional``.
+    separator
+        What stands between two fields of a line; empty where there are no lines.
+    header
+        Whether the first line names the columns.
+    quoted
+        Whether a field may stand in double quotes.
+    width
+        Number of fields of every line; None if the first line decides.
+    optional
+        Columns that a file may lack.
+    """
+
+    columns: Mapping[str, Column] = field(default_factory=lambda: USUAL_NAMES)
+    separator: str = ","
+    header: bool = True
+    quoted: bool = False
+    width: int | None = None
+    optional: tuple[str, ...] = ("time",)
+
+
+LAYOUTS: Final[Mapping[str, Layout]] = {
+    "movielens-u.data": Layout(columns=IN_ORDER, separator="\t", header=False, width=4),
+    "movielens-dat": Layout(columns=IN_ORDER, separator="::", header=False, width=4),
+    "movielens-csv": Layout(
+        columns={
+            "user": ("userId",),
+            "item": ("movieId",),
+            "rating": ("rating",),
+            "time": ("timestamp",),
+        },
+        quoted=True,
+    ),
+    "csv": Layout(quoted=True),
+    "tsv": Layout(separator="\t", quoted=True),
+    "inter": Layout(
+        columns={
+            "user": ("user_id:token",),
+            "item": ("item_id:token",),
+            "rating": ("rating:float",),
+            "time": ("timestamp:float",),
+        },
+        separator="\t",
+    ),
+    "parquet": Layout(separator=""),
+}
+FORMATS: Final = tuple(LAYOUTS)
+
+# What a folder or an archive may hold as its ratings.
+RATINGS_FILES: Final = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet", "*.inter")
+
+SEPARATOR_NAMES: Final[Mapping[str, str]] = {
+    "\t": "tabs",
+    ",": "commas",
+    ";": "semicolons",
+    " ": "spaces",
+}

@@ -1,0 +1,520 @@
+import gzip
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from harness.datasets import guess_format, read_ratings
+from harness.datasets.delimited import DelimitedRows
+from harness.datasets.layouts import LAYOUTS
+from harness.datasets.source import Source
+from harness.datasets.table import NotPlain, Table, _checked_columns, _table
+from qrels import Ratings
+from runs import InputError
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+LATEST_SMALL = SHARED / "data" / "ml-latest-small"
+
+# The same three ratings in every format: (user, item, rating, time).
+TEXTS = {
+    "movielens-u.data": ("u.data", "7\t50\t3\t20\n7\t6\t5\t10\n08\t50\t1\t-5\n"),
+    "movielens-dat": ("ratings.dat", "7::50::3::20\n7::6::5::10\n08::50::1::-5\n"),
+    "movielens-csv": (
+        "ratings.csv",
+        "userId,movieId,rating,timestamp\n7,50,3.0,20\n7,6,5.0,10\n08,50,1.0,-5\n",
+    ),
+    "csv": ("log.csv", "time,item,user,rating\n20,50,7,3\n10,6,7,5\n-5,50,08,1\n"),
+    "tsv": ("log.tsv", "user\titem\trating\ttime\n7\t50\t3\t20\n7\t6\t5\t10\n08\t50\t1\t-5\n"),
+    "inter": (
+        "small.inter",
+        "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
+        "7\t50\t3\t20\n7\t6\t5\t10.0\n08\t50\t1\t-5\n",
+    ),
+}
+THREE = [("08", "50", 1.0, -5), ("7", "50", 3.0, 20), ("7", "6", 5.0, 10)]
+
+Write = Callable[[str, str | bytes], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def rows(ratings: Ratings) -> list[tuple[str, str, float, int | None]]:
+    time = [None] * len(ratings) if ratings.time is None else ratings.time.tolist()
+    users = ratings.users.ids[ratings.user].tolist()
+    items = ratings.items.ids[ratings.item].tolist()
+    return list(zip(users, items, ratings.rating.tolist(), time, strict=True))
+
+
+def complaint(path: Path, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        read_ratings(path, **options)  # type: ignore[arg-type]
+    return str(caught.value).replace(str(path), path.name)
+
+
+# Formats
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_every_text_format_gives_the_same_ratings(format: str, write: Write) -> None:
+    assert rows(read_ratings(write(*TEXTS[format]), format=format)) == THREE
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_every_text_format_is_guessed(format: str, write: Write) -> None:
+    assert guess_format(write(*TEXTS[format])) == format
+
+
+@pytest.mark.parametrize("format", ["movielens-u.data", "movielens-dat", "movielens-csv", "inter"])
+def test_a_format_is_guessed_from_the_content_alone(format: str, write: Write) -> None:
+    assert guess_format(write("renamed.txt", TEXTS[format][1])) == format
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_windows_line_ends_change_nothing(format: str, write: Write) -> None:
+    name, text = TEXTS[format]
+    assert rows(read_ratings(write(name, text.replace("\n", "\r\n")))) == THREE
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_blank_lines_and_a_missing_last_line_end_change_nothing(format: str, write: Write) -> None:
+    name, text = TEXTS[format]
+    assert rows(read_ratings(write(name, "\n" + text.replace("\n", "\n\n").rstrip()))) == THREE
+
+
+def test_gzip_is_read_in_place(write: Write) -> None:
+    name, text = TEXTS["movielens-dat"]
+    assert rows(read_ratings(write(f"{name}.gz", gzip.compress(text.encode())))) == THREE
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(write: Write) -> None:
+    name, text = TEXTS["movielens-csv"]
+    assert rows(read_ratings(write(name, b"\xef\xbb\xbf" + text.encode()))) == THREE
+
+
+def test_a_folder_as_downloaded_is_searched(write: Write) -> None:
+    write("ml/README.txt", "Read me, first.")
+    path = write("ml/ratings.dat", TEXTS["movielens-dat"][1])
+    assert rows(read_ratings(path.parent)) == rows(read_ratings(path.parents[1])) == THREE
+
+
+def test_a_zip_as_downloaded_is_read_in_place(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "ml-100k.zip", "w") as archive:
+        archive.writestr("ml-100k/u.item", "1|Toy Story (1995)")
+        archive.writestr("ml-100k/u.data", TEXTS["movielens-u.data"][1])
+    assert rows(read_ratings(tmp_path / "ml-100k.zip")) == THREE
+    assert guess_format(tmp_path / "ml-100k.zip") == "movielens-u.data"
+
+
+def test_columns_may_be_named(write: Write) -> None:
+    path = write("log.csv", "extra,uid,stars,book\nx,ann,4.5,007\n")
+    columns = {"user": "uid", "item": "book", "rating": "stars"}
+    assert rows(read_ratings(path, columns=columns)) == [("ann", "007", 4.5, None)]
+
+
+def test_columns_may_be_numbered_and_then_there_is_no_header(write: Write) -> None:
+    path = write("log.csv", "4.5;ann;007\n3;bob;7\n")
+    columns = {"rating": 0, "user": 1, "item": 2}
+    ratings = read_ratings(path, format="csv", columns=columns, separator=";")
+    assert rows(ratings) == [("ann", "007", 4.5, None), ("bob", "7", 3.0, None)]
+
+
+def test_numbered_columns_may_stand_under_a_header(write: Write) -> None:
+    path = write("log.csv", "a,b,c\nann,007,4\n")
+    ratings = read_ratings(path, columns={"user": 0, "item": 1, "rating": 2}, header=True)
+    assert rows(ratings) == [("ann", "007", 4.0, None)]
+
+
+def test_a_separator_makes_a_file_of_any_name_delimited(write: Write) -> None:
+    path = write("log.txt", "user||item||rating\nann||007||4\n")
+    assert rows(read_ratings(path, separator="||")) == [("ann", "007", 4.0, None)]
+
+
+def test_time_is_optional(write: Write) -> None:
+    ratings = read_ratings(write("ratings.csv", "userId,movieId,rating\n1,2,3\n"))
+    assert ratings.time is None
+
+
+def test_times_are_rounded_down_to_seconds(write: Write) -> None:
+    path = write("log.csv", "user,item,rating,time\na,x,1,10.9\na,y,1,-0.5\n")
+    assert [time for *_, time in rows(read_ratings(path))] == [10, -1]
+
+
+def test_fields_of_csv_may_be_quoted(write: Write) -> None:
+    text = 'user,title,item,rating\n"ann","A ""b"", c\nd","x,1","4"\n'
+    assert rows(read_ratings(write("log.csv", text))) == [("ann", "x,1", 4.0, None)]
+
+
+def test_quotes_mean_nothing_in_movielens_dat(write: Write) -> None:
+    assert rows(read_ratings(write("ratings.dat", '"a::x::1::0\n')))[0][0] == '"a'
+
+
+def test_text_beyond_ascii_is_kept(write: Write) -> None:
+    assert rows(read_ratings(write("log.csv", "user,item,rating\nzoë,日本,1\n")))[0][:2] == (
+        "zoë",
+        "日本",
+    )
+
+
+# Parquet
+
+
+def write_parquet(folder: Path, **columns: object) -> Path:
+    path = folder / "log.parquet"
+    parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def test_parquet_holds_numbers_or_text_as_ids(tmp_path: Path) -> None:
+    path = write_parquet(
+        tmp_path,
+        user=pa.array(["7", "7", "08"]).dictionary_encode(),
+        item=pa.array([50, 6, 50], pa.int32()),
+        rating=pa.array([3.0, 5.0, 1.0], pa.float32()),
+        time=[20, 10, -5],
+    )
+    assert rows(read_ratings(path)) == THREE
+
+
+def test_timestamps_of_parquet_become_seconds_rounded_down(tmp_path: Path) -> None:
+    times = [datetime(1970, 1, 2, 0, 0, 0, 9, UTC), datetime(1969, 12, 31, 23, 59, 59, 1, UTC)]
+    for unit in ("us", "ns"):
+        column = pa.array(times, pa.timestamp(unit, tz="Europe/Paris"))
+        path = write_parquet(tmp_path, user=["a", "b"], item=["x", "y"], rating=[1, 2], time=column)
+        assert [time for *_, time in rows(read_ratings(path))] == [86400, -1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "finding"),
+    [
+        ({"user": ["a", None]}, "row 2: an id must fit a field of a TREC file, but '' is empty."),
+        ({"rating": [1.0, float("nan")]}, "row 2: the rating must be a finite number, got 'nan'."),
+        ({"time": [1, None]}, "row 2: the time must be a number of seconds since 1970, got ''."),
+        ({"user": ["a", "a"], "item": [1, 1]}, "row 2: user 'a' rates item '1' a second time, "
+         "after row 1"),
+        ({"user": [1.5, 2.5]}, "the user column must hold text or integers, found double."),
+        ({"rating": [True, False]}, "the rating column must hold numbers, found bool."),
+    ],
+)  # fmt: skip
+def test_a_fault_of_parquet_is_found(
+    columns: dict[str, list[object]], finding: str, tmp_path: Path
+) -> None:
+    good = {"user": ["a", "b"], "item": [1, 2], "rating": [1.0, 2.0], "time": [1, 2]}
+    assert finding in complaint(write_parquet(tmp_path, **(good | columns)))
+
+
+def test_a_broken_parquet_file_is_named(write: Write) -> None:
+    assert complaint(write("log.parquet", b"PAR1 no more")).startswith(
+        "log.parquet: not a Parquet file that can be read"
+    )
+
+
+def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
+    assert complaint(write_parquet(tmp_path, user=[1], item=[2], ratng=[3])).startswith(
+        "log.parquet: no column for the rating is called 'rating' or "
+    )
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint_expected"),
+    [
+        ("log.csv", "", "log.csv: the file is empty."),
+        ("log.csv", "\n\n", "log.csv: the file is empty."),
+        ("log.csv", "user,item,rating\n", "log.csv: there are no ratings in the file."),
+        (
+            "log.csv",
+            "user,item,rating\na,x,1\na,y\n",
+            "log.csv, line 3: 3 fields between commas expected, found 2.",
+        ),
+        (
+            "log.csv",
+            "user,item,rating\na,x,1\na,y,1,2\n",
+            "log.csv, line 3: 3 fields between commas expected, found 4.",
+        ),
+        (
+            "ratings.csv",
+            "userId,movieId,ratings_\n1,2,3\n",
+            "ratings.csv, line 1: no column for the rating is called 'rating'; found 'userId', "
+            "'movieId', 'ratings_'; did you mean 'ratings_'?",
+        ),
+        (
+            "log.csv",
+            "user;item;rating\na;x;1\n",
+            "log.csv, line 1: no column for the user is called 'user' or 'userId' or 'user_id' or "
+            "'uid'; found 'user;item;rating'; is the separator ';'?",
+        ),
+        (
+            "log.csv",
+            "1,2,4.0\n",
+            "found '1', '2', '4.0'. If the file has no header, say by position which column is",
+        ),
+        (
+            "log.csv",
+            "user,item,item,rating\na,x,x,1\n",
+            "log.csv, line 1: several columns may be the item: 'item', 'item'.",
+        ),
+        (
+            "log.csv",
+            'user,item,rating\na,"x,1\n',
+            "log.csv, line 2: the line is not valid CSV (unexpected end of data).",
+        ),
+        (
+            "log.csv",
+            "user,item,rating\rx,y,1\r",
+            "log.csv, line 1: the line is not valid CSV (new-line character seen in unquoted",
+        ),
+        ("log.csv", "user,item,rating\na b,x,1\n", "line 2: an id must fit a field of a TREC file, "
+         "but 'a b' has a space."),
+        ("log.csv", "user,item,rating\na,,1\n", "line 2: an id must fit a field of a TREC file, "
+         "but '' is empty."),
+        ("ratings.dat", "a::\x1fx::1::0\n", "line 1: an id must fit a field of a TREC file, "
+         "but '\\x1fx' has whitespace (U+001F)."),
+        ("log.csv", "user,item,rating,time\na,x,1,noon\n", "log.csv, line 2: the time must be a "
+         "number of seconds since 1970, got 'noon'."),
+        ("log.csv", "user,item,rating,time\na,x,1,1600000000000\n", "log.csv, line 2: the time "
+         "must be in seconds since 1970 and before the year 10000, got '1600000000000'"),
+        ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
+         "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
+        ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be guessed from '1 2 3'; name "
+         "one of movielens-u.data, movielens-dat, movielens-csv, csv, tsv, inter, parquet."),
+    ],
+)  # fmt: skip
+def test_a_fault_is_told_with_place_rule_and_value(
+    name: str, text: str, complaint_expected: str, write: Write
+) -> None:
+    assert complaint_expected in complaint(write(name, text))
+
+
+@pytest.mark.parametrize(
+    "rating", ["", "good", "1_0", "nan", "inf", "-Infinity", "1e999", "0x1", " 1", "1,", "٣", "."]
+)
+def test_a_rating_must_be_a_finite_number_in_plain_digits(rating: str, write: Write) -> None:
+    path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
+    expected = f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}."
+    assert complaint(path, format="movielens-dat") == expected
+
+
+@pytest.mark.parametrize("rating", ["4", "+4", "4.", "4.0", "0.4e1", "40E-1", "004"])
+def test_ordinary_notations_of_a_number_are_read(rating: str, write: Write) -> None:
+    assert rows(read_ratings(write("ratings.dat", f"1::1::{rating}::0\n")))[0][2] == 4.0
+
+
+def test_bytes_that_are_not_utf8_are_placed(write: Write) -> None:
+    path = write("log.csv", b"user,item,rating\na,x,1\na,\xe9,1\n")
+    assert "log.csv, line 3: byte 3 of the line, 0xE9, is not UTF-8." in complaint(path)
+
+
+def test_line_ends_of_old_macs_are_refused(write: Write) -> None:
+    path = write("ratings.dat", "1::1::4::0\n1::2::5::0\r2::2::5::0\n")
+    assert "line 2: 4 fields between '::' expected, found 7." in complaint(path)
+
+
+def test_a_control_character_is_no_separator(write: Write) -> None:
+    path = write("ratings.dat", "1::1::4::0\n1\x1f2::4::0\n")
+    assert "line 2: 4 fields between '::' expected, found 3." in complaint(path)
+
+
+def test_the_first_fault_of_a_long_file_is_told(write: Write) -> None:
+    lines = [f"{number}::1::5::0\n" for number in range(1, 50_001)]
+    lines[40_000] = "x::1::five::0\n"
+    lines[45_000] = "x::1::six::0\n"
+    assert "line 40001: the rating" in complaint(write("ratings.dat", "".join(lines)))
+
+
+def test_a_wrong_format_shows_what_the_line_holds(write: Write) -> None:
+    path = write("ratings.csv", TEXTS["movielens-csv"][1])
+    assert complaint(path, format="movielens-dat") == (
+        "ratings.csv, line 1: 4 fields between '::' expected, found 1; is the separator ','?"
+    )
+
+
+def test_a_header_read_as_data_is_recognised(write: Write) -> None:
+    path = write("ratings.csv", TEXTS["movielens-csv"][1])
+    assert complaint(path, columns={"user": 0, "item": 1, "rating": 2}).startswith(
+        "ratings.csv, line 1: data expected, found 'rating': a header? Say header=True."
+    )
+
+
+def test_a_guessed_format_is_told_when_reading_fails(write: Write) -> None:
+    path = write("log.csv", "user,item,rating\na,x,many\n")
+    assert complaint(path).endswith(" (The format 'csv' was guessed.)")
+    assert not complaint(path, format="csv").endswith("guessed.)")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    assert complaint(tmp_path / "none.csv") == "none.csv: there is no such file or folder."
+
+
+def test_a_folder_without_ratings_says_what_was_looked_for(write: Write) -> None:
+    folder = write("ml/README.txt", "none").parent
+    assert complaint(folder) == (
+        "ml: no ratings file inside; looked for u.data, ratings.dat, ratings.csv, "
+        "ratings.parquet, *.inter."
+    )
+
+
+def test_a_folder_with_several_ratings_files_names_them(write: Write) -> None:
+    write("ml/ratings.dat", "")
+    folder = write("ml/ratings.csv", "").parent
+    assert complaint(folder) == (
+        "ml: several ratings files inside, give one: ratings.csv, ratings.dat."
+    )
+
+
+def test_a_zip_without_ratings_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w") as archive:
+        archive.writestr("README", "none")
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip: no ratings file inside")
+
+
+def test_a_member_of_a_zip_is_named_behind_the_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w") as archive:
+        archive.writestr("ml/ratings.dat", "1::1::bad::0\n")
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat, line 1: the rating")
+
+
+def test_a_cut_off_gzip_file_is_refused(write: Write) -> None:
+    path = write("ratings.dat.gz", gzip.compress(b"1::1::1::1\n")[:-9])
+    assert complaint(path).startswith("ratings.dat.gz: cannot be read (")
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "finding"),
+    [
+        ({"format": "movielens-dta"}, "`format` must be one of movielens-u.data, movielens-dat, "),
+        ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
+        ({"duplicates": "max"}, "`duplicates` must be one of error, last, got 'max'."),
+        ({"columns": {"user": 0, "item": 1}}, "`columns` must say where the rating stands."),
+        ({"columns": {"usr": 0}}, "`columns` must be one of user, item, rating, time, got 'usr'; "
+         "did you mean 'user'?"),
+        ({"columns": {"user": 0, "item": -1, "rating": 2}}, "columns count from 0, got -1 for the "
+         "item."),
+        ({"columns": {"user": 0, "item": 0, "rating": 2}}, "`columns` must be different"),
+        ({"columns": {"user": 0, "item": 1, "rating": 7}}, "no column 7 for the rating: there are "
+         "4, counted from 0."),
+        ({"header": False}, "without a header columns are positions from 0, but the user has a "
+         "name; give `columns`."),
+        ({"separator": ""}, "`separator` must be one or more characters"),
+        ({"format": "parquet", "separator": ","}, "the format 'parquet' takes no `separator`"),
+    ],
+)  # fmt: skip
+def test_options_that_contradict_are_refused(
+    options: dict[str, object], finding: str, write: Write
+) -> None:
+    assert finding in complaint(write(*TEXTS["csv"]), **options)
+
+
+# Duplicates
+
+TWICE = "user,item,rating,time\na,x,1,20\nb,y,5,0\na,x,2,30\na,x,3,30\na,x,4,10\n"
+
+
+def test_of_duplicates_the_last_in_time_then_in_the_file_is_kept(write: Write) -> None:
+    ratings = read_ratings(write("log.csv", TWICE), duplicates="last")
+    assert rows(ratings) == [("a", "x", 3.0, 30), ("b", "y", 5.0, 0)]
+
+
+def test_without_times_the_last_duplicate_in_the_file_is_kept(write: Write) -> None:
+    columns = {"user": "user", "item": "item", "rating": "rating"}
+    ratings = read_ratings(write("log.csv", TWICE), columns=columns, duplicates="last")
+    assert rows(ratings)[0] == ("a", "x", 4.0, None)
+
+
+# The two roads
+
+good_lines = st.tuples(
+    st.sampled_from(["a", "7", "é"]), st.sampled_from(["x", "07"]), st.just("4.5"), st.just("9")
+).map(",".join)
+oddities = st.sampled_from(
+    [
+        "",
+        ",",
+        "::",
+        ":",
+        "\n",
+        "\r\n",
+        "\r",
+        "\x1f",
+        "\0",
+        " ",
+        "#",
+        '"',
+        "1",
+        "nan",
+        "e9",
+        "\ufeff",
+    ]
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Good lines with two odd pieces somewhere."""
+    text = "\n".join(draw(st.lists(good_lines, min_size=1, max_size=4)))
+    for _ in range(2):
+        place = draw(st.integers(0, len(text)))
+        text = text[:place] + draw(oddities) + text[place:]
+    return text
+
+
+def contents(table: Table) -> list[tuple[object, ...]]:
+    users, items = table.users.ids[table.user], table.items.ids[table.item]
+    columns = [users, items, table.rating, table.time]
+    return list(zip(*(column.tolist() for column in columns if column is not None), strict=True))
+
+
+@given(texts(), st.sampled_from(["csv", "movielens-dat"]))
+def test_what_is_read_fast_is_what_is_read_carefully(text: str, format: str) -> None:
+    if format == "csv":
+        data = f"user,item,rating,time\n{text}"
+    else:
+        data = f"a::x::1::2\n{text.replace(',', '::')}"
+    lines = DelimitedRows(Source("log", data.encode()), LAYOUTS[format])
+    try:
+        fast = contents(_table(lines.columns()))
+    except NotPlain:
+        return
+    assert fast == contents(_table(_checked_columns(lines, unique=False)))
+
+
+def test_the_fast_road_is_taken_for_plain_text(write: Write) -> None:
+    for format, (name, text) in TEXTS.items():
+        DelimitedRows(Source(name, text.encode()), LAYOUTS[format]).columns()
+
+
+# Real ratings
+
+real = pytest.mark.skipif(not LATEST_SMALL.exists(), reason=f"{LATEST_SMALL} is not there")
+
+
+@real
+def test_movielens_latest_small_has_its_published_size() -> None:
+    ratings = read_ratings(LATEST_SMALL)
+    assert (len(ratings.users), len(ratings.items), len(ratings)) == (610, 9724, 100836)
+
+
+@real
+def test_movielens_latest_small_begins_and_ends_as_its_file_does() -> None:
+    found = rows(read_ratings(LATEST_SMALL / "ratings.csv"))
+    assert ("1", "1", 4.0, 964982703) in found
+    assert ("610", "170875", 3.0, 1493846415) in found
