@@ -5,14 +5,17 @@ from qrels.grades import Scale, rating_scale
 from qrels.judged import Judged, judge, match
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ratings import Ratings, Split
+from qrels.splits import SPLITS, SplitCounts
 from qrels.statistics import Statistics, describe
 
 __all__ = [
+    "SPLITS",
     "Judged",
     "Qrels",
     "Ratings",
     "Scale",
     "Split",
+    "SplitCounts",
     "Statistics",
     "describe",
     "judge",

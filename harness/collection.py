@@ -1,0 +1,218 @@
+"""The test collection of a study: topics, items and judgements, from ratings or from TREC files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.popularity import CountedIn
+from harness.datasets import read_ratings
+from harness.datasets.source import open_source
+from harness.study import QrelsSection, RatingsSection, SplitSection, Study, run_paths
+from harness.world import Truth, make_world, world_settings
+from qrels import Qrels, Ratings, Split, describe, k_core, qrels_from_columns, rating_scale
+from qrels.splits import SPLITS, SplitCounts
+from qrels.trec import read_qrels
+from runs import InputError, InputWarning, Numbering, Run
+from runs.files import read_bytes
+from runs.trec import RunFile, common_items, read_run
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """What systems are judged on.
+
+    Parameters
+    ----------
+    topics, items
+        The users in the qrels, and every item that may be ranked.
+    qrels
+        Judgements of the topics.
+    inputs
+        Path and sha256 of every file read, or the settings of the world.
+    facts
+        Counts for the manifest and the report.
+    split
+        Training and test ratings, where the study begins with ratings.
+    runs
+        The runs, where the study begins with runs.
+    truth
+        The true ratings, where the study begins with a world.
+    """
+
+    topics: Numbering
+    items: Numbering
+    qrels: Qrels
+    inputs: tuple[dict[str, Any], ...]
+    facts: dict[str, Any]
+    split: Split | None = None
+    runs: tuple[Run, ...] = ()
+    truth: Truth | None = None
+
+    def popularity_counts(self) -> dict[CountedIn, NDArray[np.intp]]:
+        """Count the ratings of every item of the catalogue in training, in test, in both.
+
+        Where there are no training ratings, the judged items are the catalogue.
+        """
+        if self.split is None:
+            judged = np.bincount(self.qrels.items, minlength=len(self.items))
+            return {"test": judged}
+        train, test = self.split.train.item_counts(), self.split.test.item_counts()
+        return {"train": train, "test": test, "all": train + test}
+
+
+def collect(study: Study) -> Collection:
+    """Read or make what the study begins with, and judge it.
+
+    Raises
+    ------
+    InputError
+        If the input breaks a rule.
+    """
+    if study.ratings is not None:
+        return _from_ratings(study, study.ratings)
+    if study.qrels is not None:
+        return _from_trec_files(study, study.qrels)
+    raise InputError("a study begins with [ratings], or with [runs] and [qrels].")
+
+
+def _from_ratings(study: Study, section: RatingsSection) -> Collection:
+    ratings, inputs, truth = _load(section)
+    scale = rating_scale(ratings)
+    level = scale.grade_of_threshold(section.threshold)
+    ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    split = _split(ratings, study.split, seed=study.seed)
+    topic = np.searchsorted(split.test_users, split.test.user)
+    qrels = qrels_from_columns(
+        topic,
+        split.test.item,
+        scale.grades_of(split.test.rating),
+        n_users=len(split.test_users),
+        relevance_level=level,
+    )
+    facts = {
+        "ratings": _plain(describe(ratings).to_frame().iloc[0].to_dict()),
+        "grades": f"rating times {scale.factor}",
+        "split": _plain(vars(SplitCounts.of(ratings, split))),
+    }
+    return Collection(
+        topics=split.topics,
+        items=ratings.items,
+        qrels=qrels,
+        inputs=(inputs,),
+        facts=facts | _judgement_facts(qrels),
+        split=split,
+        truth=truth,
+    )
+
+
+def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | None]:
+    if section.path is None:
+        settings = world_settings(section.preset, section.world)
+        world = make_world(settings)
+        return world.ratings, {"world": settings.model_dump()}, world.truth
+    ratings = read_ratings(
+        section.path,
+        format=section.format,
+        columns=section.columns,
+        separator=section.separator,
+        header=section.header,
+        duplicates=section.duplicates,
+    )
+    source = open_source(section.path)
+    return ratings, {"path": source.label, "sha256": sha256(source.data).hexdigest()}, None
+
+
+def _split(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
+    options = split_options(section, seed=seed)
+    splits = SPLITS[section.method](ratings, **options)
+    if isinstance(splits, Split):
+        chosen = splits
+    elif section.fold <= len(splits):
+        chosen = splits[section.fold - 1]
+    else:
+        raise InputError(f"`fold` in [split] must be at most {len(splits)}, got {section.fold}.")
+    if len(chosen.test) == 0:
+        raise InputError(f"the split {section.method!r} leaves no test ratings.")
+    return chosen
+
+
+def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
+    file = read_qrels(section.path)
+    paths = run_paths(study)
+    run_files = [read_run(path) for path in paths]
+    _check_tags(run_files)
+    items = common_items(run_files, file.items)
+    qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    runs = tuple(_run(run_file, file.users, items) for run_file in run_files)
+    return Collection(
+        topics=file.users,
+        items=items,
+        qrels=qrels,
+        inputs=tuple(_checksum(path) for path in [section.path, *paths]),
+        facts=_judgement_facts(qrels),
+        runs=runs,
+    )
+
+
+def _check_tags(files: Sequence[RunFile]) -> None:
+    if len(files) < 2:
+        raise InputError(f"a study compares at least two runs, got {len(files)}.")
+    first: dict[str, RunFile] = {}
+    for file in files:
+        if file.system in first:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} is that of {first[file.system].path} too; "
+                "tags name the systems and must differ."
+            )
+        first[file.system] = file
+
+
+def _run(file: RunFile, topics: Numbering, items: Numbering) -> Run:
+    unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
+    if unknown == len(file.users):
+        raise InputError(
+            f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
+        )
+    if unknown:
+        finding = f"{file.path}: {unknown} of its users are not in the qrels and are left out."
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    return file.to_run(topics, items)
+
+
+def _checksum(path: Path) -> dict[str, Any]:
+    return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
+
+
+def _judgement_facts(qrels: Qrels) -> dict[str, Any]:
+    """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
+    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    if not qrels.nonrelevant.any():
+        finding = (
+            "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
+            "less a small term."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    return {
+        "users": qrels.n_users,
+        "judgements": len(qrels.items),
+        "relevant judgements": int(qrels.relevant.sum()),
+        "relevance level": qrels.relevance_level,
+        "users without relevant items": int((n_relevant == 0).sum()),
+        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
+    }
+
+
+def _plain(facts: dict[Any, Any]) -> dict[str, Any]:
+    """Make numpy's numbers Python's, as JSON needs them."""
+    return {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in facts.items()
+    }

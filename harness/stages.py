@@ -1,0 +1,307 @@
+"""The stages of a study: recommend, judge, score, analyse; each a function with a key.
+
+A stage is made again only if the key of what it is made from has changed (see `harness.store`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.measure import Scores
+from harness import __version__
+from harness.analysing import ANALYSES, Output, Work, wanted
+from harness.collection import Collection
+from harness.metric import Metric
+from harness.progress import Progress
+from harness.score_files import (
+    coverage_table,
+    means_table,
+    scores_from_parquet,
+    scores_to_parquet,
+)
+from harness.scoring import score
+from harness.store import Store, content_key
+from harness.study import Study
+from qrels import Ratings, Split
+from qrels.trec import format_qrels
+from recommenders import read_settings, recommend, train
+from runs import Run
+from runs.trec import format_run, read_run
+
+SCORES = "scores.parquet"
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of one study in its folder.
+
+    Parameters
+    ----------
+    study, collection
+        What is studied, on what.
+    metrics
+        The metrics by name.
+    store
+        The study folder.
+    n_jobs
+        Workers; results do not depend on it.
+    progress
+        Shows what is being done.
+    """
+
+    study: Study
+    collection: Collection
+    metrics: Mapping[str, Metric]
+    store: Store
+    n_jobs: int
+    progress: Progress
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems, in the order of the study."""
+        if self.collection.split is None:
+            return tuple(run.system for run in self.collection.runs)
+        return self.study.systems.names
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the parts of the study in the ledger."""
+        world = [] if self.collection.truth is None else ["world"]
+        runs = [f"run-{system}" for system in self.systems]
+        return ["qrels", *world, *runs, "scores", *(name for name, _ in wanted(self.study))]
+
+    def keep_input(self) -> None:
+        """Write the qrels, and the log and the truth of a simulated world."""
+        self._make("qrels", content_key(self._qrels_key), self._qrels_files)
+        if self.collection.truth is not None:
+            self._make("world", content_key(__version__, self.collection.inputs), self._world_files)
+
+    def make_runs(self) -> list[Run]:
+        """Train the systems and rank for every topic, or write the runs that were given.
+
+        The runs are read back from their files: what is scored is what is written.
+        """
+        if self.collection.split is None:
+            self._write_given_runs()
+        else:
+            self._train(self.collection.split)
+        depth = None if self.collection.split is None else self.study.systems.depth
+        with self.progress("Reading the runs back", len(self.systems)) as bar:
+            runs = []
+            for system in self.systems:
+                file = read_run(self.store.folder / run_name(system))
+                runs.append(file.to_run(self.collection.topics, self.collection.items, depth=depth))
+                bar.advance()
+        return runs
+
+    def make_scores(self, runs: Sequence[Run]) -> Scores:
+        """Score every user, system and measure; write means and coverage."""
+
+        def build() -> dict[str, bytes]:
+            with self.progress("Scoring the runs", len(runs)) as bar:
+                scores = score(
+                    runs,
+                    self.collection.qrels,
+                    self.study.measures,
+                    self.metrics,
+                    users=self.collection.topics.ids,
+                    advance=bar.advance,
+                )
+            output = Output({SCORES: scores_to_parquet(scores)})
+            output.add_table("means", means_table(scores))
+            output.add_table("coverage", coverage_table(runs, self.collection))
+            return output.files
+
+        self._make("scores", self._scores_key, build)
+        return scores_from_parquet(self.store.read(SCORES))
+
+    def analyse(self, runs: Sequence[Run], scores: Scores) -> None:
+        """Make every analysis of the study."""
+        work = Work(
+            study=self.study,
+            collection=self.collection,
+            runs=runs,
+            scores=scores,
+            metrics=self.metrics,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        for name, settings in wanted(self.study):
+            key = content_key(self._scores_key, name, settings, self.study.seed)
+            self._make(name, key, partial(analysis_files, name, work))
+
+    def _make(self, part: str, key: str, build: Callable[[], Mapping[str, bytes]]) -> None:
+        """Build and write a part, unless it is complete."""
+        if self.store.is_complete(part, key):
+            return
+        clock = Clock()
+        files = build()
+        self.store.write(part, key, files, seconds=clock.seconds, cpu_seconds=clock.cpu_seconds)
+
+    def _train(self, split: Split) -> None:
+        keys = {system: self._run_key(split, system) for system in self.systems}
+        pending = [
+            system
+            for system in self.systems
+            if not self.store.is_complete(f"run-{system}", keys[system])
+        ]
+        if not pending:
+            return
+        tasks = (
+            joblib.delayed(train_and_rank)(
+                system,
+                dict(self.study.systems.settings.get(system, {})),
+                split.train,
+                split.test_users,
+                seed=self.study.seed,
+                depth=self.study.systems.depth,
+            )
+            for system in pending
+        )
+        n_jobs = min(self.n_jobs, len(pending))
+        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        with self.progress("Training and ranking", len(pending)) as bar:
+            for run, clock in workers(tasks):
+                self._write_run(run, keys[run.system], clock)
+                bar.advance()
+
+    def _write_given_runs(self) -> None:
+        for run in self.collection.runs:
+            self._write_run(run, content_key(__version__, self._qrels_key, digest(run.items)), Clock())
+
+    def _write_run(self, run: Run, key: str, clock: Clock) -> None:
+        content = format_run(run, self.collection.topics, self.collection.items)
+        self.store.write(
+            f"run-{run.system}",
+            key,
+            {run_name(run.system): content},
+            seconds=clock.seconds,
+            cpu_seconds=clock.cpu_seconds,
+        )
+
+    def _run_key(self, split: Split, system: str) -> str:
+        settings = read_settings(system, self.study.systems.settings.get(system, {}))
+        return content_key(
+            __version__,
+            ratings_digest(split.train),
+            digest(split.test_users),
+            system,
+            settings.model_dump(mode="json"),
+            self.study.seed,
+            self.study.systems.depth,
+        )
+
+    @cached_property
+    def _qrels_key(self) -> str:
+        qrels = self.collection.qrels
+        return content_key(
+            __version__,
+            digest(self.collection.topics.ids, self.collection.items.ids),
+            digest(qrels.offsets, qrels.items, qrels.grades),
+            qrels.relevance_level,
+        )
+
+    @property
+    def _scores_key(self) -> str:
+        entries = [self.store.entry(f"run-{system}") for system in self.systems]
+        return content_key(
+            self._qrels_key,
+            [entry.files for entry in entries if entry is not None],
+            [str(measure) for measure in self.study.measures],
+            [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
+            None if self.collection.split is None else ratings_digest(self.collection.split.train),
+        )
+
+    def _qrels_files(self) -> dict[str, bytes]:
+        lines = format_qrels(
+            self.collection.qrels, self.collection.topics, self.collection.items
+        )
+        return {"qrels/test.qrels": lines}
+
+    def _world_files(self) -> dict[str, bytes]:
+        split, truth = self.collection.split, self.collection.truth
+        if split is None or truth is None:
+            return {}
+        return {"world/ratings.csv": format_ratings(split), "world/truth.npz": truth.to_bytes()}
+
+
+def run_name(system: str) -> str:
+    """Name the run file of a system.
+
+    Examples
+    --------
+    >>> run_name("bm25/tuned")
+    'runs/bm25_tuned.run'
+    """
+    return f"runs/{re.sub(r'[^A-Za-z0-9+=@._-]', '_', system)}.run"
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """Hash the contents of arrays."""
+    whole = sha256()
+    for array in arrays:
+        whole.update(f"{array.dtype}{array.shape}".encode())
+        whole.update(np.ascontiguousarray(array).data)
+    return whole.hexdigest()
+
+
+def ratings_digest(ratings: Ratings) -> str:
+    """Hash ratings and their ids."""
+    columns = [ratings.users.ids, ratings.items.ids, ratings.user, ratings.item, ratings.rating]
+    return digest(*columns, *([] if ratings.time is None else [ratings.time]))
+
+
+def analysis_files(name: str, work: Work) -> dict[str, bytes]:
+    """Make an analysis and give its files."""
+    return ANALYSES[name](work).files
+
+
+class Clock:
+    """Wall and CPU seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of wall time."""
+        return time.perf_counter() - self._wall
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Seconds of CPU time of this process."""
+        return time.process_time() - self._cpu
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A clock that was stopped in another process."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+def train_and_rank(
+    system: str,
+    settings: dict[str, Any],
+    ratings: Ratings,
+    users: NDArray[np.int32],
+    *,
+    seed: int,
+    depth: int,
+) -> tuple[Run, Stopped]:
+    """Train one system and rank for the users; runs in a worker."""
+    clock = Clock()
+    scorer = train(system, settings, ratings, seed=seed)
+    run = recommend(scorer, ratings, users, system=system, depth=depth)
+    return run, Stopped(clock.seconds, clock.cpu_seconds)
