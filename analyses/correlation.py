@@ -121,13 +121,28 @@ def correlate(scores: Scores) -> Correlation:
 
 
 def _draw_table(ax: Axes, taus: NDArray[np.float64], labels: list[str]) -> None:
-    """Print every tau in a cell whose shade, from -1 to 1, repeats it."""
-    ax.imshow(taus, cmap="cividis", vmin=min(0.0, np.nanmin(taus, initial=0.0)), vmax=1.0)
+    """Print every tau in a cell whose shade, from 0 or the lowest to 1, repeats it."""
+    lowest = float(np.nanmin(taus, initial=0.0))
+    ax.imshow(taus, cmap="Blues", vmin=lowest, vmax=1.0, aspect="auto")
     ax.set_xticks(range(len(labels)), labels, rotation=90)
     ax.set_yticks(range(len(labels)), labels)
     ax.tick_params(length=0)
+    dark = lowest + 0.6 * (1.0 - lowest)
     for (row, column), tau in np.ndenumerate(taus):
-        text = "–" if np.isnan(tau) else f"{tau:.2f}"
-        shade = "black" if tau > 0.6 else "white"
-        size = 7 if len(labels) < 9 else 5.5
-        ax.text(column, row, text, ha="center", va="center", color=shade, fontsize=size)
+        colour = "white" if tau > dark else "black"
+        size = 8 if len(labels) < 9 else 6
+        text = _in_cell(tau)
+        ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
+
+
+def _in_cell(tau: float) -> str:
+    """Print a tau shortly.
+
+    Examples
+    --------
+    >>> [_in_cell(tau) for tau in (1.0, 0.905, -0.2, np.nan)]
+    ['1', '.91', '-.20', '–']
+    """
+    if np.isnan(tau):
+        return "–"
+    return "1" if tau == 1.0 else f"{tau:.2f}".replace("0.", ".")

@@ -216,8 +216,8 @@ def sample_judgements(
 
 
 def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
-    left = [np.count_nonzero(qrels.per_user(qrels.relevant & sample)) for sample in kept.T]
-    return qrels.n_users - float(np.mean(left))
+    empty = [(qrels.per_user(qrels.relevant & sample) == 0).sum() for sample in kept.T]
+    return float(np.mean(empty))
 
 
 def _deviation(taus: NDArray[np.float64]) -> float:

@@ -56,9 +56,7 @@ class Work:
 
     def sample_scorer(self) -> SampleScorer:
         """Give the function that scores the systems under changed judgements."""
-        return SampleScorer(
-            self.runs, self.collection.qrels, self.study.measures, self.metrics
-        )
+        return SampleScorer(self.runs, self.collection.qrels, self.study.measures, self.metrics)
 
 
 @dataclass
@@ -145,7 +143,11 @@ def analyse_popularity(work: Work) -> Output:
     if section is None:
         raise InputError("the study has no [analyses.popularity].")
     counts = work.collection.popularity_counts()
-    chosen = section.counted_in or next(iter(counts))
+    chosen: CountedIn = next(iter(counts)) if section.counted_in is None else section.counted_in
+    if chosen not in counts:
+        raise InputError(
+            f"popularity cannot be counted in {chosen!r}: the study begins with runs and qrels."
+        )
     score_samples = work.sample_scorer()
 
     def study(counted_in: CountedIn) -> Popularity:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,10 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         n_users=len(split.test_users),
         relevance_level=level,
     )
+    if not qrels.relevant.any():
+        raise InputError(
+            f"no test rating reaches the threshold {section.threshold:g}: nothing is relevant."
+        )
     facts = {
         "ratings": _plain(describe(ratings).to_frame().iloc[0].to_dict()),
         "grades": f"rating times {scale.factor}",
@@ -131,8 +136,7 @@ def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | Non
 
 
 def _split(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    options = split_options(section, seed=seed)
-    splits = SPLITS[section.method](ratings, **options)
+    splits = SPLITS[section.method](ratings, **split_options(section, seed=seed))
     if isinstance(splits, Split):
         chosen = splits
     elif section.fold <= len(splits):
@@ -142,6 +146,37 @@ def _split(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
     if len(chosen.test) == 0:
         raise InputError(f"the split {section.method!r} leaves no test ratings.")
     return chosen
+
+
+def split_options(section: SplitSection, *, seed: int) -> dict[str, Any]:
+    """Match the options of a split section with what its splitter takes.
+
+    Raises
+    ------
+    InputError
+        If the method is unknown, an option is not one of its own, or one is missing.
+
+    Examples
+    --------
+    >>> split_options(SplitSection(method="user-random"), seed=3)
+    {'test_share': 0.2, 'seed': 3}
+    """
+    if section.method not in SPLITS:
+        raise InputError(f"no split is called {section.method!r}; there are {', '.join(SPLITS)}.")
+    taken = list(signature(SPLITS[section.method]).parameters.values())[1:]
+    names = [parameter.name for parameter in taken]
+    for option in section.options:
+        if option not in names:
+            own = ", ".join(name for name in names if name != "seed") or "none"
+            raise InputError(
+                f"the split {section.method!r} has no option {option!r}; its options are: {own}."
+            )
+    given = section.options | {"seed": seed}
+    defaults = {"test_share": 0.2, "folds": 5}
+    if "cut" in given:
+        del defaults["test_share"]
+    values = {**defaults, **given}
+    return {name: values[name] for name in names if name in values}
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO
 from math import ceil
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+N_COLUMNS = 3
 PANEL = (3.3, 2.7)
 WIDE_PANEL = (5.4, 3.6)
 RESOLUTION = 160
-STYLE = {
+STYLE: Any = {
     "font.size": 8.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -34,21 +35,26 @@ class Drawable(Protocol):
 
 
 def panel_per_metric(result: Drawable, metrics: Sequence[str]) -> Figure:
-    """Draw one panel for each metric."""
+    """Draw one panel for each metric, on common scales, with the legend once if it is one."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    n_columns = min(len(metrics), 3)
+    n_columns = min(len(metrics), N_COLUMNS)
     n_rows = ceil(len(metrics) / n_columns)
     with rc_context(STYLE):
         size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for panel, metric in zip(panels, metrics, strict=False):
+        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
+        panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
+        for panel, metric in zip(panels, metrics, strict=True):
             result.plot(panel, metric=metric)
-        for panel in panels[len(metrics) :]:
-            panel.remove()
-        _share_legend(figure, panels[: len(metrics)])
+            panel.label_outer()
+        for panel in panels[-n_columns:]:
+            panel.tick_params(labelbottom=True)
+            panel.set_xlabel(panels[-1].get_xlabel())
+        for panel in spare:
+            panel.axis("off")
+        _share_legend(figure, panels, spare)
     return figure
 
 
@@ -82,14 +88,16 @@ def _render(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
     return stream.getvalue()
 
 
-def _share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Where all panels have one legend, show it once, beside them."""
-    legends = [panel.get_legend() for panel in panels]
+def _share_legend(figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes]) -> None:
+    """Where all panels have the same legend, show it once: in a spare place, or beside them."""
+    legends = [legend for panel in panels if (legend := panel.get_legend()) is not None]
     labels = {tuple(panel.get_legend_handles_labels()[1]) for panel in panels}
-    if None in legends or len(labels) != 1:
+    if len(legends) < len(panels) or len(labels) != 1:
         return
     for legend in legends:
-        if legend is not None:
-            legend.remove()
+        legend.remove()
     handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right upper", frameon=False, title="cut-off")
+    if spare:
+        spare[0].legend(handles, names, loc="center", ncols=2, frameon=False, title="cut-off")
+    else:
+        figure.legend(handles, names, loc="outside right upper", frameon=False, title="cut-off")

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,7 +16,19 @@ from typing import Any
 
 from runs import InputError
 
-MOST_ROWS = 60
+TITLES = {
+    "figure1": "Agreement among the cut-offs of each metric",
+    "figure2": "Sparsity: loss of judgements, by cut-off",
+    "figure3": "Popularity: loss of the judgements of popular items, by cut-off",
+    "figure4": "p-values of all pairs of systems, by cut-off",
+    "figure5": "Agreement among metrics",
+    "figure6": "Sparsity: loss of judgements, by metric",
+    "figure7": "Popularity: loss of the judgements of popular items, by metric",
+    "figure8": "p-values of all pairs of systems, by metric",
+}
+"""Titles by the number that the figure has in Valcarce et al. (2018)."""
+
+ONE_PANEL = ("figure5", "figure6", "figure7", "figure8")
 
 
 @dataclass(frozen=True)
@@ -37,68 +50,115 @@ def render_report(folder: Path) -> bytes:
     """
     import jinja2
 
-    manifest = _manifest(folder)
+    manifest = read_manifest(folder)
     template = files("harness").joinpath("report.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    cutoff = manifest["report cut-off"]
     page = environment.from_string(template).render(
         manifest=manifest,
+        means=_means(folder, cutoff),
+        coverage=_coverage(folder),
         figures=[_figure(folder, figure) for figure in manifest["figures"]],
-        means=_means(folder, manifest["report cut-off"]),
-        discrimination=_discrimination(folder, manifest["report cut-off"]),
-        facts=_facts(manifest),
+        power=_power(folder),
+        shares=_shares(folder, cutoff),
+        facts=_facts(manifest["collection"]),
+        versions=Table("Versions", [], list(manifest["versions"].items())),
+        seconds=_seconds(manifest["seconds"]),
+        inputs=json.dumps(manifest["inputs"], indent=1),
+        study=(folder / "study.toml").read_text(encoding="utf-8"),
     )
     return page.encode()
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a finished study.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     path = folder / "manifest.json"
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder}: no finished study is here (manifest.json is missing).") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{folder}: no finished study is here (no manifest.json).") from None
     except ValueError as error:
         raise InputError(f"{path}: not the manifest of a study ({error}).") from None
     return manifest
 
 
-def _figure(folder: Path, figure: dict[str, str]) -> dict[str, str]:
+def _figure(folder: Path, figure: dict[str, str]) -> dict[str, Any]:
     image = (folder / "figures" / f"{figure['name']}.svg").read_bytes()
-    data = base64.b64encode(image).decode()
-    return {**figure, "source": f"data:image/svg+xml;base64,{data}"}
+    number = figure["name"].partition("_")[0]
+    return {
+        **figure,
+        "number": re.sub(r"figure(\d+)", r"Figure \1", number),
+        "title": TITLES[number],
+        "single": number in ONE_PANEL,
+        "source": f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}",
+    }
 
 
 def _means(folder: Path, cutoff: int) -> Table:
-    """Systems by metrics at one cut-off, the best system first."""
+    """Systems by metrics at one cut-off, in the order of the study."""
     rows = [row for row in _read(folder, "means") if int(row["cutoff"]) == cutoff]
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    means: dict[str, dict[str, float]] = {}
-    for row in rows:
-        means.setdefault(row["system"], {})[row["metric"]] = float(row["mean"])
-    ranked = sorted(means, key=lambda system: -means[system][metrics[-1]])
-    ranked = sorted(means, key=lambda system: -means[system].get("nDCG", means[system][metrics[0]]))
-    cells = [[system, *(_number(means[system][name]) for name in metrics)] for system in ranked]
+    means = {(row["system"], row["metric"]): float(row["mean"]) for row in rows}
+    systems = dict.fromkeys(row["system"] for row in rows)
+    cells = [[s, *(_number(means[s, metric]) for metric in metrics)] for s in systems]
     return Table(f"Mean scores at cut-off {cutoff}", ["system", *metrics], cells)
 
 
-def _discrimination(folder: Path, cutoff: int) -> Table | None:
+def _coverage(folder: Path) -> Table:
+    headings = ["system", "users without list", "users with short list", "items recommended"]
+    names = ["users_without_recommendations", "users_with_short_lists", "items_recommended"]
+    cells = [
+        [row["system"], *(row[name] for name in names), f"{100 * float(row['judged_share']):.1f} %"]
+        for row in _read(folder, "coverage")
+    ]
+    return Table("What the systems recommend", [*headings, "recommendations judged"], cells)
+
+
+def _power(folder: Path) -> Table | None:
+    """Discriminative power, metrics by cut-offs: Table 3 of the paper."""
+    if not (folder / "tables" / "discrimination.csv").is_file():
+        return None
+    rows = _read(folder, "discrimination")
+    cutoffs = sorted({int(row["cutoff"]) for row in rows})
+    power = {(row["metric"], int(row["cutoff"])): float(row["dp"]) for row in rows}
+    metrics = dict.fromkeys(row["metric"] for row in rows)
+    cells = [[metric, *(_number(power[metric, c]) for c in cutoffs)] for metric in metrics]
+    headings = ["metric", *(f"@{cutoff}" for cutoff in cutoffs)]
+    return Table("Discriminative power (DP, unordered pairs)", headings, cells)
+
+
+def _shares(folder: Path, cutoff: int) -> Table | None:
     if not (folder / "tables" / "discrimination.csv").is_file():
         return None
     rows = [row for row in _read(folder, "discrimination") if int(row["cutoff"]) == cutoff]
-    rows.sort(key=lambda row: float(row["dp"]))
-    headings = ["metric", "dp", "dp_ordered", "significant_05", "median_p"]
-    cells = [[row["metric"], *(_number(float(row[name])) for name in headings[1:])] for row in rows]
-    title = f"Discriminative power at cut-off {cutoff}, the most discriminative first"
-    return Table(title, headings, cells)
+    names = ["dp", "dp_ordered", "significant_05", "significant_01", "median_p"]
+    cells = [[row["metric"], *(_number(float(row[name])) for name in names)] for row in rows]
+    headings = ["metric", "DP", "DP, ordered pairs", "p < .05", "p < .01", "median p"]
+    return Table(f"At cut-off {cutoff}", headings, cells)
 
 
-def _facts(manifest: dict[str, Any]) -> list[Table]:
-    tables = []
-    for title, facts in manifest["collection"].items():
-        if isinstance(facts, dict):
-            tables.append(Table(title, ["", ""], [[k, _fact(v)] for k, v in facts.items()]))
-    plain = {k: v for k, v in manifest["collection"].items() if not isinstance(v, dict)}
-    tables.insert(0, Table("judgements", ["", ""], [[k, _fact(v)] for k, v in plain.items()]))
-    return tables
+def _facts(collection: dict[str, Any]) -> list[Table]:
+    """Counts of the judgements first, then of what they were made from."""
+    groups = {name: facts for name, facts in collection.items() if isinstance(facts, dict)}
+    own = {name: fact for name, fact in collection.items() if not isinstance(fact, dict)}
+    named = {"Judgements": own} | {name.capitalize(): facts for name, facts in groups.items()}
+    return [
+        Table(name, [], [[key.replace("_", " "), _fact(value)] for key, value in facts.items()])
+        for name, facts in named.items()
+    ]
+
+
+def _seconds(seconds: dict[str, dict[str, float]]) -> Table:
+    cells = [[part, f"{cost['wall']:.1f}", f"{cost['cpu']:.1f}"] for part, cost in seconds.items()]
+    return Table("Seconds", ["part", "wall", "CPU"], cells)
 
 
 def _read(folder: Path, table: str) -> list[dict[str, str]]:

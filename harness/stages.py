@@ -177,7 +177,9 @@ class Stages:
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
-            self._write_run(run, content_key(__version__, self._qrels_key, digest(run.items)), Clock())
+            self._write_run(
+                run, content_key(__version__, self._qrels_key, digest(run.items)), Clock()
+            )
 
     def _write_run(self, run: Run, key: str, clock: Clock) -> None:
         content = format_run(run, self.collection.topics, self.collection.items)
@@ -223,9 +225,7 @@ class Stages:
         )
 
     def _qrels_files(self) -> dict[str, bytes]:
-        lines = format_qrels(
-            self.collection.qrels, self.collection.topics, self.collection.items
-        )
+        lines = format_qrels(self.collection.qrels, self.collection.topics, self.collection.items)
         return {"qrels/test.qrels": lines}
 
     def _world_files(self) -> dict[str, bytes]:
@@ -244,6 +244,20 @@ def run_name(system: str) -> str:
     'runs/bm25_tuned.run'
     """
     return f"runs/{re.sub(r'[^A-Za-z0-9+=@._-]', '_', system)}.run"
+
+
+def format_ratings(split: Split) -> bytes:
+    """Write all ratings of a split as a MovieLens csv file."""
+    lines = []
+    for ratings in (split.train, split.test):
+        times = np.zeros(len(ratings), np.int64) if ratings.time is None else ratings.time
+        users, items = ratings.users.ids[ratings.user], ratings.items.ids[ratings.item]
+        columns = (column.tolist() for column in (users, items, ratings.rating, times))
+        lines += [
+            f"{user},{item},{rating:g},{time}\n"
+            for user, item, rating, time in zip(*columns, strict=True)
+        ]
+    return ("userId,movieId,rating,timestamp\n" + "".join(sorted(lines))).encode()
 
 
 def digest(*arrays: NDArray[Any]) -> str:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from os import PathLike
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from qrels import Ratings
+from qrels.statistics import gini
 from runs import InputError, Numbering
 
 # The shares of one to five stars in MovieLens 1M, mean 3.58.
@@ -28,9 +30,10 @@ STAR_SHARES = (0.056, 0.108, 0.261, 0.349, 0.226)
 # Standard deviations of the biases, where that of the latent tastes is 1.
 QUALITY_SPREAD = 0.8
 GENEROSITY_SPREAD = 0.5
-# Fame may not be zero, or a sixteenth of the catalogue would hardly ever be rated.
+# Fame may not be near zero, or one item in twenty would never be rated.
 LEAST_FAME = 0.1
 HIGHEST_POWER = 16.0
+# Two gigabytes, as one float64 is kept for each pair of user and item.
 MOST_CELLS = 250_000_000
 USERS_PER_BLOCK = 64
 DAY = 86_400
@@ -64,7 +67,8 @@ class WorldSettings(BaseModel):
         default=0.6,
         gt=0.0,
         lt=1.0,
-        description="Gini coefficient of ratings over items where `exposure` is 1, in (0, 1).",
+        description="Gini coefficient of ratings over items where `exposure` is 1, in (0, 1); "
+        "with more `liking` or fewer ratings, low values are out of reach.",
     )
     exposure: float = Field(
         default=1.0,
@@ -118,6 +122,36 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
         ),
     }
 )
+
+
+def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
+    """Give the settings of a preset ("small" by default), with some changed.
+
+    Raises
+    ------
+    InputError
+        If there is no such preset or setting, or a value is out of range.
+
+    Examples
+    --------
+    >>> world_settings("small", {"seed": 7}).seed
+    7
+    >>> world_settings("smal", {})
+    Traceback (most recent call last):
+    runs.errors.InputError: there is no preset 'smal' of the world; there are small, ml-1m.
+    """
+    name = "small" if preset is None else preset
+    if name not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise InputError(f"there is no preset {name!r} of the world; there are {known}.")
+    try:
+        return WorldSettings.model_validate({**PRESETS[name].model_dump(), **changes})
+    except ValidationError as error:
+        finding = error.errors()[0]
+        setting = ".".join(str(part) for part in finding["loc"])
+        place = f"the world's setting {setting!r}" if setting else "the world's settings"
+        rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
+        raise InputError(f"{place}: {rule[0].lower()}{rule[1:]}.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,22 +243,23 @@ class Truth:
         # The logistic function as a hyperbolic tangent, which cannot overflow.
         return 3.0 + sum(np.tanh((preferences - cut) / (2.0 * self.noise)) for cut in self.cuts) / 2
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write an uncompressed .npz file; equal truths give equal bytes."""
-        with open(path, "wb") as file:
-            np.savez(
-                file,
-                users=self.users.ids,
-                items=self.items.ids,
-                **vars(self.preferences),
-                popularity=self.popularity,
-                cuts=self.cuts,
-                noise=self.noise,
-            )
+    def to_bytes(self) -> bytes:
+        """Give the content of an uncompressed .npz file; equal truths give equal bytes."""
+        stream = BytesIO()
+        np.savez(
+            stream,
+            users=self.users.ids,
+            items=self.items.ids,
+            **vars(self.preferences),
+            popularity=self.popularity,
+            cuts=self.cuts,
+            noise=self.noise,
+        )
+        return stream.getvalue()
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Truth:
-        """Read what `save` has written.
+        """Read a file with the content that `to_bytes` gives.
 
         Raises
         ------
@@ -311,15 +346,11 @@ def make_world(settings: WorldSettings) -> World:
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     cuts = _cuts(felt)
     users, items = _numbering("u", settings.n_users), _numbering("i", settings.n_items)
-    ratings = Ratings(
-        users,
-        items,
-        user,
-        item,
-        rating=(1 + np.searchsorted(cuts, felt, side="right")).astype(np.float64),
-        time=_times(user, item, counts, settings.n_items, times),
+    moments = _times(user, item, counts, settings.n_items, times)
+    return World(
+        Ratings(users, items, user, item, _stars(felt, cuts), moments),
+        Truth(users, items, preferences, popularity, cuts, settings.noise),
     )
-    return World(ratings, Truth(users, items, preferences, popularity, cuts, settings.noise))
 
 
 def _inner(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -385,17 +416,17 @@ def _popularity(
     """Draw the fame of items and raise it to the power that gives the Gini asked for."""
     fame = np.log(np.abs(rng.standard_normal(settings.n_items)) + LEAST_FAME)
 
-    def gini(power: float) -> float:
-        return _gini(np.count_nonzero(_chosen(appeal, power * fame, counts), axis=0))
+    def reached(power: float) -> float:
+        return gini(np.count_nonzero(_chosen(appeal, power * fame, counts), axis=0))
 
-    least, most = gini(0.0), gini(HIGHEST_POWER)
+    least, most = reached(0.0), reached(HIGHEST_POWER)
     if not least <= settings.gini <= most:
         raise InputError(
             f"`gini` must be between {least:.3f} and {most:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
     return fame * _bisect(
-        lambda power: gini(power) - settings.gini, high=HIGHEST_POWER, tolerance=0.001
+        lambda power: reached(power) - settings.gini, high=HIGHEST_POWER, tolerance=0.001
     )
 
 
@@ -415,6 +446,11 @@ def _cuts(felt: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cut what is felt into stars of the shares wanted, of shape (4,)."""
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     return np.sort(felt)[below]
+
+
+def _stars(felt: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give one star and one more for each cut that is reached."""
+    return (1 + np.searchsorted(cuts, felt, side="right")).astype(np.float64)
 
 
 def _times(
@@ -453,13 +489,6 @@ def _blocks(n_users: int) -> Iterator[slice]:
     """Cut the users into blocks that fit a processor's cache."""
     for start in range(0, n_users, USERS_PER_BLOCK):
         yield slice(start, start + USERS_PER_BLOCK)
-
-
-def _gini(counts: NDArray[np.integer]) -> float:
-    """Gini coefficient: half the mean absolute difference of two counts, over their mean."""
-    n = len(counts)
-    weights = 2 * np.arange(1, n + 1) - n - 1
-    return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
 
 
 def _bisect(excess: Callable[[float], float], *, high: float, tolerance: float) -> float:

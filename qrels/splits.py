@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
+from math import floor
 from types import MappingProxyType
 from typing import Literal, Self, TypeAlias
 
@@ -315,15 +316,14 @@ def _exact(share: Share) -> Fraction:
     >>> _exact(0.2)
     Fraction(1, 5)
     """
-    exact = share if isinstance(share, Fraction) else Fraction(str(float(share)))
-    if not 0 < exact < 1:
+    if not 0 < share < 1:
         raise InputError(f"`test_share` must be above 0 and below 1, got {share}.")
-    return exact
+    return share if isinstance(share, Fraction) else Fraction(str(float(share)))
 
 
 def _rounded(share: Fraction, n: int) -> int:
     """Round a share of n to the nearest whole number, halves up."""
-    return (share * n + Fraction(1, 2)).__floor__()
+    return floor(share * n + Fraction(1, 2))
 
 
 def _n_test(ratings: Ratings, share: Share) -> NDArray[np.intp]:

@@ -1,1 +1,24 @@
-"""Recommenders: one system per file, over LensKit components."""
+"""Recommenders: one system per file, over LensKit components.
+
+Every module of this folder declares one system; what they share stands in the package
+``recommenders.shared``. Listing the systems and checking their settings imports neither
+LensKit nor torch.
+"""
+
+from recommenders.shared.recommending import component, recommend, train
+from recommenders.shared.register import find_system, read_settings, systems
+from recommenders.shared.scorers import BatchScorer
+from recommenders.shared.system import Settings, SystemSpec, system
+
+__all__ = [
+    "BatchScorer",
+    "Settings",
+    "SystemSpec",
+    "component",
+    "find_system",
+    "read_settings",
+    "recommend",
+    "system",
+    "systems",
+    "train",
+]

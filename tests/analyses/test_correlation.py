@@ -33,7 +33,7 @@ def test_metrics_at_one_cutoff_are_compared() -> None:
 
 def test_a_table_shows_every_tau() -> None:
     ax = correlation().plot(Figure().subplots(), cutoff=10)
-    assert [text.get_text() for text in ax.texts] == ["1.00", "–", "–", "–"]
+    assert [text.get_text() for text in ax.texts] == ["1", "–", "–", "–"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["P", "AP"]
 
 

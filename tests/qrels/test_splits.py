@@ -327,7 +327,7 @@ def test_random_splits_need_no_times(table: Table, seed: int) -> None:
     np.testing.assert_array_equal(untimed.test.item, timed.test.item)
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5])
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_share_lies_between_0_and_1(share: float) -> None:
     ratings = ratings_of({("ann", "a"): 1, ("ann", "b"): 2})
     with pytest.raises(InputError, match=f"above 0 and below 1, got {share}"):

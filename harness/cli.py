@@ -1,0 +1,178 @@
+"""The command line: thin; every command calls one function of the harness."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from harness import __version__
+from runs.errors import InputError
+
+FAILED, MISUSED = 1, 2
+PATH = click.Path(path_type=Path)
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def sentences(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Answer a user's mistake with its sentence and exit code 2, without a traceback."""
+
+    @wraps(command)
+    def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return command(*args, **kwargs)
+        except InputError as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(MISUSED)
+        except KeyboardInterrupt:
+            click.echo("Interrupted. The same command goes on from what is complete.", err=True)
+            sys.exit(FAILED)
+        except (MemoryError, OSError) as error:
+            click.echo(f"Failed: {error or type(error).__name__}", err=True)
+            sys.exit(FAILED)
+
+    return answer
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="harness")
+def main() -> None:
+    """Study how far ranking metrics can be trusted to compare recommenders."""
+
+
+@main.command()
+@click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Workers; all cores by default. Results are the same.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Replaces the seed of the study.")
+@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@sentences
+def run(
+    study_file: Path | None,
+    jobs: int | None,
+    seed: int | None,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
+    from joblib import cpu_count
+
+    from harness.progress import watched
+    from harness.running import run_study
+    from harness.study import demo_study, read_study
+
+    changes = {"seed": seed, "output": output}
+    given = {name: value for name, value in changes.items() if value is not None}
+    study = (
+        demo_study(changes=given) if study_file is None else read_study(study_file, changes=given)
+    )
+    report = run_study(study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet))
+    click.echo(f"The report is {report.resolve()}")
+
+
+@main.command()
+@click.argument("path", type=PATH)
+@click.option("--format", "format_", metavar="NAME", help="The format; guessed if absent.")
+@click.option(
+    "--duplicates",
+    type=click.Choice(["error", "last"]),
+    default="error",
+    show_default=True,
+    help="A pair rated twice: refuse, or keep the last.",
+)
+@sentences
+def describe(path: Path, format_: str | None, duplicates: Any) -> None:
+    """Count users, items, ratings, density and Gini of the ratings in PATH."""
+    from harness.datasets import guess_format, read_ratings
+    from qrels.statistics import describe as statistics_of
+
+    ratings = read_ratings(path, format=format_, duplicates=duplicates)
+    facts = statistics_of(ratings).to_frame().iloc[0].to_dict()
+    with _table("", "", title=f"{path} ({format_ or guess_format(path)})", header=False) as add:
+        for name, value in facts.items():
+            add(str(name).replace("_", " "), _shown(value))
+
+
+@main.command()
+@sentences
+def systems() -> None:
+    """List the recommenders: name, family, settings, source."""
+    from recommenders import systems as all_systems
+
+    with _table("name", "family", "settings (default)", "source") as add:
+        for spec in all_systems().values():
+            settings = "\n".join(
+                f"{name} ({field.default})" for name, field in spec.settings.model_fields.items()
+            )
+            add(spec.name, spec.family, settings or "none", spec.source)
+
+
+@main.command()
+@click.option("--plugin", "plugins", multiple=True, type=PATH, help="A metric of yours.")
+@sentences
+def metrics(plugins: tuple[Path, ...]) -> None:
+    """List the metrics: name, meaning, trec_eval's name, source."""
+    from harness.metric import available_metrics
+
+    with _table("name", "meaning", "trec_eval", "source") as add:
+        for metric in available_metrics(plugins).values():
+            add(metric.name, metric.summary, metric.trec_eval or "none", metric.source)
+
+
+@main.command()
+@click.argument("study", type=PATH)
+@click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
+@sentences
+def export(study: Path, target: Path) -> None:
+    """Export the runs and qrels of the study folder STUDY, with the trec_eval commands."""
+    from harness.export import export_study
+
+    for path in export_study(study, target):
+        click.echo(str(path))
+
+
+@main.command()
+@click.argument("study", type=PATH)
+@sentences
+def report(study: Path) -> None:
+    """Make the report of the study folder STUDY again, from its tables and figures."""
+    from harness.report import render_report
+    from runs.files import write_whole
+
+    write_whole(study / "report.html", render_report(study))
+    click.echo(f"The report is {(study / 'report.html').resolve()}")
+
+
+@contextmanager
+def _table(*headings: str, title: str = "", header: bool = True) -> Iterator[Callable[..., None]]:
+    """Print a table of the rows that are added."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        *headings, title=title or None, title_justify="left", show_header=header, box=box.SIMPLE
+    )
+    yield table.add_row
+    Console().print(table)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Run a study from its definition to its report."""
+
+from __future__ import annotations
+
+import json
+import platform
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.collection import collect, split_options
+from harness.metric import Metric, available_metrics, find_metric
+from harness.progress import Progress
+from harness.report import render_report
+from harness.stages import Stages
+from harness.store import Store
+from harness.study import Study
+from harness.world import world_settings
+from recommenders import read_settings
+from runs import InputError, InputWarning
+from runs.files import write_whole
+
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "numba",
+    "joblib",
+    "pyarrow",
+    "matplotlib",
+    "lenskit",
+    "torch",
+)
+TIES = (
+    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
+    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
+)
+
+
+def check(study: Study) -> dict[str, Metric]:
+    """Check, before any work, the names and settings that the study file itself cannot check.
+
+    Returns
+    -------
+    The metrics by name.
+
+    Raises
+    ------
+    InputError
+        If a metric, system, setting, split or preset does not exist or breaks a rule.
+    """
+    metrics = available_metrics(study.metrics.plugins)
+    for name in study.metrics.names:
+        find_metric(name, metrics)
+    if study.ratings is None:
+        return metrics
+    for name in study.systems.names:
+        read_settings(name, study.systems.settings.get(name, {}))
+    for name in study.systems.settings:
+        if name not in study.systems.names:
+            raise InputError(f"[systems.settings.{name}]: the study has no system {name!r}.")
+    split_options(study.split, seed=study.seed)
+    if study.ratings.path is None:
+        world_settings(study.ratings.preset, study.ratings.world)
+    return metrics
+
+
+def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
+    """Run a study, or what is left of it, in its folder.
+
+    Parameters
+    ----------
+    study
+        What to do.
+    n_jobs
+        Workers; results do not depend on it.
+    progress
+        Shows what is being done.
+
+    Returns
+    -------
+    Path of the report.
+
+    Raises
+    ------
+    InputError
+        If the study or its input breaks a rule.
+    """
+    metrics = check(study)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InputWarning)
+        with progress("Reading the input", 1) as bar:
+            collection = collect(study)
+            bar.advance()
+    remarks = [str(w.message) for w in caught if issubclass(w.category, InputWarning)]
+    for remark in remarks:
+        progress.note(f"Warning: {remark}")
+    store = Store(study.folder)
+    with store.held():
+        stages = Stages(study, collection, metrics, store, n_jobs, progress)
+        _run_stages(stages)
+        manifest = manifest_of(stages, remarks)
+        content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+        write_whole(store.folder / "manifest.json", content)
+        write_whole(store.folder / "report.html", render_report(store.folder))
+    return store.folder / "report.html"
+
+
+def _run_stages(stages: Stages) -> None:
+    write_whole(stages.store.folder / "study.toml", stages.study.to_toml())
+    stages.store.remove_others(set(stages.parts))
+    stages.keep_input()
+    runs = stages.make_runs()
+    scores = stages.make_scores(runs)
+    stages.analyse(runs, scores)
+
+
+def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
+    """Say what the study was made from, by what, and what it cost."""
+    study, collection = stages.study, stages.collection
+    return {
+        "study": study.name,
+        "seed": study.seed,
+        "inputs": list(collection.inputs),
+        "collection": collection.facts,
+        "systems": list(stages.systems),
+        "metrics": list(study.metrics.names),
+        "cut-offs": list(study.metrics.cutoffs),
+        "report cut-off": max(study.metrics.cutoffs),
+        "ties": TIES,
+        "warnings": remarks,
+        "figures": figures_of(stages),
+        "seconds": seconds_of(stages),
+        "workers": stages.n_jobs,
+        "versions": versions(),
+        "host": {"system": platform.platform(), "processor": platform.machine()},
+    }
+
+
+def figures_of(stages: Stages) -> list[dict[str, str]]:
+    """List the figures in the paper's order, each with its caption."""
+    captions = sorted((stages.store.folder / "figures").glob("figure*.txt"))
+    return [
+        {"name": path.stem, "caption": path.read_text(encoding="utf-8").strip()}
+        for path in captions
+    ]
+
+
+def seconds_of(stages: Stages) -> dict[str, dict[str, float]]:
+    """Give wall and CPU seconds of every part, from when it was made."""
+    entries = {part: stages.store.entry(part) for part in stages.parts}
+    return {
+        part: {"wall": entry.seconds, "cpu": entry.cpu_seconds}
+        for part, entry in entries.items()
+        if entry is not None
+    }
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of Python, the harness and what computes for it."""
+    found = {"python": platform.python_version(), "harness": __version__}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

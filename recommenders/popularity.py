@@ -1,0 +1,64 @@
+"""Popularity: the same list for everybody, but for what they know already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from lenskit.basic import PopScorer
+
+    from qrels import Ratings
+    from runs import Numbering
+
+
+class PopularitySettings(Settings):
+    """Popularity has nothing to set."""
+
+
+def popularity_component(settings: PopularitySettings) -> PopScorer:
+    """Configure LensKit's component: its default, quantiles, would tell equal counts apart."""
+    from lenskit.basic import PopScorer
+
+    return PopScorer(score="count")
+
+
+@system(
+    "popularity",
+    family="baseline",
+    source="-",
+    settings=PopularitySettings,
+    lenskit=popularity_component,
+)
+def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
+    """Recommend what most users have rated in training."""
+    from recommenders.shared.lenskit_bridge import trained
+
+    model = trained(popularity_component(settings), ratings, seed=seed)
+    return PopularityScorer(ratings.users, ratings.items, model.item_scores_)
+
+
+@dataclass(frozen=True, eq=False)
+class PopularityScorer:
+    """One score per item, for all users.
+
+    Parameters
+    ----------
+    users, items
+        Ids behind the numbers.
+    item_scores
+        float32 of shape (n_items,).
+    """
+
+    users: Numbering
+    items: Numbering
+    item_scores: NDArray[np.float32]
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these users."""
+        return np.tile(self.item_scores, (len(user_numbers), 1))

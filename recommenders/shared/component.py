@@ -1,0 +1,103 @@
+"""Systems of ours as LensKit components, for LensKit pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from lenskit.data import Dataset, ItemList, QueryInput, RecQuery
+from lenskit.pipeline import Component
+from lenskit.training import Trainable, TrainingOptions
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+from scipy.sparse import csr_array
+
+from qrels import Ratings
+from recommenders.shared.recommending import train
+from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from runs import Numbering
+
+
+class SystemConfig(BaseModel, extra="forbid"):
+    """Which system, and its settings."""
+
+    system: str = Field("puresvd", description="Name of the system.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Settings that differ from the defaults."
+    )
+
+
+class SystemScorer(Component[ItemList], Trainable):
+    """Scores items by one of our systems, with the function that scores batches."""
+
+    config: SystemConfig
+    scorer: BatchScorer
+
+    def train(self, data: Dataset, options: TrainingOptions | None = None) -> None:
+        """Train the system, unless it is trained and retraining is not wanted."""
+        options = options or TrainingOptions()
+        if self.is_trained() and not options.retrain:
+            return
+        self.scorer = train(
+            self.config.system, self.config.settings, ratings_of(data), seed=_seed(options)
+        )
+
+    def is_trained(self) -> bool:
+        """Tell whether there is something to score with."""
+        return hasattr(self, "scorer")
+
+    def __call__(self, query: QueryInput, items: ItemList) -> ItemList:
+        """Score items for a query: by its history where the system can, else by its user.
+
+        Unknown users without a history, and unknown items, get NaN.
+        """
+        everything = np.append(self._scores(RecQuery.create(query)), np.float32(np.nan))
+        # Number -1, an unknown item, picks the NaN at the end.
+        numbers = self.scorer.items.numbers(_text_ids(items))
+        return ItemList(items, scores=everything[numbers])
+
+    def _scores(self, query: RecQuery) -> NDArray[np.float32]:
+        history = query.query_items
+        if isinstance(self.scorer, HistoryScorer) and history is not None and len(history) > 0:
+            return self.scorer.score_histories(self._row(history))[0]
+        user_number = self.scorer.users.numbers([str(query.user_id)])
+        if query.user_id is None or user_number[0] < 0:
+            return np.full(len(self.scorer.items), np.nan, dtype=np.float32)
+        return self.scorer.score_batch(user_number)[0]
+
+    def _row(self, history: ItemList) -> csr_array[Any]:
+        """Write a history as one row of ratings, 1 where it has none."""
+        numbers = self.scorer.items.numbers(_text_ids(history))
+        ratings = history.field("rating")
+        values = np.ones(len(history)) if ratings is None else np.asarray(ratings, np.float64)
+        known = numbers >= 0
+        row = np.zeros(np.count_nonzero(known), dtype=np.int32)
+        return csr_array((values[known], (row, numbers[known])), shape=(1, len(self.scorer.items)))
+
+
+def ratings_of(data: Dataset) -> Ratings:
+    """Read a LensKit data set; interactions without a rating count as 1."""
+    interactions = data.interactions().matrix()
+    field = "rating" if "rating" in interactions.attribute_names else None
+    matrix = interactions.scipy(attribute=field, layout="coo")
+    user_ids, item_ids = _text(data.users.ids()), _text(data.items.ids())
+    users, items = Numbering.of(user_ids), Numbering.of(item_ids)
+    user, item = users.numbers(user_ids)[matrix.row], items.numbers(item_ids)[matrix.col]
+    order = np.lexsort((item, user))
+    rating = np.asarray(matrix.data, dtype=np.float64)
+    return Ratings(users, items, user[order], item[order], rating[order])
+
+
+def _seed(options: TrainingOptions) -> int:
+    """Take the seed itself, so that it means here what it means to ``recommenders.train``."""
+    if isinstance(options.rng, int):
+        return options.rng
+    return int(options.random_generator().integers(2**63))
+
+
+def _text_ids(items: ItemList) -> NDArray[np.str_]:
+    return _text(items.ids()) if len(items) > 0 else np.empty(0, dtype=np.str_)
+
+
+def _text(ids: NDArray[Any]) -> NDArray[np.str_]:
+    return ids.astype(np.str_)

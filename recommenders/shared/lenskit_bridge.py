@@ -1,0 +1,124 @@
+"""The road to LensKit: our ratings as its data set, its components trained our way.
+
+LensKit 2025.8 reads settings from the environment, takes threads as it finds them and warns
+on the console. Here a component is trained on the CPU, by one thread, silently, from a seed.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from lenskit.data import Dataset
+    from lenskit.training import Trainable
+
+    from qrels import Ratings
+
+TrainableT = TypeVar("TrainableT", bound="Trainable")
+
+
+def dataset_of(ratings: Ratings) -> Dataset:
+    """Give ratings to LensKit, users and items keeping their numbers.
+
+    LensKit sorts ids by their UTF-8 bytes, which is the order of code points and so that of
+    a Numbering. Ids without ratings become entities too.
+    """
+    from lenskit.data import DatasetBuilder
+
+    builder = DatasetBuilder()
+    builder.add_entities("user", ratings.users.ids)
+    builder.add_entities("item", ratings.items.ids)
+    columns = {
+        "user_id": ratings.users.ids[ratings.user],
+        "item_id": ratings.items.ids[ratings.item],
+        "rating": ratings.rating,
+    }
+    builder.add_interactions(
+        "rating", columns, entities=["user", "item"], allow_repeats=False, default=True
+    )
+    return builder.build()
+
+
+def trained(
+    component: TrainableT,
+    ratings: Ratings,
+    *,
+    seed: int,
+    environment: Mapping[str, str] | None = None,
+) -> TrainableT:
+    """Train a LensKit component and give it back.
+
+    Parameters
+    ----------
+    component
+        An untrained component.
+    ratings
+        Training ratings.
+    seed
+        Seed of all randomness in the training.
+    environment
+        LensKit's training variables (``LK_...``) for this training only.
+    """
+    from lenskit.training import TrainingOptions
+
+    options = TrainingOptions(rng=seed, device="cpu", environment=dict(environment or {}))
+    with silence(), one_thread():
+        component.train(dataset_of(ratings), options)
+    return component
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS, torch and LensKit work with one thread, as results may depend on their number.
+
+    LensKit sizes its own pool once in a process, at first use, and on the way limits BLAS
+    and torch for good; those two get their threads back at the end.
+    """
+    import lenskit.parallel  # noqa: F401  loads what is limited below
+    import torch
+
+    torch_threads = torch.get_num_threads()
+    with threadpool_limits(1):
+        _size_lenskit_pool()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(torch_threads)
+
+
+@cache
+def _size_lenskit_pool() -> None:
+    from lenskit.parallel import initialize
+
+    with warnings.catch_warnings():
+        # Where torch has worked before, its pool between operations keeps its size.
+        warnings.filterwarnings("ignore", "failed to set", RuntimeWarning)
+        initialize(processes=1, threads=1, backend_threads=1)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep LensKit's log messages below errors off the console, its structured ones too."""
+    import structlog
+
+    logger = logging.getLogger("lenskit")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    configure_structlog = not structlog.is_configured()
+    if configure_structlog:
+        quiet = structlog.make_filtering_bound_logger(logging.ERROR)
+        structlog.configure(wrapper_class=quiet)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if configure_structlog:
+            structlog.reset_defaults()

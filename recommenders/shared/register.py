@@ -1,0 +1,105 @@
+"""The register of systems: the folder is the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+import recommenders
+from recommenders.shared.system import Settings, SystemSpec
+from runs import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+@cache
+def systems() -> Mapping[str, SystemSpec]:
+    """List every system that a module of the folder ``recommenders`` declares, by name.
+
+    Examples
+    --------
+    >>> systems()["ease"].family
+    'item-linear'
+    """
+    modules = [
+        import_module(f"{recommenders.__name__}.{module.name}")
+        for module in iter_modules(recommenders.__path__)
+        if not module.ispkg
+    ]
+    found = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, SystemSpec)
+    ]
+    return MappingProxyType({spec.name: spec for spec in sorted(found, key=lambda s: s.name)})
+
+
+def find_system(name: str) -> SystemSpec:
+    """Look a system up.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name; the sentence names the nearest one.
+
+    Examples
+    --------
+    >>> find_system("eas")
+    Traceback (most recent call last):
+    runs.errors.InputError: no system is called 'eas'; did you mean 'ease'?
+    """
+    if name not in systems():
+        raise InputError(f"no system is called {name!r}; {_nearest(name, systems())}")
+    return systems()[name]
+
+
+def read_settings(name: str, settings: Mapping[str, Any]) -> Settings:
+    """Check the settings given for a system; what is not given takes its default.
+
+    Raises
+    ------
+    InputError
+        If the system or a setting is unknown, or a value breaks its rule.
+
+    Examples
+    --------
+    >>> read_settings("puresvd", {"factors": 0})
+    Traceback (most recent call last):
+    runs.errors.InputError: system 'puresvd': the setting 'factors' must be greater than or \
+equal to 1, got 0.
+    """
+    spec = find_system(name)
+    try:
+        return spec.settings.model_validate(dict(settings))
+    except ValidationError as error:
+        raise InputError(_sentence(spec, error.errors()[0])) from None
+
+
+def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
+    setting = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"system {spec.name!r} has no setting {setting!r}; {_existing(setting, spec)}"
+    rule = error["msg"].replace("Input should be", "must be")
+    return f"system {spec.name!r}: the setting {setting!r} {rule}, got {error['input']!r}."
+
+
+def _existing(wanted: str, spec: SystemSpec) -> str:
+    if not spec.settings.model_fields:
+        return "it has none."
+    return _nearest(wanted, spec.settings.model_fields)
+
+
+def _nearest(wanted: str, names: Iterable[str]) -> str:
+    near = get_close_matches(wanted, names, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"there are: {', '.join(names)}."

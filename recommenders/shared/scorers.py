@@ -1,0 +1,197 @@
+"""Scoring kernels: what is left of a system after training, for many users at once.
+
+Every kernel gives float32 of shape (users asked for, n_items), a new array that the caller
+may overwrite, NaN where it cannot score; a row does not depend on the other users of the
+block. Sums run in float64 wherever memory allows, so that scores which are equal on paper
+stay equal in float32, and ties are ties on every machine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+    from runs import Numbering
+
+
+class BatchScorer(Protocol):
+    """Scores all items for blocks of training users."""
+
+    @property
+    def users(self) -> Numbering:
+        """Users it was trained on."""
+
+    @property
+    def items(self) -> Numbering:
+        """Items it was trained on: column j of the scores is item number j."""
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these users."""
+
+
+def rating_rows(histories: csr_array[Any]) -> csr_array[Any]:
+    """Take the ratings as they are."""
+    return histories
+
+
+def rated_or_not(histories: csr_array[Any]) -> csr_array[Any]:
+    """Put 1 in place of every rating.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> rated_or_not(csr_array([[0.0, 4.5]])).toarray()
+    array([[0., 1.]], dtype=float32)
+    """
+    return type(histories)(
+        (np.ones(len(histories.data), np.float32), histories.indices, histories.indptr),
+        shape=histories.shape,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryScorer(ABC):
+    """Scores whoever has a history of ratings: the training users and anybody else.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings: the histories of the training users.
+    """
+
+    ratings: Ratings
+
+    @property
+    def users(self) -> Numbering:
+        """Users it was trained on."""
+        return self.ratings.users
+
+    @property
+    def items(self) -> Numbering:
+        """Items it was trained on."""
+        return self.ratings.items
+
+    @cached_property
+    def histories(self) -> csr_array[Any]:
+        """Training ratings as a matrix of shape (n_users, n_items)."""
+        return self.ratings.matrix()
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users."""
+        return self.score_histories(self.histories[user_numbers])
+
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings; NaN for an empty row."""
+        scores = self._products(histories).astype(np.float32, copy=False)
+        scores[np.diff(histories.indptr) == 0] = np.nan
+        return scores
+
+    @abstractmethod
+    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+        """Score, empty rows or not."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearItemScorer(HistoryScorer):
+    r"""Item-linear systems: :math:`f(r_u) W`, with one weight for every pair of items.
+
+    Dense weights are multiplied row by row of the history, without BLAS: as fast for
+    histories this short, and the same to the last bit for every block.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings.
+    weights
+        :math:`W`, of shape (n_items, n_items): row j holds what having rated j says for
+        others. Sparse: an item that no weight links to the history scores NaN.
+    features
+        :math:`f`, from rows of ratings to the rows that are multiplied.
+    """
+
+    weights: csr_array[Any] | NDArray[np.float32]
+    features: Callable[[csr_array[Any]], csr_array[Any]] = rated_or_not
+
+    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+        product: Any = self.features(histories) @ self.weights
+        return product if isinstance(product, np.ndarray) else _filled(product)
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectionScorer(HistoryScorer):
+    r"""Projection of the ratings on a subspace: :math:`r_u Q Q^\top`.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings.
+    basis
+        :math:`Q`, float64 of shape (n_items, n_factors), with orthonormal columns.
+    """
+
+    basis: NDArray[np.float64]
+
+    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+        return (histories @ self.basis) @ self.basis.T
+
+
+@dataclass(frozen=True, eq=False)
+class FactorScorer:
+    r"""Factor models: :math:`p_u \cdot q_i + b_u + b_i`, for training users only.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings; a user without any scores NaN.
+    user_factors, item_factors
+        :math:`p` and :math:`q`, of shapes (n_users, n_factors) and (n_items, n_factors).
+    user_offsets, item_offsets
+        :math:`b_u` and :math:`b_i`, of shapes (n_users,) and (n_items,), or 0.
+    """
+
+    ratings: Ratings
+    user_factors: NDArray[np.floating]
+    item_factors: NDArray[np.floating]
+    user_offsets: NDArray[np.floating] | float = 0.0
+    item_offsets: NDArray[np.floating] | float = 0.0
+
+    @property
+    def users(self) -> Numbering:
+        """Users it was trained on."""
+        return self.ratings.users
+
+    @property
+    def items(self) -> Numbering:
+        """Items it was trained on."""
+        return self.ratings.items
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users."""
+        of_users = self.user_factors[user_numbers].astype(np.float64)
+        scores = of_users @ self.item_factors.T.astype(np.float64)
+        scores += np.broadcast_to(self.user_offsets, len(self.users))[user_numbers, np.newaxis]
+        scores += self.item_offsets
+        scores[~self._trained[user_numbers]] = np.nan
+        return scores.astype(np.float32)
+
+    @cached_property
+    def _trained(self) -> NDArray[np.bool_]:
+        return self.ratings.user_counts() > 0
+
+
+def _filled(matrix: csr_array[Any]) -> NDArray[np.floating]:
+    """Expand a sparse matrix, NaN where it holds nothing."""
+    dense = np.full(matrix.shape, np.nan, dtype=matrix.dtype)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    dense[rows, matrix.indices] = matrix.data
+    return dense

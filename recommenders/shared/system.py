@@ -1,0 +1,89 @@
+"""What a system is: a name, a family, a publication, settings, and how to train it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from lenskit.pipeline import Component
+
+    from qrels import Ratings
+    from recommenders.shared.scorers import BatchScorer
+
+SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
+
+
+class Settings(BaseModel):
+    """Settings of a system: described fields with ranges; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Trainer(Protocol[SettingsT]):
+    """Learns from training ratings; equal arguments give equal scorers."""
+
+    def __call__(self, ratings: Ratings, settings: SettingsT, *, seed: int) -> BatchScorer:
+        """Train on ``ratings`` and give what scores their users and items."""
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """One recommender, as its file declares it.
+
+    Parameters
+    ----------
+    name
+        What a study calls it.
+    family
+        The kind of method, in one or two words.
+    source
+        The publication that introduced it, as a short citation.
+    settings
+        Class of its settings; the defaults are good on MovieLens-like data.
+    fit
+        Trains it.
+    lenskit
+        Makes LensKit's component for these settings, where the system is one of LensKit's;
+        None where it is ours.
+    """
+
+    name: str
+    family: str
+    source: str
+    settings: type[Settings]
+    fit: Trainer[Any]
+    lenskit: Callable[[Any], Component[Any]] | None = None
+
+    @property
+    def summary(self) -> str:
+        """First line of the documentation."""
+        return (self.fit.__doc__ or "").strip().partition("\n")[0]
+
+
+def system(
+    name: str,
+    *,
+    family: str,
+    source: str,
+    settings: type[Settings],
+    lenskit: Callable[[Any], Component[Any]] | None = None,
+) -> Callable[[Trainer[Any]], SystemSpec]:
+    """Declare the function below as the training of a system.
+
+    Examples
+    --------
+    >>> @system("nothing", family="baseline", source="-", settings=Settings)
+    ... def nothing(ratings, settings, *, seed):
+    ...     '''Score every item alike.'''
+    >>> nothing.name, nothing.summary
+    ('nothing', 'Score every item alike.')
+    """
+
+    def declare(fit: Trainer[Any]) -> SystemSpec:
+        return SystemSpec(name, family, source, settings, fit, lenskit)
+
+    return declare

@@ -1,0 +1,76 @@
+"""SVD: biased matrix factorisation of the ratings, a predictor of ratings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from recommenders.shared.scorers import FactorScorer
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from lenskit.als import BiasedMFScorer
+
+    from qrels import Ratings
+
+
+class SVDSettings(Settings):
+    """Settings of SVD."""
+
+    factors: int = Field(50, ge=1, le=2000, description="Number of factors: 1 to 2000.")
+    regularization: float = Field(
+        0.1,
+        gt=0,
+        description="Penalty on the squared factors, per rating: above 0.",
+    )
+    damping: float = Field(
+        5.0, ge=0, description="Ratings at the mean added to each bias: 0 or more."
+    )
+    epochs: int = Field(10, ge=1, description="Sweeps of alternating least squares: at least 1.")
+
+
+def svd_component(settings: SVDSettings) -> BiasedMFScorer:
+    """Configure LensKit's component, keeping the users' factors of training."""
+    from lenskit.als import BiasedMFScorer
+
+    return BiasedMFScorer(
+        embedding_size=settings.factors,
+        regularization=settings.regularization,
+        damping=settings.damping,
+        epochs=settings.epochs,
+        user_embeddings="prefer",
+    )
+
+
+@system(
+    "svd",
+    family="factors",
+    source="Takács, Pilászy, Németh & Tikk (2009), Scalable collaborative filtering approaches "
+    "for large recommender systems, JMLR 10",
+    settings=SVDSettings,
+    lenskit=svd_component,
+)
+def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
+    r"""Predict ratings by biases and factors learned from the known ratings alone.
+
+    .. math:: \hat r_{ui} = \mu + b_u + b_i + p_u \cdot q_i
+
+    A good predictor of ratings is a poor recommender of items: nothing is learned from what
+    users chose to rate. Expect it near the bottom of the ordering.
+    """
+    from recommenders.shared.lenskit_bridge import trained
+
+    model = trained(svd_component(settings), ratings, seed=seed)
+    biases = model.bias
+    assert model.user_embeddings is not None
+    assert biases.user_biases is not None
+    assert biases.item_biases is not None
+    return FactorScorer(
+        ratings,
+        model.user_embeddings,
+        model.item_embeddings,
+        user_offsets=biases.user_biases + np.float64(biases.global_bias),
+        item_offsets=biases.item_biases,
+    )

@@ -1,0 +1,75 @@
+"""Random: the floor that every system has to beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from qrels import Ratings
+    from runs import Numbering
+
+
+class RandomSettings(Settings):
+    """Random has nothing to set: the study's seed decides."""
+
+
+@system("random", family="baseline", source="-", settings=RandomSettings)
+def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomScorer:
+    """Recommend at random: a uniform number for every user and item.
+
+    The number is a hash of (seed, user id, item id), so it is the same in every order of
+    users and items, and stays when other users or items join or leave.
+    """
+    return RandomScorer(ratings.users, ratings.items, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomScorer:
+    """Uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32.
+
+    Parameters
+    ----------
+    users, items
+        Ids behind the numbers.
+    seed
+        Seed of the hash.
+
+    Examples
+    --------
+    >>> from runs import Numbering
+    >>> scorer = RandomScorer(Numbering.of(["u"]), Numbering.of(["a", "b", "c"]), seed=1)
+    >>> scorer.score_batch(np.array([0])).round(3)
+    array([[0.911, 0.218, 0.778]], dtype=float32)
+    """
+
+    users: Numbering
+    items: Numbering
+    seed: int
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these users."""
+        of_users = _hashes(self.users.ids[user_numbers], salt=f"user {self.seed}")
+        of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
+        mixed = _mix(of_users[:, np.newaxis] ^ of_items)
+        return (mixed >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def _hashes(ids: NDArray[np.str_], *, salt: str) -> NDArray[np.uint64]:
+    """Hash ids to 64 bits each."""
+    key = blake2b(salt.encode(), digest_size=16).digest()
+    digests = (blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in ids)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64 bits: the finaliser of SplitMix64 (Steele, Lea & Flood, 2014)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))

@@ -1,0 +1,107 @@
+"""LensKit's own tests of components, on our systems; and what they do not ask."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from lenskit.data import Dataset, ItemList, RecQuery, from_interactions_df
+from lenskit.testing import BasicComponentTests, ScorerTests
+from lenskit.training import TrainingOptions
+
+import recommenders
+from qrels import Ratings
+from recommenders.shared.component import SystemConfig, SystemScorer, ratings_of
+from recommenders.shared.lenskit_bridge import dataset_of
+
+# LensKit's tests have fixtures that pytest is going to refuse, and a field that it drops itself.
+lenskit_tests = pytest.mark.filterwarnings(
+    "ignore:Class-scoped fixtures defined as instance",
+    "ignore:user_items is deprecated:DeprecationWarning",
+)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def ml_ratings(ratings: Ratings) -> pd.DataFrame:
+    """Ratings as LensKit's tests expect them, ids being integers."""
+    seconds = np.arange(len(ratings)) * 60
+    return pd.DataFrame(
+        {
+            "user_id": ratings.user + 1000,
+            "item_id": ratings.item + 5000,
+            "rating": ratings.rating,
+            "timestamp": pd.to_datetime(np.random.default_rng(0).permutation(seconds), unit="s"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def ml_ds(ml_ratings: pd.DataFrame) -> Dataset:
+    return from_interactions_df(ml_ratings)
+
+
+@pytest.fixture
+def ml_100k(ml_ratings: pd.DataFrame) -> pd.DataFrame:
+    return ml_ratings
+
+
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LK_NUM_PROCS", "1")
+
+
+@lenskit_tests
+class TestPureSVD(BasicComponentTests, ScorerTests):
+    component = SystemScorer  # type: ignore[misc]
+    config = SystemConfig(system="puresvd", settings={"factors": 5})
+    configs = [config.model_dump()]  # noqa: RUF012
+
+
+@lenskit_tests
+class TestRandom(BasicComponentTests, ScorerTests):
+    component = SystemScorer  # type: ignore[misc]
+    config = SystemConfig(system="random")
+    configs = [config.model_dump()]  # noqa: RUF012
+
+
+def test_a_history_counts_more_than_the_user_it_came_from(ratings: Ratings) -> None:
+    model: Any = recommenders.component("puresvd", {"factors": 5})
+    model.train(dataset_of(ratings), TrainingOptions(rng=1))
+    item = ItemList(ratings.items.ids)
+    first, second = (str(ratings.users.ids[number]) for number in (0, 1))
+    history = dataset_of(ratings).user_row(second)
+    asked = model(RecQuery(user_id=first, history_items=history), item).scores()
+    np.testing.assert_array_equal(asked, model(RecQuery(user_id=second), item).scores())
+
+
+def test_unknown_items_and_users_score_nan(ratings: Ratings) -> None:
+    model: Any = recommenders.component("random")
+    model.train(dataset_of(ratings), TrainingOptions(rng=1))
+    known = str(ratings.users.ids[0])
+    assert np.isnan(model(known, ItemList(["0", "?"])).scores()).tolist() == [False, True]
+    assert np.isnan(model("?", ItemList(["0"])).scores()).all()
+    assert np.isnan(model(RecQuery(), ItemList(["0"])).scores()).all()
+
+
+def test_ratings_survive_the_road_to_lenskit_and_back(ratings: Ratings) -> None:
+    back = ratings_of(dataset_of(ratings))
+    np.testing.assert_array_equal(back.matrix().toarray(), ratings.matrix().toarray())
+    np.testing.assert_array_equal(back.users.ids, ratings.users.ids)
+    np.testing.assert_array_equal(back.items.ids, ratings.items.ids)
+
+
+def test_integer_ids_are_numbered_as_text() -> None:
+    frame = pd.DataFrame({"user_id": [1, 1], "item_id": [9, 10], "rating": [4.0, 5.0]})
+    ratings = ratings_of(from_interactions_df(frame))
+    assert ratings.items.ids.tolist() == ["10", "9"]
+    assert ratings.rating.tolist() == [5.0, 4.0]
+
+
+def test_interactions_without_ratings_count_as_one() -> None:
+    frame = pd.DataFrame({"user_id": [1, 1], "item_id": [9, 10]})
+    assert ratings_of(from_interactions_df(frame)).rating.tolist() == [1.0, 1.0]
