@@ -160,7 +160,8 @@ class Discrimination:
         ranks, marked = np.arange(1, n_shown + 1), max(1, n_shown // MARKERS_PER_CURVE)
         for number, name, style in chosen:
             label = name if metric is not None else f"{name} (DP {self.dp[number]:.3g})"
-            ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **style)
+            line = {"marker": ".", **style}
+            ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **line)
         self._frame_plot(ax, n_shown, title=metric or f"cut-off {cutoff}")
         return ax
 

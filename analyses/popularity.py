@@ -99,7 +99,7 @@ class Popularity:
             f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
             f"of the least popular items and their ordering on all judgements of {self.n_users} "
             f"users. Popularity is the number of {where[self.counted_in]} of an item; levels "
-            f"count items, of {self.n_items} in the catalogue. Runs are left as they are."
+            f"count items, of {self.n_items:,} in the catalogue. Runs are left as they are."
         )
 
 

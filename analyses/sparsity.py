@@ -123,8 +123,8 @@ class Sparsity:
         )
         return (
             f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
-            f"{self.n_samples} random samples of the {self.n_judgements} judgements of "
-            f"{self.n_users} users and their ordering on all of them. Judgements are drawn "
+            f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
+            f"{self.n_users:,} users and their ordering on all of them. Judgements are drawn "
             "without replacement over the whole test set, relevant and non-relevant alike; users "
             f"left without judgements score 0 (seed {self.seed}).{note}"
         )

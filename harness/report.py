@@ -28,6 +28,7 @@ TITLES = {
 }
 """Titles by the number that the figure has in Valcarce et al. (2018)."""
 
+SMALLEST = 1e-12
 ONE_PANEL = ("figure5", "figure6", "figure7", "figure8")
 
 
@@ -167,8 +168,17 @@ def _read(folder: Path, table: str) -> list[dict[str, str]]:
 
 
 def _number(value: float) -> str:
+    """Print a score or p-value; exact p-values are good to about 1e-13.
+
+    Examples
+    --------
+    >>> [_number(value) for value in (0.12345, 0.0, 2e-6, 3e-40, math.nan)]
+    ['0.1235', '0.0000', '2.0e-06', '< 1e-12', '–']
+    """
     if math.isnan(value):
         return "–"
+    if 0 < value < SMALLEST:
+        return f"< {SMALLEST:.0e}"
     return f"{value:.4f}" if value == 0 or abs(value) >= 5e-5 else f"{value:.1e}"
 
 

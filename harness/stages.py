@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -170,7 +172,7 @@ class Stages:
         )
         n_jobs = min(self.n_jobs, len(pending))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        with self.progress("Training and ranking", len(pending)) as bar:
+        with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for run, clock in workers(tasks):
                 self._write_run(run, keys[run.system], clock)
                 bar.advance()
@@ -278,6 +280,14 @@ def ratings_digest(ratings: Ratings) -> str:
 def analysis_files(name: str, work: Work) -> dict[str, bytes]:
     """Make an analysis and give its files."""
     return ANALYSES[name](work).files
+
+
+@contextmanager
+def restarts_in_silence() -> Iterator[None]:
+    """Do not warn when joblib replaces a worker that holds much memory: nothing is lost."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield
 
 
 class Clock:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, Numbering
 from runs.files import fields_of_lines
+from runs.ids import require_fit_ids
 from runs.trec import check_pairs, number_ids
 
 N_FIELDS = 4
@@ -89,6 +90,11 @@ def read_qrels(path: Path) -> QrelsFile:
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     r"""Write qrels as the lines of a TREC qrels file, low grades included.
 
+    Raises
+    ------
+    InputError
+        If an id does not fit a field.
+
     Examples
     --------
     >>> qrels = Qrels(np.array([0, 1]), np.array([1], dtype=np.int32),
@@ -96,6 +102,8 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     >>> format_qrels(qrels, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
     b'u7 0 b 8\n'
     """
+    for kind, named in (("user", topics.ids), ("item", items.ids)):
+        require_fit_ids(named, kind=kind)
     columns = (topics.ids[qrels.users], items.ids[qrels.items], qrels.grades)
     lines = zip(*(column.tolist() for column in columns), strict=True)
     return "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in lines).encode()

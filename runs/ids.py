@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.errors import InputError
+
 # What `str.split` splits at. U+001C to U+001F are not Unicode's White_Space, but Python readers
 # of TREC files split there.
 WHITESPACE: Final = frozenset(
@@ -72,3 +74,31 @@ def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
     # Elements are padded with NULs: one that is followed by something else belongs to the id.
     unfit |= ((characters[:, :-1] == 0) & (characters[:, 1:] != 0)).any(axis=1)
     return int(unfit.argmax()) if unfit.any() else None
+
+
+def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
+    """Refuse to write ids that a TREC file cannot carry.
+
+    Parameters
+    ----------
+    ids
+        Ids of shape (n,).
+    kind
+        What they name: "user", "item", "system".
+
+    Raises
+    ------
+    InputError
+        Naming the first of them and its fault.
+
+    Examples
+    --------
+    >>> require_fit_ids(np.array(["7", "new york"]), kind="item")
+    Traceback (most recent call last):
+    runs.errors.InputError: a TREC file cannot carry the item 'new york': it has a space.
+    """
+    position = first_unfit_id(ids)
+    if position is not None:
+        unfit = str(ids[position])
+        fault = id_fault(unfit)
+        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {fault}.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from runs.errors import InputError, InputWarning
 from runs.files import fields_of_lines
+from runs.ids import require_fit_ids
 from runs.numbering import Numbering
 from runs.run import NO_ITEM, Run
 
@@ -110,6 +111,11 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
     evaluator finds our order again.
 
+    Raises
+    ------
+    InputError
+        If an id or the system's name does not fit a field.
+
     Examples
     --------
     >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
@@ -117,6 +123,9 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     u7 Q0 b 1 2 pop
     u7 Q0 a 2 1 pop
     """
+    for kind, named in (("user", topics.ids), ("item", items.ids)):
+        require_fit_ids(named, kind=kind)
+    require_fit_ids(np.array([run.system]), kind="system")
     ids = items.ids.tolist()
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
     return "".join(

@@ -119,3 +119,11 @@ def test_users_that_are_no_topic_are_left_out(tmp_path: Path) -> None:
     file = read_run(written(tmp_path, "u Q0 1 1 2 s\nv Q0 1 1 2 s\n"))
     run = file.to_run(Numbering.of(["t", "v"]), common_items([file], Numbering.of(["7"])))
     assert run.items.tolist() == [[-1], [0]]
+
+
+def test_an_id_that_does_not_fit_a_field_is_not_written() -> None:
+    run = Run("s", np.array([[0]], dtype=np.int32))
+    with pytest.raises(InputError, match=r"the item 'new york': it has a space"):
+        format_run(run, Numbering.of(["u"]), Numbering.of(["new york"]))
+    with pytest.raises(InputError, match=r"the system 'my run': it has a space"):
+        format_run(Run("my run", run.items), Numbering.of(["u"]), Numbering.of(["a"]))
