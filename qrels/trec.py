@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, Numbering
-from runs.files import fields_of_lines
+from runs.files import fields_of_lines, plain_columns, read_bytes
 from runs.ids import require_fit_ids
-from runs.trec import check_pairs, number_ids
+from runs.trec import check_pairs, number_column, number_ids, repeated_pairs
 
 N_FIELDS = 4
+PLAIN = r"^-?[0-9]{1,9}$"
 GRADE = re.compile(rb"[+-]?[0-9]{1,9}")
 
 
@@ -71,9 +73,31 @@ def read_qrels(path: Path) -> QrelsFile:
         number, an item judged twice for a user, an empty file.
     """
     path = Path(path)
+    content = read_bytes(path)
+    columns = plain_columns(content, n_fields=N_FIELDS)
+    file = None if columns is None else _from_columns(columns)
+    return _from_lines(path, content) if file is None else file
+
+
+def _from_columns(columns: list[Any]) -> QrelsFile | None:
+    """Make qrels of plain columns that keep all rules; None if a line needs a closer look."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if not compute.all(compute.match_substring_regex(columns[3], PLAIN)).as_py():
+        return None
+    users, user = number_column(columns[0])
+    items, item = number_column(columns[2])
+    if len(repeated_pairs(user, item, len(items))):
+        return None
+    return QrelsFile(users, items, user, item, columns[3].cast(pa.int32()).to_numpy())
+
+
+def _from_lines(path: Path, content: bytes) -> QrelsFile:
+    """Read line by line, to say where a rule is broken."""
     numbered = [
         (number, fields)
-        for number, fields in enumerate(fields_of_lines(path), start=1)
+        for number, fields in enumerate(fields_of_lines(path, content), start=1)
         if not (fields and fields[0].startswith(b"#"))
     ]
     if not numbered:

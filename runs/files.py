@@ -6,9 +6,12 @@ import gzip
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from runs.errors import InputError
+
+UNUSUAL = (b"\0", b"\t", b"\v", b"\f", b"\r", b"  ", b" \n", b"\n ", b"\n#", b"\n\n")
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -49,7 +52,40 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def fields_of_lines(path: Path) -> list[list[bytes]]:
+def plain_columns(content: bytes, *, n_fields: int) -> list[Any] | None:
+    """Read the columns of a file whose lines are plain, some twenty times faster than line by line.
+
+    Parameters
+    ----------
+    content
+        From `read_bytes`.
+    n_fields
+        Fields that every line must have.
+
+    Returns
+    -------
+    Arrow arrays of text, or None if a line is anything but ``n_fields`` fields of UTF-8 between
+    single spaces: then only `fields_of_lines` can tell what the file says.
+    """
+    if content[:1] in (b" ", b"#") or any(mark in content for mark in UNUSUAL):
+        return None
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = [str(field) for field in range(n_fields)]
+    try:
+        table = csv.read_csv(
+            pa.py_buffer(content),
+            csv.ReadOptions(column_names=names),
+            csv.ParseOptions(delimiter=" ", quote_char=False),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    return [column.combine_chunks() for column in table.columns]
+
+
+def fields_of_lines(path: Path, content: bytes) -> list[list[bytes]]:
     """Split a file into lines at newlines only, and lines into fields at ASCII white space.
 
     Returns
@@ -59,9 +95,8 @@ def fields_of_lines(path: Path) -> list[list[bytes]]:
     Raises
     ------
     InputError
-        As `read_bytes`; also if the file holds a NUL or is not UTF-8.
+        If the file holds a NUL or is not UTF-8.
     """
-    content = read_bytes(path)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise InputError.at(path, line, "a NUL byte; a TREC file is plain text.")

@@ -7,18 +7,20 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.errors import InputError, InputWarning
-from runs.files import fields_of_lines
+from runs.files import fields_of_lines, plain_columns, read_bytes
 from runs.ids import require_fit_ids
 from runs.numbering import Numbering
 from runs.run import NO_ITEM, Run
 
 N_FIELDS = 6
 SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
 
 
@@ -83,9 +85,33 @@ def read_run(path: Path) -> RunFile:
         for a user, an empty file.
     """
     path = Path(path)
+    content = read_bytes(path)
+    columns = plain_columns(content, n_fields=N_FIELDS)
+    file = None if columns is None else _from_columns(path, columns)
+    return _from_lines(path, content) if file is None else file
+
+
+def _from_columns(path: Path, columns: list[Any]) -> RunFile | None:
+    """Make a run of plain columns that keep all rules; None if a line needs a closer look."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    tags = compute.unique(columns[5])
+    if len(tags) > 1 or not compute.all(compute.match_substring_regex(columns[4], PLAIN)).as_py():
+        return None
+    users, user = number_column(columns[0])
+    items, item = number_column(columns[2])
+    if len(repeated_pairs(user, item, len(items))):
+        return None
+    scores = columns[4].cast(pa.float64()).to_numpy()
+    return RunFile(path, tags[0].as_py(), users, items, user, item, scores)
+
+
+def _from_lines(path: Path, content: bytes) -> RunFile:
+    """Read line by line, to say where a rule is broken."""
     numbered = [
         (number, fields)
-        for number, fields in enumerate(fields_of_lines(path), start=1)
+        for number, fields in enumerate(fields_of_lines(path, content), start=1)
         if fields and not fields[0].startswith(b"#")
     ]
     if not numbered:
@@ -100,7 +126,7 @@ def read_run(path: Path) -> RunFile:
     system = numbered[-1][1][5].decode()
     if len(tags) > 1:
         finding = f"{path}: {len(tags)} different tags; taking {system!r}."
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warnings.warn(finding, InputWarning, stacklevel=3)
     scores = np.array([fields[4] for _, fields in numbered]).astype(np.float64)
     return RunFile(path, system, users, items, user, item, scores)
 
@@ -153,6 +179,24 @@ def number_ids(ids: list[bytes]) -> tuple[Numbering, NDArray[np.int32]]:
     return numbering, np.array([seen[name] for name in ids], dtype=np.int32)
 
 
+def number_column(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
+    """Number the ids of an Arrow column of text, as `number_ids` does."""
+    encoded = column.dictionary_encode()
+    ids = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
+    numbering = Numbering.of(ids)
+    return numbering, numbering.numbers(ids)[encoded.indices.to_numpy()]
+
+
+def repeated_pairs(
+    user: NDArray[np.int32], item: NDArray[np.int32], n_items: int
+) -> NDArray[np.intp]:
+    """Give the positions, rising, of pairs that stand earlier already."""
+    pairs = user.astype(np.int64) * n_items + item
+    order = np.argsort(pairs, kind="stable")
+    again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    return np.sort(order[again + 1])
+
+
 def check_pairs(
     path: Path,
     users: tuple[Numbering, NDArray[np.int32]],
@@ -175,13 +219,12 @@ def check_pairs(
     InputError
         Naming both lines.
     """
-    pairs = users[1].astype(np.int64) * len(items[0]) + items[1]
-    order = np.argsort(pairs, kind="stable")
-    repeated = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    repeated = repeated_pairs(users[1], items[1], len(items[0]))
     if len(repeated) == 0:
         return
-    second = int(order[repeated + 1].min())
-    first = int(np.flatnonzero(pairs == pairs[second])[0])
+    second = int(repeated[0])
+    same = (users[1] == users[1][second]) & (items[1] == items[1][second])
+    first = int(np.flatnonzero(same)[0])
     item, user = items[0].ids[items[1][second]], users[0].ids[users[1][second]]
     raise InputError.at(
         path,

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, InputWarning, Numbering, Run
-from runs.trec import RunFile, common_items, format_run, read_run
+from runs.files import plain_columns
+from runs.trec import (
+    RunFile,
+    _from_columns,
+    _from_lines,
+    common_items,
+    format_run,
+    read_run,
+)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -127,3 +135,38 @@ def test_an_id_that_does_not_fit_a_field_is_not_written() -> None:
         format_run(run, Numbering.of(["u"]), Numbering.of(["new york"]))
     with pytest.raises(InputError, match=r"the system 'my run': it has a space"):
         format_run(Run("my run", run.items), Numbering.of(["u"]), Numbering.of(["a"]))
+
+
+IDS = st.sampled_from(["u", "v", "10", "9", "\u00e9", "a\u00a0b", '"', "x#"])
+SCORES = st.sampled_from(["1", "2.5", "-.5e1", "+3.", "1e400", "inf", "nan", "1_0", "x"])
+GAPS = st.sampled_from([" "] * 8 + ["  ", "\t"])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """A line of a run file, now and then an odd one."""
+    fields = [draw(IDS), "Q0", draw(IDS), "1", draw(SCORES), draw(st.sampled_from("sst"))]
+    fields = fields[: draw(st.sampled_from([6] * 8 + [5]))]
+    return "".join(field + draw(GAPS) for field in fields).strip()
+
+
+@given(st.lists(lines(), min_size=1, max_size=4), st.sampled_from(["\n", "\r\n", "\n\n"]))
+def test_the_fast_road_reads_what_the_careful_road_reads(given: list[str], end: str) -> None:
+    content = end.join(given).encode()
+    columns = plain_columns(content, n_fields=6)
+    fast = None if columns is None else _from_columns(Path("a.run"), columns)
+    if fast is None:
+        return
+    careful = _from_lines(Path("a.run"), content)
+    assert fast.system == careful.system
+    assert fast.users.ids.tolist() == careful.users.ids.tolist()
+    assert fast.items.ids.tolist() == careful.items.ids.tolist()
+    np.testing.assert_array_equal(fast.user, careful.user)
+    np.testing.assert_array_equal(fast.item, careful.item)
+    np.testing.assert_array_equal(fast.score, careful.score)
+
+
+def test_a_plain_run_takes_the_fast_road() -> None:
+    columns = plain_columns(b"u Q0 1 1 2 s\nu Q0 2 2 1 s\n", n_fields=6)
+    assert columns is not None
+    assert _from_columns(Path("a.run"), columns) is not None
