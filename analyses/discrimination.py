@@ -17,8 +17,8 @@ from analyses.permutation import (
     ExactTest,
     Method,
     exact_test,
-    lattice_error,
     monte_carlo_test,
+    on_lattice,
     pair_indices,
 )
 from runs import InputError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SCALE_TOLERANCE = 1e-6
 # Curves are drawn up to the pair after which all of them stay below this p-value.
 SHOWN_P = 0.001
+LEAST_SHOWN = 21
 MARKERS_PER_CURVE = 12
 
 Test = Literal["exact", "monte-carlo"]
@@ -181,8 +182,10 @@ class Discrimination:
         )
 
     def _frame_plot(self, ax: Axes, n_shown: int, *, title: str) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         cut = "" if n_shown == self.p.shape[1] else f" (rest below {SHOWN_P})"
-        ax.locator_params(axis="x", integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.axhline(0.05, color="0.6", linewidth=0.8, zorder=0)
         ax.set_xlabel("pair of systems, by falling p" + cut)
         ax.set_ylabel("p-value (line at .05)")
@@ -282,7 +285,7 @@ def _check(scores: Scores, *, test: str, scales: Mapping[Measure, int], permutat
         raise InputError(f"`permutations` must be at least 1, got {permutations}.")
     for measure, values in zip(scores.measures, scores.values, strict=True):
         scale = scales.get(measure)
-        if scale is not None and lattice_error(values, scale) > SCALE_TOLERANCE:
+        if scale and not on_lattice(values, scale, tolerance=SCALE_TOLERANCE):
             raise InputError(f"the scores of {measure} are not multiples of 1/{scale}.")
 
 
@@ -298,7 +301,7 @@ def _test_exactly(
         for measure, values in zip(scores.measures, scores.values, strict=True)
     )
     results = []
-    for result in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
+    for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
         results.append(result)
         if advance is not None:
             advance(1)
@@ -327,4 +330,5 @@ def _by_user_id(scores: Scores) -> NDArray[np.float64]:
 
 def _n_shown(curves: NDArray[np.float64]) -> int:
     """Number of pairs up to the last p-value that can be told from 0 in a figure."""
-    return min(curves.shape[1], int((curves >= SHOWN_P).sum(axis=1).max()) + 1)
+    n_visible = int((curves >= SHOWN_P).sum(axis=1).max()) + 1
+    return min(curves.shape[1], max(LEAST_SHOWN, n_visible))

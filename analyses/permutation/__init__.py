@@ -10,8 +10,8 @@ recommend it for information retrieval.
 """
 
 from analyses.permutation.exact import ExactTest, Method, exact_test
-from analyses.permutation.lattice import lattice_error
+from analyses.permutation.lattice import on_lattice
 from analyses.permutation.monte_carlo import monte_carlo_test
 from analyses.permutation.pairs import pair_indices
 
-__all__ = ["ExactTest", "Method", "exact_test", "lattice_error", "monte_carlo_test", "pair_indices"]
+__all__ = ["ExactTest", "Method", "exact_test", "monte_carlo_test", "on_lattice", "pair_indices"]

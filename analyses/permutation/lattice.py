@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from analyses.permutation.characteristic import characteristic_function, distinct_sizes
 from analyses.permutation.pairs import REACH
 
-# P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three or four decimals.
-SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000)
-TOLERANCE = 1e-9
-MOST_NODES = 1 << 23
+# P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
+SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
+TOLERANCE = 1e-10
+MOST_NODES = 1 << 24
 
 
 def find_scale(scores: NDArray[np.float64]) -> int | None:
@@ -25,16 +25,20 @@ def find_scale(scores: NDArray[np.float64]) -> int | None:
     True
     """
     few = scores.flat[:: max(1, scores.size // 64)]
-    gaps = np.multiply.outer(SCALES, few)
-    gaps -= np.rint(gaps)
-    candidates = np.array(SCALES)[(np.abs(gaps) <= TOLERANCE).all(axis=1)]
-    return next((int(c) for c in candidates if lattice_error(scores, int(c)) <= TOLERANCE), None)
+    return next((c for c in SCALES if on_lattice(few, c) and on_lattice(scores, c)), None)
 
 
-def lattice_error(scores: NDArray[np.float64], scale: int) -> float:
-    """Largest distance of a scaled score from an integer."""
+def on_lattice(scores: NDArray[np.float64], scale: int, *, tolerance: float = TOLERANCE) -> bool:
+    """Tell whether scaled scores are integers, up to the tolerance and not by being tiny."""
     scaled = scores * scale
-    return float(np.abs(scaled - np.rint(scaled)).max(initial=0.0))
+    furthest = np.abs(scaled - np.rint(scaled)).max(initial=0.0)
+    return bool(furthest <= tolerance * min(1.0, np.abs(scaled).max(initial=0.0)))
+
+
+def affordable(scores: NDArray[np.float64], scale: int) -> bool:
+    """Tell whether no pair, its mean within 8.6 standard deviations, needs too many nodes."""
+    widest_deviation = np.ptp(scores) * scale * np.sqrt(scores.shape[1])
+    return bool(REACH * widest_deviation <= MOST_NODES)
 
 
 def n_nodes(total: float, deviation: float) -> int:

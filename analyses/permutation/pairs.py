@@ -66,7 +66,7 @@ class PairSums:
     def standardised(self) -> NDArray[np.float64]:
         """Test statistic in standard deviations: z = t / sigma, 0 where all d are 0."""
         return np.divide(
-            self.totals, self.deviations, out=np.zeros(len(self.totals)), where=self.totals > 0
+            self.totals, self.deviations, out=np.zeros(len(self.totals)), where=self.deviations > 0
         )
 
     @property
