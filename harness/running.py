@@ -67,6 +67,21 @@ def check(study: Study) -> dict[str, Metric]:
     return metrics
 
 
+def spelled_out(study: Study) -> Study:
+    """Fill in the defaults that depend on the split's method and on the systems."""
+    if study.ratings is None:
+        return study
+    options = split_options(study.split, seed=study.seed)
+    split = study.split.model_copy(update={k: v for k, v in options.items() if k != "seed"})
+    given = study.systems.settings
+    settings = {
+        name: read_settings(name, given.get(name, {})).model_dump(mode="json")
+        for name in study.systems.names
+    }
+    systems = study.systems.model_copy(update={"settings": settings})
+    return study.model_copy(update={"split": split, "systems": systems})
+
+
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     """Run a study, or what is left of it, in its folder.
 
@@ -109,7 +124,8 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
 
 
 def _run_stages(stages: Stages) -> None:
-    write_whole(stages.store.folder / "study.toml", stages.study.to_toml())
+    as_run = spelled_out(stages.study).to_toml()
+    write_whole(stages.store.folder / "study.toml", as_run)
     stages.store.remove_others(set(stages.parts))
     stages.keep_input()
     runs = stages.make_runs()

@@ -1,0 +1,99 @@
+"""What the README shows is what the harness does."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.collection import collect
+from harness.progress import Silent
+from harness.running import run_study, spelled_out
+from harness.study import Study, demo_study, parse_study
+from harness.world import WorldSettings, make_world
+from recommenders import SystemSpec, recommend
+
+README = Path(__file__).parents[1] / "README.md"
+WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def block_with(language: str, word: str) -> str:
+    (found,) = [block for block in blocks(language) if word in block]
+    return found
+
+
+def parsed(text: str, base: Path, **changes: Any) -> Study:
+    return parse_study(text, source="README.md", base=base, changes=changes)
+
+
+def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
+    text = block_with("toml", "ml-latest-small")
+    whole = parsed(text, tmp_path)
+    path = tomllib.loads(text)["ratings"]["path"]
+    short = parsed(f'name = "ml-latest-small"\n[ratings]\npath = "{path}"', tmp_path)
+    shown, least = (spelled_out(study).model_dump() for study in (whole, short))
+    shown["analyses"]["popularity"]["counted_in"] = None
+    assert shown == least
+
+
+def test_the_demo_asks_for_the_defaults() -> None:
+    demo = demo_study()
+    assert demo.analyses == Study.model_fields["analyses"].default
+    assert demo.metrics == Study.model_fields["metrics"].default
+    assert demo.systems == Study.model_fields["systems"].default
+
+
+def test_the_new_metric_stands_in_every_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_metric.py").write_text(block_with("python", "my_metric.py"))
+    study = parsed(
+        block_with("toml", "my_metric.py"),
+        tmp_path,
+        ratings={"format": "world", "world": WORLD},
+        systems={"names": ["random", "puresvd"], "settings": {"puresvd": {"factors": 4}}},
+    )
+    run_study(study, n_jobs=1, progress=Silent())
+    for table in ("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"):
+        frame = pd.read_csv(f"study-my-metric/tables/{table}.csv")
+        assert set(frame.metric) == {"P", "nDCG", "R-weighted"}
+
+
+def test_the_new_system_ranks_items() -> None:
+    names: dict[str, Any] = {}
+    exec(block_with("python", "mean_rating.py"), names)
+    spec = names["mean_rating"]
+    assert isinstance(spec, SystemSpec)
+    ratings = make_world(WorldSettings(**WORLD)).ratings
+    scorer = spec.fit(ratings, spec.settings(), seed=1)
+    run = recommend(scorer, ratings, np.arange(60, dtype=np.int32), system=spec.name, depth=5)
+    unrated = (ratings.item_counts() > 0).sum() - ratings.user_counts()
+    assert run.lengths.tolist() == np.minimum(unrated, 5).tolist()
+
+
+def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
+    lines = [f"ann;book{n};{2 + n % 4};{n}" for n in range(40)]
+    (tmp_path / "log.txt").write_text("reader;book;stars;when\n" + "\n".join(lines) + "\n")
+    collection = collect(parsed(block_with("toml", "my-data"), tmp_path))
+    assert collection.facts["ratings"]["ratings"] == 40
+
+
+def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
+    from inspect import signature
+
+    from qrels import SPLITS
+
+    text = README.read_text(encoding="utf-8")
+    for method, splitter in SPLITS.items():
+        (row,) = [line for line in text.splitlines() if line.startswith("| `") and method in line]
+        for option in signature(splitter).parameters:
+            if option not in ("ratings", "seed"):
+                assert f"`{option}`" in row
