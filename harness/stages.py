@@ -5,11 +5,9 @@ A stage is made again only if the key of what it is made from has changed (see `
 
 from __future__ import annotations
 
+import os
 import re
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 from analyses.measure import Scores
 from harness import __version__
 from harness.analysing import ANALYSES, Output, Work, wanted
+from harness.clock import Clock, Cost
 from harness.collection import Collection
 from harness.metric import Metric
 from harness.progress import Progress
@@ -34,9 +33,10 @@ from harness.score_files import (
 from harness.scoring import score
 from harness.store import Store, content_key
 from harness.study import Study
+from harness.workers import restarts_in_silence, train_and_rank
 from qrels import Ratings, Split
 from qrels.trec import format_qrels
-from recommenders import read_settings, recommend, train
+from recommenders import read_settings
 from runs import Run
 from runs.trec import format_run, read_run
 
@@ -148,7 +148,7 @@ class Stages:
             return
         clock = Clock()
         files = build()
-        self.store.write(part, key, files, seconds=clock.seconds, cpu_seconds=clock.cpu_seconds)
+        self.store.write(part, key, files, cost=clock.cost())
 
     def _train(self, split: Split) -> None:
         keys = {system: self._run_key(split, system) for system in self.systems}
@@ -167,30 +167,30 @@ class Stages:
                 split.test_users,
                 seed=self.study.seed,
                 depth=self.study.systems.depth,
+                main_process=os.getpid(),
             )
             for system in pending
         )
         n_jobs = min(self.n_jobs, len(pending))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for run, clock in workers(tasks):
-                self._write_run(run, keys[run.system], clock)
+            for run, cost in workers(tasks):
+                self._write_run(run, keys[run.system], cost)
                 bar.advance()
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
             self._write_run(
-                run, content_key(__version__, self._qrels_key, digest(run.items)), Clock()
+                run, content_key(__version__, self._qrels_key, digest(run.items)), Cost(0, 0)
             )
 
-    def _write_run(self, run: Run, key: str, clock: Clock) -> None:
+    def _write_run(self, run: Run, key: str, cost: Cost) -> None:
         content = format_run(run, self.collection.topics, self.collection.items)
         self.store.write(
             f"run-{run.system}",
             key,
             {run_name(run.system): content},
-            seconds=clock.seconds,
-            cpu_seconds=clock.cpu_seconds,
+            cost=cost,
         )
 
     def _run_key(self, split: Split, system: str) -> str:
@@ -280,52 +280,3 @@ def ratings_digest(ratings: Ratings) -> str:
 def analysis_files(name: str, work: Work) -> dict[str, bytes]:
     """Make an analysis and give its files."""
     return ANALYSES[name](work).files
-
-
-@contextmanager
-def restarts_in_silence() -> Iterator[None]:
-    """Do not warn when joblib replaces a worker that holds much memory: nothing is lost."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-        yield
-
-
-class Clock:
-    """Wall and CPU seconds since it was made."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of wall time."""
-        return time.perf_counter() - self._wall
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Seconds of CPU time of this process."""
-        return time.process_time() - self._cpu
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A clock that was stopped in another process."""
-
-    seconds: float
-    cpu_seconds: float
-
-
-def train_and_rank(
-    system: str,
-    settings: dict[str, Any],
-    ratings: Ratings,
-    users: NDArray[np.int32],
-    *,
-    seed: int,
-    depth: int,
-) -> tuple[Run, Stopped]:
-    """Train one system and rank for the users; runs in a worker."""
-    clock = Clock()
-    scorer = train(system, settings, ratings, seed=seed)
-    run = recommend(scorer, ratings, users, system=system, depth=depth)
-    return run, Stopped(clock.seconds, clock.cpu_seconds)

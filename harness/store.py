@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from harness.clock import Cost
 from runs import InputError
 from runs.files import write_whole
 
@@ -117,15 +118,7 @@ class Store:
             and all(self._checksum(name) == known for name, known in entry.files.items())
         )
 
-    def write(
-        self,
-        part: str,
-        key: str,
-        files: Mapping[str, bytes],
-        *,
-        seconds: float,
-        cpu_seconds: float,
-    ) -> None:
+    def write(self, part: str, key: str, files: Mapping[str, bytes], *, cost: Cost) -> None:
         """Write the files of a part, then enter it in the ledger.
 
         Files of an earlier version of the part that are no longer among them are removed.
@@ -137,7 +130,7 @@ class Store:
         for name, content in files.items():
             write_whole(self.folder / name, content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
-        entry = Entry(key, checksums, round(seconds, 3), round(cpu_seconds, 3))
+        entry = Entry(key, checksums, round(cost.seconds, 3), round(cost.cpu_seconds, 3))
         write_whole(self._page(part), json.dumps(asdict(entry), indent=1).encode())
 
     def remove_others(self, parts: set[str]) -> None:

@@ -41,7 +41,7 @@ def monte_carlo_test(
     seed
         Key of the random signs.
     n_jobs
-        Number of processes, one BLAS thread each.
+        Number of threads, each with one of BLAS.
     advance
         Called with the number of permutations finished since the last call.
 
@@ -67,12 +67,14 @@ def monte_carlo_test(
     first, _ = pair_indices(scores.shape[1])
     counts = np.zeros((len(scores), len(first)), dtype=np.int64)
     left = permutations
-    for some in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
-        counts += some
-        done = min(PERMUTATIONS_PER_TASK, left)
-        left -= done
-        if advance is not None:
-            advance(done)
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    with threadpool_limits(limits=1, user_api="blas"):
+        for some in workers(tasks):
+            counts += some
+            done = min(PERMUTATIONS_PER_TASK, left)
+            left -= done
+            if advance is not None:
+                advance(done)
     return (counts + 1) / (permutations + 1)
 
 
@@ -107,11 +109,10 @@ def count_as_extreme(
     thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * n_users
     counts = np.zeros(thresholds.shape, dtype=np.int64)
     rows = grid.reshape(-1, n_users)
-    with threadpool_limits(limits=1, user_api="blas"):
-        for begin in range(start, stop, block):
-            signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
-            flipped = (rows @ signs.T).reshape(n_measures, n_systems, -1)
-            _add_extreme(counts, flipped, thresholds)
+    for begin in range(start, stop, block):
+        signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
+        flipped = (rows @ signs.T).reshape(n_measures, n_systems, -1)
+        _add_extreme(counts, flipped, thresholds)
     return counts
 
 

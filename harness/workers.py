@@ -1,0 +1,74 @@
+"""Work that runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.clock import Clock, Cost
+from qrels import Ratings
+from recommenders import recommend, train
+from runs import Run
+
+
+def train_and_rank(
+    system: str,
+    settings: dict[str, Any],
+    ratings: Ratings,
+    users: NDArray[np.int32],
+    *,
+    seed: int,
+    depth: int,
+    main_process: int,
+) -> tuple[Run, Cost]:
+    """Train one system and rank for the users.
+
+    Parameters
+    ----------
+    system, settings, seed
+        See `recommenders.train`.
+    ratings
+        Training ratings.
+    users
+        Numbers of the users to rank for.
+    depth
+        Length of the lists.
+    main_process
+        Id of the process that asked; a worker ends when the process that started it does.
+    """
+    if os.getpid() != main_process:
+        end_with_parent()
+    clock = Clock()
+    scorer = train(system, settings, ratings, seed=seed)
+    run = recommend(scorer, ratings, users, system=system, depth=depth)
+    return run, clock.cost()
+
+
+@cache
+def end_with_parent() -> None:
+    """End this worker when its parent is gone: left alone, joblib's workers would wait for ever."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def restarts_in_silence() -> Iterator[None]:
+    """Do not warn when joblib replaces a worker that holds much memory: nothing is lost."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield
