@@ -78,14 +78,16 @@ class Output:
 
     def add_figures(self, work: Work, result: Drawable, caption: str, **names: str) -> None:
         """Add the figure of cut-offs within metrics, and that of metrics at the deepest one."""
-        drawn = {
-            names["cutoffs"]: panel_per_metric(result, work.study.metrics.names),
-            names["metrics"]: panel_at(result, work.deepest),
-        }
-        for name, figure in drawn.items():
-            self.files[f"figures/{name}.svg"] = as_svg(figure)
-            self.files[f"figures/{name}.png"] = as_png(figure)
-            self.files[f"figures/{name}.txt"] = (caption + "\n").encode()
+        with work.progress("Drawing figures", len(names)) as bar:
+            drawn = {
+                names["cutoffs"]: panel_per_metric(result, work.study.metrics.names),
+                names["metrics"]: panel_at(result, work.deepest),
+            }
+            for name, figure in drawn.items():
+                self.files[f"figures/{name}.svg"] = as_svg(figure)
+                self.files[f"figures/{name}.png"] = as_png(figure)
+                self.files[f"figures/{name}.txt"] = (caption + "\n").encode()
+                bar.advance()
 
 
 def analyse_correlation(work: Work) -> Output:
