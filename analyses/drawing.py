@@ -102,7 +102,8 @@ def draw_agreement(
     percent = 100 * np.asarray(levels)
     for number, label, style in curves:
         ax.plot(percent, taus[number], label=label, **style)
-    ax.set_xlim(percent.max(), percent.min())
+    if len(percent) > 1:
+        ax.set_xlim(percent.max(), percent.min())
     ax.set_ylabel("Kendall's tau-b with all judgements")
     legend_beside(ax)
     return ax

@@ -125,7 +125,8 @@ def popularity(
     levels
         Shares of the items to keep, in (0, 1].
     counts
-        Number of ratings of every item, of shape (n_items,); all items are the catalogue.
+        Number of ratings of every item, of shape (n_items,); -1 for those that are not in the
+        catalogue.
     counted_in
         Where they were counted.
     """
@@ -140,7 +141,7 @@ def popularity(
         taus=taus,
         n_kept=kept.sum(axis=0),
         counted_in=counted_in,
-        n_items=len(counts),
+        n_items=int(np.count_nonzero(counts >= 0)),
         n_systems=means.shape[2],
         n_users=qrels.n_users,
     )
@@ -151,7 +152,8 @@ def keep_least_popular(
 ) -> NDArray[np.bool_]:
     """Keep the judgements of the round(level * n_items) least popular items.
 
-    Equally popular items are taken by item number, so that levels are nested.
+    Equally popular items are taken by item number, so that levels are nested. The n_items of the
+    catalogue are those whose count is not -1.
 
     Returns
     -------
@@ -167,7 +169,8 @@ def keep_least_popular(
     array([[ True, False,  True],
            [ True, False, False]])
     """
+    n_items = np.count_nonzero(counts >= 0)
     place = np.empty(len(counts), dtype=np.int64)
-    place[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    n_kept = [round(level * len(counts)) for level in levels]
+    place[np.argsort(counts, kind="stable")] = np.arange(len(counts)) - (len(counts) - n_items)
+    n_kept = [round(level * n_items) for level in levels]
     return place[qrels.items][:, None] < np.array(n_kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -34,6 +35,12 @@ def sentences(command: Callable[Arguments, Result]) -> Callable[Arguments, Resul
         except KeyboardInterrupt:
             click.echo("Interrupted. The same command goes on from what is complete.", err=True)
             sys.exit(FAILED)
+        except BrokenExecutor:
+            click.echo(
+                "Failed: a worker was stopped, most likely for want of memory; try --jobs 1.",
+                err=True,
+            )
+            sys.exit(FAILED)
         except (MemoryError, OSError) as error:
             click.echo(f"Failed: {error or type(error).__name__}", err=True)
             sys.exit(FAILED)
@@ -54,7 +61,9 @@ def main() -> None:
     type=click.IntRange(min=1),
     help="Workers; all cores by default. Results are the same.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Replaces the seed of the study.")
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Replaces the seed of the study."
+)
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @sentences
@@ -160,11 +169,16 @@ def _table(*headings: str, title: str = "", header: bool = True) -> Iterator[Cal
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(
-        *headings, title=title or None, title_justify="left", show_header=header, box=box.SIMPLE
+        *headings,
+        title=Text(title) if title else None,
+        title_justify="left",
+        show_header=header,
+        box=box.SIMPLE,
     )
-    yield table.add_row
+    yield lambda *cells: table.add_row(*map(Text, cells))
     Console().print(table)
 
 

@@ -25,6 +25,8 @@ from runs import InputError, InputWarning, Numbering, Run
 from runs.files import read_bytes
 from runs.trec import RunFile, common_items, read_run
 
+FOLDS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Collection:
@@ -60,13 +62,16 @@ class Collection:
     def popularity_counts(self) -> dict[CountedIn, NDArray[np.intp]]:
         """Count the ratings of every item of the catalogue in training, in test, in both.
 
-        Where there are no training ratings, the judged items are the catalogue.
+        The catalogue is every item with a rating; without ratings, every judged item.
+        Other items count -1.
         """
         if self.split is None:
             judged = np.bincount(self.qrels.items, minlength=len(self.items))
-            return {"test": judged}
+            return {"test": np.where(judged > 0, judged, -1)}
         train, test = self.split.train.item_counts(), self.split.test.item_counts()
-        return {"train": train, "test": test, "all": train + test}
+        counts: dict[CountedIn, NDArray[np.intp]]
+        counts = {"train": train, "test": test, "all": train + test}
+        return {name: np.where(train + test > 0, counts[name], -1) for name in counts}
 
 
 def collect(study: Study) -> Collection:
@@ -136,13 +141,9 @@ def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | Non
 
 
 def _split(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    splits = SPLITS[section.method](ratings, **split_options(section, seed=seed))
-    if isinstance(splits, Split):
-        chosen = splits
-    elif section.fold <= len(splits):
-        chosen = splits[section.fold - 1]
-    else:
-        raise InputError(f"`fold` in [split] must be at most {len(splits)}, got {section.fold}.")
+    options = split_options(section, seed=seed)
+    splits = SPLITS[section.method](ratings, **options)
+    chosen = splits if isinstance(splits, Split) else splits[(section.fold or 1) - 1]
     if len(chosen.test) == 0:
         raise InputError(f"the split {section.method!r} leaves no test ratings.")
     return chosen
@@ -171,12 +172,23 @@ def split_options(section: SplitSection, *, seed: int) -> dict[str, Any]:
             raise InputError(
                 f"the split {section.method!r} has no option {option!r}; its options are: {own}."
             )
+    _check_fold(section, taken=names)
     given = section.options | {"seed": seed}
-    defaults = {"test_share": 0.2, "folds": 5}
+    defaults = {"test_share": 0.2, "folds": FOLDS}
     if "cut" in given:
         del defaults["test_share"]
     values = {**defaults, **given}
     return {name: values[name] for name in names if name in values}
+
+
+def _check_fold(section: SplitSection, *, taken: Sequence[str]) -> None:
+    if section.fold is None:
+        return
+    if "folds" not in taken:
+        raise InputError(f"the split {section.method!r} has no folds to choose `fold` from.")
+    folds = section.folds or FOLDS
+    if section.fold > folds:
+        raise InputError(f"`fold` in [split] must be at most {folds}, got {section.fold}.")
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
@@ -185,7 +197,10 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     run_files = [read_run(path) for path in paths]
     _check_tags(run_files)
     items = common_items(run_files, file.items)
-    qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    try:
+        qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    except InputError as error:
+        raise InputError(f"{section.path}: {error}") from None
     runs = tuple(_run(run_file, file.users, items) for run_file in run_files)
     return Collection(
         topics=file.users,
@@ -234,6 +249,9 @@ def _judgement_facts(qrels: Qrels) -> dict[str, Any]:
             "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
             "less a small term."
         )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
+        finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
         warnings.warn(finding, InputWarning, stacklevel=2)
     return {
         "users": qrels.n_users,

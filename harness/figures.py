@@ -48,10 +48,12 @@ def panel_per_metric(result: Drawable, metrics: Sequence[str]) -> Figure:
         panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
         for panel, metric in zip(panels, metrics, strict=True):
             result.plot(panel, metric=metric)
+        labels = [panel.get_xlabel() for panel in panels]
+        for panel in panels:
             panel.label_outer()
-        for panel in panels[-n_columns:]:
+        for panel, label in list(zip(panels, labels, strict=True))[-n_columns:]:
             panel.tick_params(labelbottom=True)
-            panel.set_xlabel(panels[-1].get_xlabel())
+            panel.set_xlabel(label)
         for panel in spare:
             panel.axis("off")
         _share_legend(figure, panels, spare)

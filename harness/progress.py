@@ -81,7 +81,7 @@ class Bars:
 
     def note(self, message: str) -> None:
         """Write a line above the bars."""
-        self._console.print(message, highlight=False, soft_wrap=True)
+        self._console.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 class _RichBar:

@@ -83,11 +83,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.json"
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no finished study is here (no manifest.json).") from None
     except ValueError as error:
         raise InputError(f"{path}: not the manifest of a study ({error}).") from None
+    if not isinstance(manifest, dict) or "report cut-off" not in manifest:
+        raise InputError(f"{path}: not the manifest of a study.")
     return manifest
 
 

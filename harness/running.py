@@ -124,6 +124,8 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
 
 
 def _run_stages(stages: Stages) -> None:
+    # The manifest says that a study is finished: it comes last, and does not outlive a change.
+    (stages.store.folder / "manifest.json").unlink(missing_ok=True)
     as_run = spelled_out(stages.study).to_toml()
     write_whole(stages.store.folder / "study.toml", as_run)
     stages.store.remove_others(set(stages.parts))
@@ -157,10 +159,12 @@ def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
 
 def figures_of(stages: Stages) -> list[dict[str, str]]:
     """List the figures in the paper's order, each with its caption."""
-    captions = sorted((stages.store.folder / "figures").glob("figure*.txt"))
+    entries = [stages.store.entry(part) for part in stages.parts]
+    names = sorted(name for entry in entries if entry is not None for name in entry.files)
     return [
-        {"name": path.stem, "caption": path.read_text(encoding="utf-8").strip()}
-        for path in captions
+        {"name": Path(name).stem, "caption": stages.store.read(name).decode().strip()}
+        for name in names
+        if name.startswith("figures/") and name.endswith(".txt")
     ]
 
 

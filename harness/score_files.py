@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.measure import Measure, Scores
 from harness.collection import Collection
@@ -65,13 +66,20 @@ def means_table(scores: Scores) -> pd.DataFrame:
     """Columns system, metric, cutoff, mean, sd, users."""
     import pandas as pd
 
-    means, deviations = scores.means(), scores.values.std(axis=2, ddof=1)
+    means, deviations = scores.means(), _deviations(scores)
     rows = [
         (system, measure.metric, measure.cutoff, means[i, j], deviations[i, j], len(scores.users))
         for j, system in enumerate(scores.systems)
         for i, measure in enumerate(scores.measures)
     ]
     return pd.DataFrame(rows, columns=["system", "metric", "cutoff", "mean", "sd", "users"])
+
+
+def _deviations(scores: Scores) -> NDArray[np.float64]:
+    """Standard deviations over users, of shape (n_measures, n_systems); NaN for a single user."""
+    if len(scores.users) < 2:
+        return np.full(scores.values.shape[:2], np.nan)
+    return np.asarray(scores.values.std(axis=2, ddof=1))
 
 
 def coverage_table(runs: Sequence[Run], collection: Collection) -> pd.DataFrame:

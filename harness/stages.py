@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
+from urllib.parse import quote
 
 import joblib
 import numpy as np
@@ -37,7 +38,7 @@ from harness.workers import restarts_in_silence, train_and_rank
 from qrels import Ratings, Split
 from qrels.trec import format_qrels
 from recommenders import read_settings
-from runs import Run
+from runs import InputError, Run
 from runs.trec import format_run, read_run
 
 SCORES = "scores.parquet"
@@ -79,7 +80,7 @@ class Stages:
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
-        runs = [f"run-{system}" for system in self.systems]
+        runs = [run_part(system) for system in self.systems]
         return ["qrels", *world, *runs, "scores", *(name for name, _ in wanted(self.study))]
 
     def keep_input(self) -> None:
@@ -155,7 +156,7 @@ class Stages:
         pending = [
             system
             for system in self.systems
-            if not self.store.is_complete(f"run-{system}", keys[system])
+            if not self.store.is_complete(run_part(system), keys[system])
         ]
         if not pending:
             return
@@ -185,9 +186,11 @@ class Stages:
             )
 
     def _write_run(self, run: Run, key: str, cost: Cost) -> None:
+        if not run.lengths.any():
+            raise InputError(f"the system {run.system!r} recommends nothing to any test user.")
         content = format_run(run, self.collection.topics, self.collection.items)
         self.store.write(
-            f"run-{run.system}",
+            run_part(run.system),
             key,
             {run_name(run.system): content},
             cost=cost,
@@ -217,7 +220,7 @@ class Stages:
 
     @property
     def _scores_key(self) -> str:
-        entries = [self.store.entry(f"run-{system}") for system in self.systems]
+        entries = [self.store.entry(run_part(system)) for system in self.systems]
         return content_key(
             self._qrels_key,
             [entry.files for entry in entries if entry is not None],
@@ -243,9 +246,19 @@ def run_name(system: str) -> str:
     Examples
     --------
     >>> run_name("bm25/tuned")
-    'runs/bm25_tuned.run'
+    'runs/bm25%2Ftuned.run'
     """
-    return f"runs/{re.sub(r'[^A-Za-z0-9+=@._-]', '_', system)}.run"
+    return f"runs/{file_stem(system)}.run"
+
+
+def run_part(system: str) -> str:
+    """Name the part of the study that is the run of a system."""
+    return f"run-{file_stem(system)}"
+
+
+def file_stem(system: str) -> str:
+    """Write what a file name may not hold in the manner of URLs: two systems never share a file."""
+    return re.sub(r"[^\w+=@.-]", lambda match: quote(match[0], safe=""), system)
 
 
 def format_ratings(split: Split) -> bytes:

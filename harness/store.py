@@ -18,7 +18,7 @@ from typing import Any
 
 from harness.clock import Cost
 from runs import InputError
-from runs.files import write_whole
+from runs.files import PARTIAL, write_whole
 
 LEDGER = ".ledger"
 
@@ -98,6 +98,7 @@ class Store:
         except Timeout:
             raise InputError(f"{self.folder}: another harness is at work in this folder.") from None
         try:
+            self._sweep()
             yield
         finally:
             lock.release()
@@ -121,17 +122,19 @@ class Store:
     def write(self, part: str, key: str, files: Mapping[str, bytes], *, cost: Cost) -> None:
         """Write the files of a part, then enter it in the ledger.
 
-        Files of an earlier version of the part that are no longer among them are removed.
+        Files of an earlier version of the part that are no longer among them are removed. All
+        names are announced in the ledger before, so that none is forgotten by who is killed here.
         """
         earlier = self.entry(part)
-        self._page(part).unlink(missing_ok=True)
-        for name in () if earlier is None else earlier.files.keys() - files.keys():
+        former = set() if earlier is None else earlier.files.keys()
+        self._enter(part, Entry("", dict.fromkeys(sorted(former | files.keys()), ""), 0.0, 0.0))
+        for name in former - files.keys():
             (self.folder / name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(self.folder / name, content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
-        entry = Entry(key, checksums, round(cost.seconds, 3), round(cost.cpu_seconds, 3))
-        write_whole(self._page(part), json.dumps(asdict(entry), indent=1).encode())
+        seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
+        self._enter(part, Entry(key, checksums, seconds, cpu_seconds))
 
     def remove_others(self, parts: set[str]) -> None:
         """Remove the files of parts that the study no longer has."""
@@ -147,6 +150,14 @@ class Store:
     def read(self, name: str) -> bytes:
         """Read a file of the folder."""
         return (self.folder / name).read_bytes()
+
+    def _enter(self, part: str, entry: Entry) -> None:
+        write_whole(self._page(part), json.dumps(asdict(entry), indent=1).encode())
+
+    def _sweep(self) -> None:
+        """Remove the half-written files of a process that was killed."""
+        for path in self.folder.rglob(f".*{PARTIAL}"):
+            path.unlink()
 
     def _page(self, part: str) -> Path:
         return self._ledger / f"{part}.json"

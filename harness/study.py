@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,7 +13,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from analyses.measure import Measure
 from runs import InputError
@@ -22,7 +31,20 @@ PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
 SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
-Share = Annotated[float, Field(gt=0, le=1)]
+
+def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a value that stands twice."""
+    repeated = {value for value in values if values.count(value) > 1}
+    if repeated:
+        raise ValueError(f"{min(repeated)!r} stands twice")
+    return values
+
+
+Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
+Cutoffs = Annotated[tuple[Annotated[int, Field(ge=1)], ...], AfterValidator(without_repetition)]
+Levels = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
+]
 
 
 class Section(BaseModel):
@@ -70,7 +92,9 @@ class SplitSection(Section):
     time_ties: Literal["item", "random"] | None = None
     cold_users: Literal["drop", "keep"] | None = None
     folds: int | None = Field(None, ge=2, description="Number of folds of k-fold.")
-    fold: int = Field(1, ge=1, description="The fold that is the test set, from 1.")
+    fold: int | None = Field(
+        None, ge=1, description="The fold that is the test set, from 1; the first by default."
+    )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -81,7 +105,7 @@ class SplitSection(Section):
 class SystemsSection(Section):
     """Which systems are trained, and how deep they recommend."""
 
-    names: tuple[str, ...] = Field(SYSTEMS, min_length=2)
+    names: Names = Field(SYSTEMS, min_length=2)
     depth: int = Field(100, ge=1, description="Length of the ranked lists.")
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
@@ -104,17 +128,9 @@ class QrelsSection(Section):
 class MetricsSection(Section):
     """Which metrics, at which cut-offs."""
 
-    names: tuple[str, ...] = Field(PAPER_METRICS, min_length=1)
-    cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(PAPER_CUTOFFS, min_length=1)
+    names: Names = Field(PAPER_METRICS, min_length=1)
+    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, min_length=1)
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
-
-    @field_validator("names", "cutoffs")
-    @classmethod
-    def _no_repetition(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        repeated = {value for value in values if values.count(value) > 1}
-        if repeated:
-            raise ValueError(f"{min(repeated)!r} stands twice")
-        return values
 
     @field_validator("cutoffs")
     @classmethod
@@ -129,18 +145,14 @@ class CorrelationSection(Section):
 class SparsitySection(Section):
     """Random loss of judgements."""
 
-    levels: tuple[Share, ...] = Field(
-        tuple(percent / 100 for percent in range(100, 0, -5)), min_length=1
-    )
+    levels: Levels = Field(tuple(percent / 100 for percent in range(100, 0, -5)), min_length=1)
     samples: int = Field(50, ge=1, description="Samples per level.")
 
 
 class PopularitySection(Section):
     """Loss of the judgements of popular items."""
 
-    levels: tuple[Share, ...] = Field(
-        tuple(percent / 100 for percent in range(100, 79, -1)), min_length=1
-    )
+    levels: Levels = Field(tuple(percent / 100 for percent in range(100, 79, -1)), min_length=1)
     counted_in: Literal["train", "test", "all"] | None = Field(
         None, description='Where popularity is counted; "train" if there are ratings, else "test".'
     )
@@ -191,13 +203,25 @@ class Study(Section):
             raise ValueError("[runs] and [qrels] go together")
         if (self.ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
+        self._check_depth()
+        self._check_popularity()
+        return self
+
+    def _check_depth(self) -> None:
         deepest = max(self.metrics.cutoffs)
         if self.ratings is not None and deepest > self.systems.depth:
             raise ValueError(
                 f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
                 f"{self.systems.depth} (`depth` in [systems])"
             )
-        return self
+
+    def _check_popularity(self) -> None:
+        section = self.analyses.popularity
+        if self.ratings is None and section is not None and section.counted_in in ("train", "all"):
+            raise ValueError(
+                "without training ratings, `counted_in` in [analyses.popularity] must be 'test', "
+                f"got {section.counted_in!r}"
+            )
 
     @property
     def folder(self) -> Path:
@@ -217,7 +241,7 @@ class Study(Section):
 
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file; paths in it count from its folder.
+    """Read a study file; the paths of inputs in it count from its folder.
 
     Parameters
     ----------
@@ -232,7 +256,7 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
         If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: the study file does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -275,7 +299,10 @@ def _anchored(study: Study, base: Path) -> Study:
     """Make the paths of inputs absolute."""
 
     def anchor(path: Path) -> Path:
-        return (base / path.expanduser()).resolve()
+        try:
+            return (base / os.path.expanduser(path)).resolve()
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"{str(path)!r} cannot be a path: {error}.") from None
 
     update: dict[str, Any] = {}
     if study.ratings is not None and study.ratings.path is not None:
@@ -300,7 +327,8 @@ def run_paths(study: Study) -> list[Path]:
     """
     found: list[Path] = []
     for pattern in study.runs.paths if study.runs is not None else ():
-        matches = [Path(match) for match in sorted(glob(pattern))]
+        # Brackets stand for themselves: folders have them in their names.
+        matches = [Path(match) for match in sorted(glob(pattern.replace("[", "[[]")))]
         if not matches:
             raise InputError(f"{pattern}: no run file matches.")
         found += matches
@@ -321,6 +349,8 @@ def _sentence(error: ValidationError, source: str, text: str) -> str:
         return f"{place}: {key}{table} is missing."
     rule = finding["msg"].removeprefix("Value error, ")
     rule = rule[0].lower() + rule[1:]
+    if finding["type"] == "model_type":
+        return f"{place}: {key}{table} must be a table, got {finding['input']!r}."
     if finding["type"] == "value_error":
         return f"{place}: {key + table + ': ' if key else ''}{rule}."
     return f"{place}: {key}{table}: {rule}, got {finding['input']!r}."

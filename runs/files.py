@@ -11,6 +11,9 @@ from uuid import uuid4
 
 from runs.errors import InputError
 
+PARTIAL = ".partial"
+"""Ending of the name of a file that is being written."""
+
 UNUSUAL = (b"\0", b"\t", b"\v", b"\f", b"\r", b"  ", b" \n", b"\n ", b"\n#", b"\n\n")
 
 
@@ -20,7 +23,7 @@ def write_whole(path: Path, content: bytes) -> None:
     Missing folders are made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}.partial")
+    partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}{PARTIAL}")
     try:
         with partial.open("wb") as stream:
             stream.write(content)

@@ -1,0 +1,158 @@
+"""Studies small enough to run in a second or two, and what they leave in their folders."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.progress import Silent
+from harness.running import run_study
+from harness.store import LEDGER
+from harness.study import parse_study
+
+ROOT = Path(__file__).parents[2]
+
+WORLD = """
+name = "small"
+seed = 3
+[ratings]
+format = "world"
+threshold = 4.0
+[ratings.world]
+n_users = 60
+n_items = 80
+n_ratings = 1500
+gini = 0.5
+"""
+SYSTEMS = """
+[systems]
+names = ["random", "popularity", "puresvd"]
+depth = 20
+[systems.settings.puresvd]
+factors = 5
+"""
+METRICS = """
+[metrics]
+names = ["P", "nDCG"]
+cutoffs = [5, 20]
+"""
+ANALYSES = """
+[analyses.correlation]
+[analyses.sparsity]
+levels = [1.0, 0.5, 0.1]
+samples = 5
+[analyses.popularity]
+levels = [1.0, 0.9, 0.5]
+[analyses.discrimination]
+"""
+NO_ANALYSES = """
+[analyses]
+"""
+WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
+
+Lists = Mapping[str, Sequence[str]]
+Judgements = Mapping[str, Mapping[str, int]]
+
+JUDGEMENTS = {"u1": {"a": 1, "b": 0, "c": 2}, "u2": {"a": 0, "d": 1}, "u3": {"z": 1, "b": 0}}
+FULL = {"u1": ["a", "b", "x"], "u2": ["d", "a"], "u3": ["y", "z"]}
+PARTIAL = {"u1": ["x", "b", "a"], "u2": ["a", "d"]}
+TREC = """
+name = "given"
+[runs]
+paths = ["*.run"]
+[qrels]
+path = "test.qrels"
+"""
+TREC_METRICS = """
+[metrics]
+names = ["P", "nDCG", "bpref"]
+cutoffs = [1, 2, 50]
+"""
+
+
+def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
+    """Run a study given as text, whose input paths count from a folder; give the study folder."""
+    study = parse_study(text, source="study.toml", base=base, changes={"output": output})
+    return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Start the harness as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_parts(n_parts: int, process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until the ledger of a running study has so many pages, or the process ends."""
+    while len(list((folder / LEDGER).glob("*.json"))) < n_parts and process.poll() is None:
+        time.sleep(0.005)
+
+
+def contents(folder: Path, pattern: str) -> dict[str, bytes]:
+    """Content by name of the files that match."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob(pattern))}
+
+
+def made_at(folder: Path) -> dict[str, int]:
+    """When each part was last entered in the ledger, in nanoseconds."""
+    return {page.stem: page.stat().st_mtime_ns for page in (folder / LEDGER).glob("*.json")}
+
+
+def manifest_of(folder: Path) -> dict[str, object]:
+    manifest: dict[str, object] = json.loads((folder / "manifest.json").read_bytes())
+    return manifest
+
+
+def write_run(folder: Path, tag: str, lists: Lists, *, name: str | None = None) -> Path:
+    """Write ranked lists as a TREC run file."""
+    path = folder / (name or f"{tag}.run")
+    path.write_text(
+        "".join(
+            f"{user} Q0 {item} {rank} {100 - rank} {tag}\n"
+            for user, items in lists.items()
+            for rank, item in enumerate(items, start=1)
+        )
+    )
+    return path
+
+
+def write_qrels(folder: Path, judgements: Judgements) -> Path:
+    """Write grades as the TREC qrels file that the study of given runs names."""
+    path = folder / "test.qrels"
+    path.write_text(
+        "".join(
+            f"{user} 0 {item} {grade}\n"
+            for user, grades in judgements.items()
+            for item, grade in grades.items()
+        )
+    )
+    return path
+
+
+def write_collection(folder: Path) -> None:
+    """Write two runs, one of which lacks a user, and their qrels."""
+    folder.mkdir(exist_ok=True)
+    write_run(folder, "full", FULL)
+    write_run(folder, "partial", PARTIAL)
+    write_qrels(folder, JUDGEMENTS)
+
+
+def write_ratings(path: Path, *, n_users: int = 8, n_items: int = 10) -> Path:
+    """Write ratings with times: user u rates every item but one; half stars occur."""
+    rows = [
+        f"u{user},i{item},{0.5 + (3 * user + 7 * item) % 10 / 2},{100 * item + user}\n"
+        for user in range(n_users)
+        for item in range(n_items)
+        if item != user
+    ]
+    path.write_text("userId,movieId,rating,timestamp\n" + "".join(rows))
+    return path
