@@ -1,4 +1,3 @@
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,6 @@ from tests.harness.small import (
     TREC_METRICS,
     WHOLE,
     contents,
-    start,
-    wait_for_parts,
     write_collection,
     write_ratings,
 )
@@ -220,19 +217,26 @@ def test_an_export_into_a_full_folder_exits_with_code_2(finished: Path, tmp_path
 # Interruptions
 
 
-def test_a_run_interrupted_in_the_middle_goes_on_to_the_same_tables(
-    finished: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "study.toml").write_text(WHOLE)
-    command = ("run", tmp_path / "study.toml", "--output", tmp_path / "study", "--jobs", "1")
-    process = start(*command)
-    wait_for_parts(6, process, tmp_path / "study")
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
-    assert process.returncode == 1
-    assert errors.splitlines()[-1].startswith("Interrupted. The same command goes on")
-    assert "Traceback" not in errors
-    assert harness(*command).exit_code == 0
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """A run during whose scoring somebody pressed Ctrl-C."""
+    with monkeypatch.context() as patch:
+        patch.setattr("harness.stages.score", _interrupt)
+        return run(tmp_path, WHOLE)
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_is_answered_with_how_to_go_on(interrupted: Result) -> None:
+    assert interrupted.exit_code == 1
+    assert interrupted.stderr == "Interrupted. The same command goes on from what is complete.\n"
+
+
+@pytest.mark.usefixtures("interrupted")
+def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, WHOLE).exit_code == 0
     assert contents(tmp_path / "study", "tables/*") == contents(finished, "tables/*")
 
 
