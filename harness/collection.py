@@ -9,6 +9,7 @@ from hashlib import sha256
 from inspect import signature
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from runs.files import read_bytes
 from runs.trec import RunFile, common_items, read_run
 
 FOLDS = 5
+LONGEST_TAG = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +219,11 @@ def _check_tags(files: Sequence[RunFile]) -> None:
         raise InputError(f"a study compares at least two runs, got {len(files)}.")
     first: dict[str, RunFile] = {}
     for file in files:
+        if len(quote(file.system)) > LONGEST_TAG:
+            raise InputError(
+                f"{file.path}: the tag names the system's files and must have at most "
+                f"{LONGEST_TAG} characters, got {len(file.system)}."
+            )
         if file.system in first:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is that of {first[file.system].path} too; "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Protocol, TypeVar
 
@@ -66,9 +67,12 @@ class Metric:
         Raises
         ------
         InputError
-            If the definition did not return one finite number per user.
+            If the definition fails, or does not return one finite number per user.
         """
-        values = np.asarray(self.function(judged, cutoff=cutoff), dtype=np.float64)
+        try:
+            values = np.asarray(self.function(judged, cutoff=cutoff), dtype=np.float64)
+        except Exception as error:
+            raise InputError(f"metric {self.name!r} fails {_place_of(error)}") from error
         if values.shape != (judged.n_users,):
             raise InputError(
                 f"metric {self.name!r} must return one value per user, of shape "
@@ -211,6 +215,13 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if close:
         return f"did you mean {folded[close[0]]!r}?"
     return f"there are {', '.join(names)}."
+
+
+def _place_of(error: Exception) -> str:
+    """Say where and how a function failed, in the file where it did."""
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"in {frame.filename}, line {frame.lineno}"
+    return f"{place}: {type(error).__name__}: {error}"
 
 
 def _declared(module: ModuleType) -> dict[str, Metric]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import platform
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from harness import __version__
 from harness.collection import collect, split_options
@@ -18,7 +21,8 @@ from harness.stages import Stages
 from harness.store import Store
 from harness.study import Study
 from harness.world import world_settings
-from recommenders import read_settings
+from qrels import Judged
+from recommenders import find_system, read_settings
 from runs import InputError, InputWarning
 from runs.files import write_whole
 
@@ -51,20 +55,36 @@ def check(study: Study) -> dict[str, Metric]:
     InputError
         If a metric, system, setting, split or preset does not exist or breaks a rule.
     """
-    metrics = available_metrics(study.metrics.plugins)
-    for name in study.metrics.names:
-        find_metric(name, metrics)
+    with study.placed("metrics", "plugins"):
+        metrics = available_metrics(study.metrics.plugins)
+    with study.placed("metrics", "names"):
+        for name in study.metrics.names:
+            _try_out(find_metric(name, metrics), study.metrics.cutoffs)
     if study.ratings is None:
         return metrics
-    for name in study.systems.names:
-        read_settings(name, study.systems.settings.get(name, {}))
-    for name in study.systems.settings:
-        if name not in study.systems.names:
-            raise InputError(f"[systems.settings.{name}]: the study has no system {name!r}.")
-    split_options(study.split, seed=study.seed)
+    with study.placed("systems", "names"):
+        for name in study.systems.names:
+            find_system(name)
+    for name, settings in study.systems.settings.items():
+        with study.placed("systems", "settings", name):
+            if name not in study.systems.names:
+                raise InputError(f"the study has no system {name!r} to set.")
+            read_settings(name, settings)
+    with study.placed("split", "method"):
+        split_options(study.split, seed=study.seed)
     if study.ratings.path is None:
-        world_settings(study.ratings.preset, study.ratings.world)
+        with study.placed("ratings", "preset"):
+            world_settings(study.ratings.preset, study.ratings.world)
     return metrics
+
+
+def _try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
+    """Score three users, the last without judgements, to see whether the metric works at all."""
+    lists = np.array([[4.0, np.nan, 1.0], [np.nan, 4.0, np.nan], [np.nan, np.nan, np.nan]])
+    judgements = np.array([[4.0, 4.0, 1.0], [4.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
+    judged = Judged(lists, judgements, relevance_level=4.0)
+    for cutoff in cutoffs:
+        metric(judged, cutoff=cutoff)
 
 
 def spelled_out(study: Study) -> Study:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from glob import glob
@@ -18,6 +20,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -40,8 +43,11 @@ def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+Whole = Annotated[int, Field(strict=True)]
 Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
-Cutoffs = Annotated[tuple[Annotated[int, Field(ge=1)], ...], AfterValidator(without_repetition)]
+Cutoffs = Annotated[
+    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
+]
 Levels = Annotated[
     tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
 ]
@@ -69,8 +75,8 @@ class RatingsSection(Section):
     preset: str | None = Field(None, description="Preset of the simulated world.")
     world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
     threshold: float = Field(4.0, gt=0, description="Lowest rating that is relevant.")
-    user_min: int = Field(0, ge=0, description="k-core: ratings of the least active user.")
-    item_min: int = Field(0, ge=0, description="k-core: ratings of the least rated item.")
+    user_min: Whole = Field(0, ge=0, description="k-core: ratings of the least active user.")
+    item_min: Whole = Field(0, ge=0, description="k-core: ratings of the least rated item.")
 
     @model_validator(mode="after")
     def _path_or_world(self) -> RatingsSection:
@@ -88,11 +94,11 @@ class SplitSection(Section):
 
     method: str = "user-random"
     test_share: float | None = Field(None, gt=0, lt=1, description="Share held out.")
-    cut: int | None = Field(None, description="First second (since 1970) of the test time.")
+    cut: Whole | None = Field(None, description="First second (since 1970) of the test time.")
     time_ties: Literal["item", "random"] | None = None
     cold_users: Literal["drop", "keep"] | None = None
-    folds: int | None = Field(None, ge=2, description="Number of folds of k-fold.")
-    fold: int | None = Field(
+    folds: Whole | None = Field(None, ge=2, description="Number of folds of k-fold.")
+    fold: Whole | None = Field(
         None, ge=1, description="The fold that is the test set, from 1; the first by default."
     )
 
@@ -106,7 +112,7 @@ class SystemsSection(Section):
     """Which systems are trained, and how deep they recommend."""
 
     names: Names = Field(SYSTEMS, min_length=2)
-    depth: int = Field(100, ge=1, description="Length of the ranked lists.")
+    depth: Whole = Field(100, ge=1, description="Length of the ranked lists.")
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
     )
@@ -122,7 +128,7 @@ class QrelsSection(Section):
     """Judgements made elsewhere."""
 
     path: Path
-    relevance_level: int = Field(1, ge=1, description="Lowest relevant grade (trec_eval's -l).")
+    relevance_level: Whole = Field(1, ge=1, description="Lowest relevant grade (trec_eval's -l).")
 
 
 class MetricsSection(Section):
@@ -146,7 +152,7 @@ class SparsitySection(Section):
     """Random loss of judgements."""
 
     levels: Levels = Field(tuple(percent / 100 for percent in range(100, 0, -5)), min_length=1)
-    samples: int = Field(50, ge=1, description="Samples per level.")
+    samples: Whole = Field(50, ge=1, description="Samples per level.")
 
 
 class PopularitySection(Section):
@@ -162,7 +168,7 @@ class DiscriminationSection(Section):
     """Permutation tests between all pairs of systems."""
 
     test: Literal["exact", "monte-carlo"] = "exact"
-    permutations: int = Field(100_000, ge=99, description="Of the Monte-Carlo test.")
+    permutations: Whole = Field(100_000, ge=99, description="Of the Monte-Carlo test.")
 
 
 class AnalysesSection(Section):
@@ -174,6 +180,33 @@ class AnalysesSection(Section):
     discrimination: DiscriminationSection | None = None
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a study was read; it plays no part in whether two studies are equal.
+
+    Parameters
+    ----------
+    source
+        Name of the file.
+    text
+        Its content.
+    """
+
+    source: str = field(compare=False)
+    text: str = field(compare=False)
+
+    def place(self, *location: str) -> str:
+        r"""Name the file and, if the key is found, its line.
+
+        Examples
+        --------
+        >>> Origin("study.toml", "[metrics]\nnames = []").place("metrics", "names")
+        'study.toml, line 2'
+        """
+        line = _line_of(self.text, list(location))
+        return f"{self.source}, line {line}" if line else self.source
+
+
 class Study(Section):
     """A whole study.
 
@@ -182,7 +215,7 @@ class Study(Section):
     """
 
     name: str = Field(pattern=f"^{NAME}$")
-    seed: int = Field(20261121, ge=0, lt=2**63)
+    seed: Whole = Field(20261121, ge=0, lt=2**63)
     output: Path | None = Field(None, description="The study folder; study-NAME by default.")
     ratings: RatingsSection | None = None
     split: SplitSection = SplitSection()
@@ -196,6 +229,18 @@ class Study(Section):
         popularity=PopularitySection(),
         discrimination=DiscriminationSection(),
     )
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def placed(self, *location: str) -> Iterator[None]:
+        """Put the file and the line of a key before what is found wrong with it."""
+        try:
+            yield
+        except InputError as error:
+            if self._origin is None:
+                raise
+            raise InputError(f"{self._origin.place(*location)}: {error}") from error
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
@@ -291,8 +336,10 @@ def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any
     try:
         study = Study.model_validate({**values, **changes})
     except ValidationError as error:
-        raise InputError(_sentence(error, source, text)) from None
-    return _anchored(study, base)
+        raise InputError(_sentence(error, Origin(source, text))) from None
+    study = _anchored(study, base)
+    study._origin = Origin(source, text)
+    return study
 
 
 def _anchored(study: Study, base: Path) -> Study:
@@ -335,12 +382,11 @@ def run_paths(study: Study) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _sentence(error: ValidationError, source: str, text: str) -> str:
+def _sentence(error: ValidationError, origin: Origin) -> str:
     """Turn the first finding of pydantic into a sentence with file, line, key, rule and value."""
     finding = error.errors()[0]
     location = [str(part) for part in finding["loc"] if not isinstance(part, int)]
-    line = _line_of(text, location)
-    place = f"{source}, line {line}" if line else source
+    place = origin.place(*location)
     key = f"`{location[-1]}`" if location else ""
     table = f" in [{'.'.join(location[:-1])}]" if len(location) > 1 else ""
     if finding["type"] == "extra_forbidden":

@@ -47,7 +47,7 @@ def test_the_demo_asks_for_the_defaults() -> None:
     demo = demo_study()
     assert demo.analyses == Study.model_fields["analyses"].default
     assert demo.metrics == Study.model_fields["metrics"].default
-    assert demo.systems == Study.model_fields["systems"].default
+    assert demo.systems.names == Study.model_fields["systems"].default.names
 
 
 def test_the_new_metric_stands_in_every_table(

@@ -291,3 +291,50 @@ def test_a_lost_report_is_made_again(copied: Path) -> None:
     (copied / "report.html").unlink()
     assert harness("report", copied).exit_code == 0
     assert (copied / "report.html").read_bytes() == report
+
+
+@pytest.mark.parametrize(
+    ("table", "finding"),
+    [
+        ('[metrics]\nnames = ["nDGC"]', "line 5: no metric is called 'nDGC'; did you mean 'nDCG'?"),
+        ('[systems]\nnames = ["eas", "random"]', "line 5: no system is called 'eas'"),
+        ("[systems.settings.ease]\nregularization = -1", "line 4: system 'ease': the setting"),
+        ('[split]\nmethod = "user-randm"', "line 5: no split is called 'user-randm'"),
+        (
+            "[metrics]\ncutoffs = [5.0]",
+            "line 5: `cutoffs` in [metrics]: input should be a valid",
+        ),
+        (
+            "[systems]\ndepth = true",
+            "line 5: `depth` in [systems]: input should be a valid",
+        ),
+    ],
+)
+def test_a_wrong_name_or_value_is_placed_in_the_study_file(
+    tmp_path: Path, table: str, finding: str
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(f'name = "x"\n[ratings]\nformat = "world"\n{table}\n')
+    answer = CliRunner().invoke(main, ["run", str(study), "--output", str(tmp_path / "out")])
+    assert answer.exit_code == 2
+    assert f"study.toml, {finding}" in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_metric_that_fails_is_found_out_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from harness.metric import metric\n"
+        "@metric('mine', source='here')\n"
+        "def mine(judged, *, cutoff=None):\n"
+        "    return judged.no_such_thing\n"
+    )
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'name = "x"\n[ratings]\nformat = "world"\n[metrics]\nplugins = ["mine.py"]\n'
+        'names = ["mine"]\n'
+    )
+    answer = CliRunner().invoke(main, ["run", str(study), "--output", str(tmp_path / "out")])
+    assert answer.exit_code == 2
+    assert "line 6: metric 'mine' fails in " in answer.output
+    assert "mine.py, line 4: AttributeError" in answer.output
+    assert not (tmp_path / "out").exists()
