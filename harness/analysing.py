@@ -52,7 +52,7 @@ class Work:
     @property
     def deepest(self) -> int:
         """The cut-off at which metrics are compared."""
-        return max(self.study.metrics.cutoffs)
+        return self.study.cutoffs[-1]
 
     def sample_scorer(self) -> SampleScorer:
         """Give the function that scores the systems under changed judgements."""
@@ -80,7 +80,7 @@ class Output:
         """Add the figure of cut-offs within metrics, and that of metrics at the deepest one."""
         with work.progress("Drawing figures", len(names)) as bar:
             drawn = {
-                names["cutoffs"]: panel_per_metric(result, work.study.metrics.names),
+                names["cutoffs"]: panel_per_metric(result, work.study.metric_labels),
                 names["metrics"]: panel_at(result, work.deepest),
             }
             for name, figure in drawn.items():

@@ -7,28 +7,81 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.naming import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
 
 
 class MetricFunction(Protocol):
-    """Scores of all users: judged lists in, float64 of shape (n_users,) out."""
+    """Scores of all users: judged lists in, float64 of shape (n_users,) out.
 
-    def __call__(self, judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    A metric with options takes each as a further keyword.
+    """
+
+    def __call__(
+        self, judged: Judged, *, cutoff: int | None = None, **options: Any
+    ) -> NDArray[np.float64]:
         """Score every user."""
 
 
-Defined = TypeVar("Defined", bound=MetricFunction)
+Defined = TypeVar("Defined", bound=Callable[..., NDArray[np.float64]])
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a metric, as data.
+
+    Parameters
+    ----------
+    name
+        Keyword of the definition.
+    default
+        Its value where the name of the metric does not give one; not printed.
+    help
+        One line: what it does, and which values it takes.
+    accepts
+        Tells whether a value will do.
+    """
+
+    name: str
+    default: Value
+    help: str
+    accepts: Callable[[Value], bool]
+
+
+def between(low: float, high: float) -> Callable[[Value], bool]:
+    """Accept numbers strictly between two bounds.
+
+    Examples
+    --------
+    >>> between(0, 1)(0.8), between(0, 1)(1), between(0, 1)("x")
+    (True, False, False)
+    """
+    return lambda value: isinstance(value, int | float) and low < value < high
+
+
+LEVEL = Option(
+    "rel",
+    0,
+    "lowest relevant grade, a whole number of at least 1; by default that of the qrels",
+    lambda value: isinstance(value, int) and value >= 1,
+)
+"""The option that every metric with relevant items has: the relevance level."""
+
+
+def no_lattice(cutoff: int) -> int | None:
+    """Say that scores are no multiples of one number."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -48,18 +101,69 @@ class Metric:
     lattice
         For a cut-off, a whole number that makes every score an integer when multiplied with
         it, or None; the exact permutation test then counts ties exactly.
+    options
+        What can be set in brackets behind the name.
+    low, high
+        Range of the scores.
+    higher_is_better
+        Whether more is better.
+    has_level
+        Whether it asks which items are relevant, and so has the option ``rel``.
+    given
+        Options that differ from their defaults.
     """
 
     name: str
     function: MetricFunction
     source: str
     trec_eval: str = ""
-    lattice: Callable[[int], int | None] = lambda cutoff: None
+    lattice: Callable[[int], int | None] = no_lattice
+    options: tuple[Option, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
+    has_level: bool = True
+    given: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name with the options that differ from their defaults; reads back as this metric."""
+        return print_name(self.name, dict(self.given))
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """The options, the relevance level first where there is one."""
+        return (LEVEL, *self.options) if self.has_level else self.options
 
     @property
     def summary(self) -> str:
         """First line of the definition's docstring."""
         return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+    def with_options(self, values: Mapping[str, Value]) -> Metric:
+        """Set options.
+
+        Raises
+        ------
+        InputError
+            If there is no such option or it does not take the value; the sentence says what
+            there is.
+        """
+        known = {option.name: option for option in self.all_options}
+        for name, value in values.items():
+            if name not in known:
+                raise InputError(f"{self.name} has no option {name!r}; {self._known_options()}")
+            if not known[name].accepts(value):
+                raise InputError(
+                    f"{self.name}: the option {name!r} ({known[name].help}) cannot be {value!r}."
+                )
+        merged = {**dict(self.given), **values}
+        given = tuple(
+            (option.name, merged[option.name])
+            for option in self.all_options
+            if option.name in merged and merged[option.name] != option.default
+        )
+        return replace(self, given=given)
 
     def __call__(self, judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
         """Score every user, and check what came back.
@@ -69,41 +173,49 @@ class Metric:
         InputError
             If the definition fails, or does not return one finite number per user.
         """
+        options = dict(self.given)
+        level = options.pop(LEVEL.name, None) if self.has_level else None
+        if isinstance(level, int):
+            judged = judged.at_level(level)
         try:
-            values = np.asarray(self.function(judged, cutoff=cutoff), dtype=np.float64)
+            scores = self.function(judged, cutoff=cutoff, **options)
+            values = np.asarray(scores, dtype=np.float64)
         except Exception as error:
-            raise InputError(f"metric {self.name!r} fails {_place_of(error)}") from error
+            raise InputError(f"metric {self.label!r} fails {_place_of(error)}") from error
         if values.shape != (judged.n_users,):
             raise InputError(
-                f"metric {self.name!r} must return one value per user, of shape "
+                f"metric {self.label!r} must return one value per user, of shape "
                 f"({judged.n_users},), got shape {values.shape}."
             )
         if not np.isfinite(values).all():
             user = int(np.flatnonzero(~np.isfinite(values))[0])
             raise InputError(
-                f"metric {self.name!r} must return finite values, got {values[user]} at cut-off "
+                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
                 f"{cutoff} for user number {user}."
             )
         return values
 
+    def _known_options(self) -> str:
+        if not self.all_options:
+            return "it has none."
+        listed = "; ".join(f"{option.name}: {option.help}" for option in self.all_options)
+        return f"its options are {listed}."
 
-def metric(
-    name: str,
-    *,
-    source: str,
-    trec_eval: str = "",
-    lattice: Callable[[int], int | None] = lambda cutoff: None,
-) -> Callable[[Defined], Defined]:
+
+def metric(name: str, *, source: str, **facts: Any) -> Callable[[Defined], Defined]:
     """Declare a function over judged lists a metric; the function itself stays as it is.
 
     Parameters
     ----------
-    name, source, trec_eval, lattice
+    name, source
         See `Metric`.
+    facts
+        Further parameters of `Metric`: trec_eval, lattice, options, low, high,
+        higher_is_better, has_level.
 
     Examples
     --------
-    >>> @metric("hits", source="by hand")
+    >>> @metric("hits", source="by hand", high=np.inf)
     ... def hits(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     ...     "Number of relevant items in the list."
     ...     return judged.relevant[:, :cutoff].sum(axis=1).astype(float)
@@ -112,8 +224,7 @@ def metric(
     """
 
     def declare(function: Defined) -> Defined:
-        declared = Metric(name, function, source=source, trec_eval=trec_eval, lattice=lattice)
-        function.metric = declared  # type: ignore[attr-defined]
+        function.metric = Metric(name, function, source=source, **facts)  # type: ignore[attr-defined]
         return function
 
     return declare
@@ -189,23 +300,29 @@ def available_metrics(plugins: Sequence[Path] = ()) -> dict[str, Metric]:
     return found
 
 
-def find_metric(name: str, metrics: Mapping[str, Metric]) -> Metric:
-    """Give the metric of this name.
+def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
+    """Give the metric that a name with options means; a cut-off in it is left aside.
 
     Raises
     ------
     InputError
-        If there is none; the sentence names the nearest.
+        If there is none, or its options are wrong; the sentence names the nearest, or the
+        options there are.
 
     Examples
     --------
+    >>> find_metric("P(rel=4)@10", built_in_metrics()).label
+    'P(rel=4)'
     >>> find_metric("nDGC", built_in_metrics())
     Traceback (most recent call last):
     runs.errors.InputError: no metric is called 'nDGC'; did you mean 'nDCG'?
     """
-    if name in metrics:
-        return metrics[name]
-    raise InputError(f"no metric is called {name!r}; {nearest(name, list(metrics))}")
+    parsed = parse_name(text)
+    if parsed.name not in metrics:
+        raise InputError(
+            f"no metric is called {parsed.name!r}; {nearest(parsed.name, list(metrics))}"
+        )
+    return metrics[parsed.name].with_options(parsed.options)
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

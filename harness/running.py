@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def check(study: Study) -> dict[str, Metric]:
 
     Returns
     -------
-    The metrics by name.
+    The metrics by their names with options.
 
     Raises
     ------
@@ -56,10 +56,12 @@ def check(study: Study) -> dict[str, Metric]:
         If a metric, system, setting, split or preset does not exist or breaks a rule.
     """
     with study.placed("metrics", "plugins"):
-        metrics = available_metrics(study.metrics.plugins)
+        available = available_metrics(study.metrics.plugins)
     with study.placed("metrics", "names"):
-        for name in study.metrics.names:
-            _try_out(find_metric(name, metrics), study.metrics.cutoffs)
+        metrics = {label: find_metric(label, available) for label in study.metric_labels}
+        _check_difference(metrics)
+        for metric in metrics.values():
+            _try_out(metric, study.cutoffs)
     if study.ratings is None:
         return metrics
     with study.placed("systems", "names"):
@@ -76,6 +78,15 @@ def check(study: Study) -> dict[str, Metric]:
         with study.placed("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics
+
+
+def _check_difference(metrics: Mapping[str, Metric]) -> None:
+    """Refuse two names of one metric, such as ``P`` and one that spells a default out."""
+    first: dict[str, str] = {}
+    for name, metric in metrics.items():
+        if metric.label in first:
+            raise InputError(f"{first[metric.label]!r} and {name!r} are the same metric.")
+        first[metric.label] = name
 
 
 def _try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
@@ -164,9 +175,9 @@ def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
         "inputs": list(collection.inputs),
         "collection": collection.facts,
         "systems": list(stages.systems),
-        "metrics": list(study.metrics.names),
-        "cut-offs": list(study.metrics.cutoffs),
-        "report cut-off": max(study.metrics.cutoffs),
+        "metrics": list(study.metric_labels),
+        "cut-offs": list(study.cutoffs),
+        "report cut-off": study.cutoffs[-1],
         "ties": TIES,
         "warnings": remarks,
         "figures": figures_of(stages),

@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from analyses.measure import Measure
+from harness.naming import parse_name, print_name
 from runs import InputError
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -137,6 +138,24 @@ class MetricsSection(Section):
     names: Names = Field(PAPER_METRICS, min_length=1)
     cutoffs: Cutoffs = Field(PAPER_CUTOFFS, min_length=1)
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
+
+    @field_validator("names")
+    @classmethod
+    def _readable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            parse_name(name)
+        return names
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every metric at its own cut-off, if its name has one, or at every cut-off."""
+        parsed = [parse_name(name) for name in self.names]
+        every = [
+            Measure(print_name(name.name, name.options), cutoff)
+            for name in parsed
+            for cutoff in (self.cutoffs if name.cutoff is None else (name.cutoff,))
+        ]
+        return tuple(dict.fromkeys(every))
 
     @field_validator("cutoffs")
     @classmethod
@@ -253,7 +272,7 @@ class Study(Section):
         return self
 
     def _check_depth(self) -> None:
-        deepest = max(self.metrics.cutoffs)
+        deepest = self.cutoffs[-1]
         if self.ratings is not None and deepest > self.systems.depth:
             raise ValueError(
                 f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
@@ -276,7 +295,17 @@ class Study(Section):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every metric at every cut-off."""
-        return tuple(Measure(n, c) for n in self.metrics.names for c in self.metrics.cutoffs)
+        return self.metrics.measures
+
+    @cached_property
+    def metric_labels(self) -> tuple[str, ...]:
+        """Names of the metrics with their options."""
+        return tuple(dict.fromkeys(measure.metric for measure in self.measures))
+
+    @cached_property
+    def cutoffs(self) -> tuple[int, ...]:
+        """Every cut-off at which something is measured, rising."""
+        return tuple(sorted({measure.cutoff for measure in self.measures}))
 
     def to_toml(self) -> bytes:
         """Write the study with every default spelled out, as TOML."""

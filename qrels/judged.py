@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,10 @@ class Judged:
                 f"`grades` are of {len(self.grades)} users, `judgements` of "
                 f"{len(self.judgements)}: they must be of the same."
             )
+
+    def at_level(self, relevance_level: float) -> Judged:
+        """See the same lists with another relevance level."""
+        return replace(self, relevance_level=relevance_level)
 
     @property
     def n_users(self) -> int:

@@ -13,6 +13,7 @@ from qrels import Judged
     "nDCG",
     source="Järvelin & Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques",
     trec_eval="ndcg_cut.n",
+    has_level=False,
 )
 def ndcg(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.

@@ -145,3 +145,14 @@ def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
 def test_an_unknown_metric_is_answered_with_the_list() -> None:
     with pytest.raises(InputError, match="no metric is called 'zzz'; there are AP, bpref"):
         find_metric("zzz", METRICS)
+
+
+@pytest.mark.parametrize("name", ["P", "Recall", "AP", "RR", "bpref", "infAP"])
+@given(case=runs_and_qrels(), level=st.integers(1, 5))
+def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
+    name: str, case: tuple[Run, Qrels], level: int
+) -> None:
+    run, qrels = case
+    named = find_metric(f"{name}(rel={level})", METRICS)(judge(run, qrels), cutoff=5)
+    levelled = Qrels(qrels.offsets, qrels.items, qrels.grades, relevance_level=level)
+    np.testing.assert_array_equal(named, METRICS[name](judge(run, levelled), cutoff=5))

@@ -183,3 +183,11 @@ def test_run_files_are_found_in_a_folder_with_brackets_in_its_name(tmp_path: Pat
 def test_a_pattern_without_a_run_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\*\.run: no run file matches\."):
         run_paths(parse(RUNS, tmp_path))
+
+
+def test_a_metric_may_have_options_and_a_cutoff_of_its_own() -> None:
+    study = parse(
+        'name = "x"\n[ratings]\nformat = "world"\n[metrics]\n'
+        'names = ["P(rel=3)", "nDCG@7"]\ncutoffs = [5, 10]\n'
+    )
+    assert [str(measure) for measure in study.measures] == ["P(rel=3)@5", "P(rel=3)@10", "nDCG@7"]

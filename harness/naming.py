@@ -1,0 +1,113 @@
+"""Names of metrics: ``P(rel=4)@10`` says metric, options and cut-off, and reads back the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from runs import InputError
+
+Value: TypeAlias = int | float | str | dict[int, float]
+
+NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?:\((.*)\))?(?:@([0-9]+))?", re.DOTALL)
+INTEGER = re.compile(r"[+-]?[0-9]+")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?")
+WORD = re.compile(r"[A-Za-z0-9_.+-]+")
+GRAMMAR = "a metric is written NAME, NAME@10 or NAME(option=value, ...)@10"
+
+
+@dataclass(frozen=True)
+class ParsedName:
+    """A metric's name taken apart.
+
+    Parameters
+    ----------
+    name
+        The metric.
+    options
+        What stands in the brackets.
+    cutoff
+        What stands behind the ``@``, or None.
+    """
+
+    name: str
+    options: Mapping[str, Value]
+    cutoff: int | None
+
+
+def parse_name(text: str) -> ParsedName:
+    """Take a metric's name apart.
+
+    Raises
+    ------
+    InputError
+        If the text is no metric's name, an option stands twice, or the cut-off is 0.
+
+    Examples
+    --------
+    >>> parse_name("nDCG(gains={1:0,2:0.5})@20")
+    ParsedName(name='nDCG', options={'gains': {1: 0, 2: 0.5}}, cutoff=20)
+    """
+    found = NAME.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text!r} is no metric's name: {GRAMMAR}.")
+    name, inside, cutoff = found.groups()
+    if cutoff is not None and int(cutoff) < 1:
+        raise InputError(f"{text!r}: the cut-off must be at least 1, got {cutoff}.")
+    options: dict[str, Value] = {}
+    for part in _split(inside or ""):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise InputError(f"{text!r}: {part.strip()!r} is no option=value; {GRAMMAR}.")
+        if key.strip() in options:
+            raise InputError(f"{text!r}: the option {key.strip()!r} stands twice.")
+        options[key.strip()] = _value(value.strip(), text)
+    return ParsedName(name, options, None if cutoff is None else int(cutoff))
+
+
+def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = None) -> str:
+    """Write a metric's name; what it prints reads back the same.
+
+    Examples
+    --------
+    >>> print_name("P", {"rel": 4}, 10)
+    'P(rel=4)@10'
+    """
+    inside = ",".join(f"{key}={_printed(value)}" for key, value in options.items())
+    brackets = f"({inside})" if inside else ""
+    return f"{name}{brackets}" + ("" if cutoff is None else f"@{cutoff}")
+
+
+def _split(inside: str) -> list[str]:
+    """Split at commas outside braces."""
+    parts = re.split(r",(?![^{]*\})", inside)
+    return [part for part in parts if part.strip()]
+
+
+def _value(text: str, whole: str) -> Value:
+    if INTEGER.fullmatch(text):
+        return int(text)
+    if DECIMAL.fullmatch(text):
+        return float(text)
+    if text.startswith("{") and text.endswith("}"):
+        return dict(_entry(part, whole) for part in text[1:-1].split(",") if part.strip())
+    if text[:1] in ("'", '"') and text[-1:] == text[:1] and WORD.fullmatch(text[1:-1]):
+        return text[1:-1]
+    if WORD.fullmatch(text):
+        return text
+    raise InputError(f"{whole!r}: {text!r} is no number, no word and no {{grade:gain, ...}}.")
+
+
+def _entry(part: str, whole: str) -> tuple[int, float]:
+    key, _, value = (piece.strip() for piece in part.partition(":"))
+    if not INTEGER.fullmatch(key) or not DECIMAL.fullmatch(value):
+        raise InputError(f"{whole!r}: {part.strip()!r} is no grade:gain.")
+    return int(key), int(value) if INTEGER.fullmatch(value) else float(value)
+
+
+def _printed(value: Value) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{grade}:{gain:g}" for grade, gain in sorted(value.items())) + "}"
+    return repr(value) if isinstance(value, float) else str(value)
