@@ -303,6 +303,8 @@ def available_metrics(plugins: Sequence[Path] = ()) -> dict[str, Metric]:
 def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
+    A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
+
     Raises
     ------
     InputError
@@ -317,6 +319,10 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     Traceback (most recent call last):
     runs.errors.InputError: no metric is called 'nDGC'; did you mean 'nDCG'?
     """
+    if text.startswith("ir_measures:"):
+        from harness.ir_measures_bridge import metric_of_ir_measures
+
+        return metric_of_ir_measures(text)
     parsed = parse_name(text)
     if parsed.name not in metrics:
         raise InputError(

@@ -11,7 +11,9 @@ from runs import InputError
 
 Value: TypeAlias = int | float | str | dict[int, float]
 
-NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?:\((.*)\))?(?:@([0-9]+))?", re.DOTALL)
+NAME = re.compile(
+    r"((?:ir_measures:)?[A-Za-z][A-Za-z0-9_.-]*)(?:\((.*)\))?(?:@([0-9]+))?", re.DOTALL
+)
 INTEGER = re.compile(r"[+-]?[0-9]+")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?")
 WORD = re.compile(r"[A-Za-z0-9_.+-]+")
