@@ -65,6 +65,13 @@ def main() -> None:
     "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Replaces the seed of the study."
 )
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=PATH,
+    help="A file with metrics of yours.",
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @sentences
 def run(
@@ -72,13 +79,14 @@ def run(
     jobs: int | None,
     seed: int | None,
     output: Path | None,
+    plugins: tuple[Path, ...],
     quiet: bool,
 ) -> None:
     """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
     from joblib import cpu_count
 
     from harness.progress import watched
-    from harness.running import run_study
+    from harness.running import add_plugins, run_study
     from harness.study import demo_study, read_study
 
     changes = {"seed": seed, "output": output}
@@ -86,6 +94,7 @@ def run(
     study = (
         demo_study(changes=given) if study_file is None else read_study(study_file, changes=given)
     )
+    study = add_plugins(study, plugins)
     report = run_study(study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet))
     click.echo(f"The report is {report.resolve()}")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness import __version__
 from harness.collection import collect, split_options
-from harness.metric import Metric, available_metrics, find_metric
+from harness.metric import Metric, available_metrics, find_metric, plugin_metrics
 from harness.progress import Progress
 from harness.report import render_report
 from harness.stages import Stages
@@ -41,6 +41,24 @@ TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
     "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
 )
+
+
+def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
+    """Add files of metrics to a study, and all metrics that they declare.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, fails, or declares no metric.
+    """
+    plugins = [path.resolve() for path in paths]
+    declared = [name for path in plugins for name in plugin_metrics(path)]
+    new = [name for name in declared if name not in study.metrics.names]
+    changed = {
+        "plugins": tuple(dict.fromkeys([*study.metrics.plugins, *plugins])),
+        "names": (*study.metrics.names, *new),
+    }
+    return study.model_copy(update={"metrics": study.metrics.model_copy(update=changed)})
 
 
 def check(study: Study) -> dict[str, Metric]:

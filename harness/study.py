@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
 from glob import glob
 from importlib.resources import files
 from pathlib import Path
@@ -292,17 +291,17 @@ class Study(Section):
         """The study folder."""
         return self.output or Path(f"study-{self.name}")
 
-    @cached_property
+    @property
     def measures(self) -> tuple[Measure, ...]:
         """Every metric at every cut-off."""
         return self.metrics.measures
 
-    @cached_property
+    @property
     def metric_labels(self) -> tuple[str, ...]:
         """Names of the metrics with their options."""
         return tuple(dict.fromkeys(measure.metric for measure in self.measures))
 
-    @cached_property
+    @property
     def cutoffs(self) -> tuple[int, ...]:
         """Every cut-off at which something is measured, rising."""
         return tuple(sorted({measure.cutoff for measure in self.measures}))

@@ -338,3 +338,16 @@ def test_a_metric_that_fails_is_found_out_before_any_work(tmp_path: Path) -> Non
     assert "line 6: metric 'mine' fails in " in answer.output
     assert "mine.py, line 4: AttributeError" in answer.output
     assert not (tmp_path / "out").exists()
+
+
+def test_a_plugin_on_the_command_line_adds_its_metrics(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from harness.metric import metric\n"
+        "@metric('first', source='here')\n"
+        "def first(judged, *, cutoff=None):\n"
+        "    return judged.relevant[:, 0].astype(float)\n"
+    )
+    write_collection(tmp_path)
+    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES, "--plugin", tmp_path / "mine.py")
+    assert answer.exit_code == 0, answer.output
+    assert ",first,2," in (tmp_path / "study" / "tables" / "means.csv").read_text()
