@@ -7,6 +7,8 @@ from io import BytesIO
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
+from analyses.measure import Measure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -28,6 +30,10 @@ STYLE: Any = {
 class Drawable(Protocol):
     """A result that draws one panel."""
 
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What was measured."""
+
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -35,7 +41,7 @@ class Drawable(Protocol):
 
 
 def panel_per_metric(result: Drawable, metrics: Sequence[str]) -> Figure:
-    """Draw one panel for each metric, on common scales, with the legend once if it is one."""
+    """Draw one panel for each metric; on common scales where all have the same cut-offs."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -44,20 +50,32 @@ def panel_per_metric(result: Drawable, metrics: Sequence[str]) -> Figure:
     with rc_context(STYLE):
         size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
+        alike = _have_the_same_cutoffs(result, metrics)
+        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
         panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
         for panel, metric in zip(panels, metrics, strict=True):
             result.plot(panel, metric=metric)
-        labels = [panel.get_xlabel() for panel in panels]
-        for panel in panels:
-            panel.label_outer()
-        for panel, label in list(zip(panels, labels, strict=True))[-n_columns:]:
-            panel.tick_params(labelbottom=True)
-            panel.set_xlabel(label)
+        if alike:
+            _label_outer(panels, n_columns)
         for panel in spare:
             panel.axis("off")
         _share_legend(figure, panels, spare)
     return figure
+
+
+def _have_the_same_cutoffs(result: Drawable, metrics: Sequence[str]) -> bool:
+    measured = [[m.cutoff for m in result.measures if m.metric == metric] for metric in metrics]
+    return all(cutoffs == measured[0] for cutoffs in measured)
+
+
+def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
+    """Label the first panel of each row and the last of each column."""
+    labels = [panel.get_xlabel() for panel in panels]
+    for panel in panels:
+        panel.label_outer()
+    for panel, label in list(zip(panels, labels, strict=True))[-n_columns:]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel(label)
 
 
 def panel_at(result: Drawable, cutoff: int) -> Figure:

@@ -133,7 +133,10 @@ def _power(folder: Path) -> Table | None:
     cutoffs = sorted({int(row["cutoff"]) for row in rows})
     power = {(row["metric"], int(row["cutoff"])): float(row["dp"]) for row in rows}
     metrics = dict.fromkeys(row["metric"] for row in rows)
-    cells = [[metric, *(_number(power[metric, c]) for c in cutoffs)] for metric in metrics]
+    cells = [
+        [metric, *(_number(power.get((metric, cutoff), math.nan)) for cutoff in cutoffs)]
+        for metric in metrics
+    ]
     headings = ["metric", *(f"@{cutoff}" for cutoff in cutoffs)]
     return Table("Discriminative power (DP, unordered pairs)", headings, cells)
 

@@ -147,14 +147,15 @@ class MetricsSection(Section):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Every metric at its own cut-off, if its name has one, or at every cut-off."""
+        """Every metric at its own cut-off, if its name has one, or at every cut-off; rising."""
         parsed = [parse_name(name) for name in self.names]
         every = [
             Measure(print_name(name.name, name.options), cutoff)
             for name in parsed
             for cutoff in (self.cutoffs if name.cutoff is None else (name.cutoff,))
         ]
-        return tuple(dict.fromkeys(every))
+        labels = list(dict.fromkeys(measure.metric for measure in every))
+        return tuple(sorted(set(every), key=lambda m: (labels.index(m.metric), m.cutoff)))
 
     @field_validator("cutoffs")
     @classmethod

@@ -89,6 +89,8 @@ def test_a_single_level_is_drawn_without_a_warning() -> None:
 class Labelled:
     """A result whose panels have an x-axis each."""
 
+    measures = tuple(Measure(metric, 5) for metric in ("P", "Recall", "AP", "nDCG"))
+
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:

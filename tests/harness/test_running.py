@@ -416,3 +416,17 @@ def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"mine\.py: the plug-in fails with ZeroDivisionError"):
         run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
+
+
+def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
+    folder = run_text(TREC + names, tmp_path, output=tmp_path / "study")
+    means = pd.read_csv(folder / "tables" / "means.csv")
+    assert set(zip(means.metric, means.cutoff, strict=True)) == {
+        ("P", 1),
+        ("P", 2),
+        ("P(rel=2)", 1),
+        ("nDCG", 3),
+    }
+    assert b"P(rel=2)" in (folder / "report.html").read_bytes()
