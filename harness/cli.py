@@ -140,12 +140,16 @@ def systems() -> None:
 @click.option("--plugin", "plugins", multiple=True, type=PATH, help="A metric of yours.")
 @sentences
 def metrics(plugins: tuple[Path, ...]) -> None:
-    """List the metrics: name, meaning, trec_eval's name, source."""
-    from harness.metric import available_metrics
+    """List the metrics: name, meaning, options, trec_eval's name, source."""
+    from harness.metric import LEVEL, available_metrics
 
-    with _table("name", "meaning", "trec_eval", "source") as add:
+    with _table("name", "meaning", "options", "trec_eval", "source") as add:
         for metric in available_metrics(plugins).values():
-            add(metric.name, metric.summary, metric.trec_eval or "none", metric.source)
+            level = [LEVEL.name] if metric.has_level else []
+            own = [f"{option.name}: {option.help}" for option in metric.options]
+            options = "\n".join(level + own) or "none"
+            add(metric.name, metric.summary, options, metric.trec_eval or "none", metric.source)
+    click.echo(f"{LEVEL.name}: {LEVEL.help}.")
 
 
 @main.command()

@@ -348,5 +348,11 @@ def _place_of(error: Exception) -> str:
 
 
 def _declared(module: ModuleType) -> dict[str, Metric]:
-    candidates = (getattr(value, "metric", None) for value in vars(module).values())
+    """Give the metrics declared in a module, not those that it imports."""
+    own = (value for value in vars(module).values() if _home(value) == module.__name__)
+    candidates = (getattr(value, "metric", None) for value in own)
     return {found.name: found for found in candidates if isinstance(found, Metric)}
+
+
+def _home(value: object) -> str | None:
+    return getattr(value, "__module__", None)

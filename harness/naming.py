@@ -111,5 +111,9 @@ def _entry(part: str, whole: str) -> tuple[int, float]:
 
 def _printed(value: Value) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join(f"{grade}:{gain:g}" for grade, gain in sorted(value.items())) + "}"
-    return repr(value) if isinstance(value, float) else str(value)
+        return (
+            "{" + ",".join(f"{key}:{_printed(gain)}" for key, gain in sorted(value.items())) + "}"
+        )
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)

@@ -15,18 +15,21 @@ LEVEL = 3
 
 
 @st.composite
-def runs_and_qrels(draw: st.DrawFn) -> tuple[Run, Qrels]:
-    """Lists of 0 to 8 items; users with and without relevant or non-relevant judgements."""
+def runs_and_qrels(draw: st.DrawFn, *, lowest: int = 0) -> tuple[Run, Qrels]:
+    """Lists of 0 to 8 items; users with and without relevant or non-relevant judgements.
+
+    Grades from ``lowest`` on; every user has one that is not negative, as trec_eval needs.
+    """
+    graded = st.dictionaries(
+        st.integers(0, N_ITEMS - 1), st.integers(lowest, 5), min_size=1, max_size=9
+    ).filter(lambda grades: max(grades.values()) >= 0)
     n_users = draw(st.integers(1, 4))
     items = np.full((n_users, 8), -1, dtype=np.int32)
     judgements = []
     for user in range(n_users):
         ranked = draw(st.lists(st.integers(0, N_ITEMS - 1), max_size=8, unique=True))
         items[user, : len(ranked)] = ranked
-        judged = draw(
-            st.dictionaries(st.integers(0, N_ITEMS - 1), st.integers(0, 5), min_size=1, max_size=9)
-        )
-        judgements += [(user, item, grade) for item, grade in judged.items()]
+        judgements += [(user, item, grade) for item, grade in draw(graded).items()]
     users, judged_items, grades = np.array(judgements).T
     qrels = qrels_from_columns(users, judged_items, grades, n_users=n_users, relevance_level=LEVEL)
     return Run("generated", items), qrels

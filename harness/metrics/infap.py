@@ -17,7 +17,7 @@ SMOOTHING = 1e-5
     "judgments; form of Valcarce et al. (2018)",
 )
 def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
-    r"""Average precision with the precision above each rank estimated from judged items alone.
+    r"""AP with the precision above each rank estimated from judged items (not infAP_trec).
 
     .. math::
         \mathrm{infAP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \left(\frac{1}{k}
@@ -41,10 +41,10 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
     Notes
     -----
-    This is *not* what trec_eval prints as ``infAP`` for the same qrels: ``m_infap.c`` also
-    multiplies by the share of the ranks above that lie in the pool, so that it equals AP@n
-    wherever unrated items are absent from the qrels. trec_eval prints this form when every
-    unrated item of the run is in the qrels with grade -1.
+    This is *not* what trec_eval prints as ``infAP`` for the same qrels; the metric ``infAP_trec``
+    is. ``m_infap.c`` also multiplies by the share of the ranks above that lie in the pool, so that
+    it equals AP@n wherever unrated items are absent from the qrels. trec_eval prints this form
+    when every unrated item of the run is in the qrels with grade -1.
 
     Examples
     --------

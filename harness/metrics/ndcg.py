@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric, ratio
+from harness.metric import Option, metric, ratio
+from harness.naming import Value
 from qrels import Judged
+
+
+def _are_gains(value: Value) -> bool:
+    """Accept a word, or a map of grades to gains of which none is negative."""
+    if isinstance(value, dict):
+        return len(value) > 0 and min(value) >= 0 and min(value.values()) >= 0
+    return value in ("rating", "exp")
+
+
+GAINS = Option(
+    "gains",
+    "rating",
+    "rating (the default), exp (2^grade - 1), or {grade:gain, ...} for the grades that are worth "
+    "something else",
+    _are_gains,
+)
+DISCOUNT = Option(
+    "discount",
+    "log2",
+    "log2 (the default): log2(rank + 1), or lenskit: log2(rank) but 1 at rank 1",
+    lambda value: value in ("log2", "lenskit"),
+)
 
 
 @metric(
@@ -14,16 +39,23 @@ from qrels import Judged
     source="Järvelin & Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques",
     trec_eval="ndcg_cut.n",
     has_level=False,
+    options=(GAINS, DISCOUNT),
 )
-def ndcg(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def ndcg(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    gains: str | Mapping[int, float] = "rating",
+    discount: str = "log2",
+) -> NDArray[np.float64]:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.
 
     .. math::
         \mathrm{nDCG}@n = \frac{\mathrm{DCG}_n}{\mathrm{IDCG}_n}, \qquad
-        \mathrm{DCG}_n = \sum_{k \le n} \frac{g(k)}{\log_2(k + 1)}
+        \mathrm{DCG}_n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
-    The gain g is the grade (the rating), 0 where unjudged; the ideal list holds all judged
-    items of the user in falling order of grade. 0 if no grade is above 0.
+    The gain of an item is its grade g (the rating), 0 where unjudged; the ideal list holds all
+    judged items of the user in falling order of gain. 0 if no gain is above 0.
 
     Parameters
     ----------
@@ -32,6 +64,11 @@ def ndcg(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     cutoff
         Ranks considered, n, in the list and in the ideal. By default the whole list against
         the whole ideal, however long, as trec_eval's uncut ``ndcg``.
+    gains
+        ``rating``: the grade. ``exp``: 2^g - 1 (Burges et al. 2005). A map: the gains of the
+        grades in it; the others keep their grade, as with trec_eval's ``-m ndcg.1=0,2=0``.
+    discount
+        ``log2``: log2(k + 1). ``lenskit``: log2(max(k, 2)), so that ranks 1 and 2 count alike.
 
     Returns
     -------
@@ -40,19 +77,50 @@ def ndcg(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     Notes
     -----
     The relevance level plays no part: low ratings earn gain too, as in trec_eval
-    (``m_ndcg_cut.c``). LensKit discounts by log2(max(k, 2)) instead.
+    (``m_ndcg_cut.c``); trec_eval takes other gains for its uncut ``ndcg`` only. With half stars,
+    whose grades are doubled in the qrels, ``exp`` is 2^(2 * stars) - 1, far steeper than on
+    stars; with ``rating`` the doubling cancels. The discount of LensKit's ``NDCG`` is that of
+    Järvelin & Kekäläinen with base 2; its gain is 1 unless told to be the rating.
 
     Examples
     --------
     Grade 2 at rank 2; the ideal has it at rank 1 and the grade 1 at rank 2:
-    (2 / log2(3)) / (2 + 1 / log2(3)).
+    (2 / log2(3)) / (2 + 1 / log2(3)). With gains 1 and 3 it is (3 / log2(3)) / (3 + 1 / log2(3));
+    with LensKit's discount 2 / (2 + 1).
 
-    >>> ndcg(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]]))).round(4)
-    array([0.4796])
+    >>> judged = Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]]))
+    >>> ndcg(judged).round(4), ndcg(judged, gains="exp").round(4)
+    (array([0.4796]), array([0.5213]))
+    >>> ndcg(judged, discount="lenskit").round(4)
+    array([0.6667])
     """
-    return ratio(_discounted(judged.gains[:, :cutoff]), _discounted(judged.ideal_gains[:, :cutoff]))
+    gained, ideal = _gains_and_ideal(judged, gains)
+    return ratio(
+        _discounted(gained[:, :cutoff], discount), _discounted(ideal[:, :cutoff], discount)
+    )
 
 
-def _discounted(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+def _gains_and_ideal(
+    judged: Judged, gains: str | Mapping[int, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the gain at each rank, and all gains of each user from the best down."""
+    if isinstance(gains, Mapping):
+        all_gains = _replaced(judged.judgements, gains)
+        return _replaced(judged.grades, gains), -np.sort(-all_gains, axis=1)
+    if gains == "exp":
+        return np.exp2(judged.gains) - 1, np.exp2(judged.ideal_gains) - 1
+    return judged.gains, judged.ideal_gains
+
+
+def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
+    """Put gains in the place of the grades listed; 0 where there is no grade."""
+    replaced = np.nan_to_num(np.maximum(grades, 0.0))
+    for grade, gain in gains.items():
+        replaced[grades == grade] = gain
+    return replaced
+
+
+def _discounted(gains: NDArray[np.float64], discount: str) -> NDArray[np.float64]:
     ranks = np.arange(1, gains.shape[1] + 1)
-    return (gains / np.log2(ranks + 1)).sum(axis=1)
+    discounts = np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2))
+    return (gains / discounts).sum(axis=1)

@@ -270,6 +270,11 @@ def test_every_metric_is_listed() -> None:
     assert set(built_in_metrics()) <= listed
 
 
+def test_options_of_metrics_are_listed() -> None:
+    words = set(harness("metrics").stdout.split())
+    assert {"p:", "beta:", "top:", "gains:", "discount:", "rel:"} <= words
+
+
 def test_a_metric_of_the_user_is_listed(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from harness.metric import metric\n"

@@ -1,5 +1,7 @@
 """The readable metrics against pytrec_eval, and by hand."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.export import pool
 from harness.metric import available_metrics, built_in_metrics, find_metric
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
@@ -21,15 +24,26 @@ PYTREC_EVAL = {
     "RR": "recip_rank",
     "bpref": "bpref",
     "infAP": "infAP",
+    "infAP_trec": "infAP",
+    "Rprec": "Rprec",
+    "Success": "success_{}",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+}
+NO_CUTOFF = {
+    **{name: measure for name, measure in PYTREC_EVAL.items() if "{}" not in measure},
+    "AP": "map",
+    "nDCG": "ndcg",
 }
 
 
 def test_the_folder_is_the_list() -> None:
-    assert set(METRICS) == set(PYTREC_EVAL)
+    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC"}
 
 
-@pytest.mark.parametrize("name", METRICS)
-@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+@pytest.mark.parametrize("name", PYTREC_EVAL)
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
 def test_a_metric_at_a_cutoff_is_pytrec_evals(
     name: str, case: tuple[Run, Qrels], cutoff: int
 ) -> None:
@@ -43,16 +57,15 @@ def test_a_metric_at_a_cutoff_is_pytrec_evals(
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "bpref", "infAP"])
-@given(case=runs_and_qrels())
+@pytest.mark.parametrize("name", NO_CUTOFF)
+@given(case=runs_and_qrels(lowest=-2))
 def test_a_metric_without_cutoff_is_pytrec_evals(name: str, case: tuple[Run, Qrels]) -> None:
     run, qrels = case
-    measure = {"AP": "map", "nDCG": "ndcg"}.get(name, PYTREC_EVAL[name])
-    expected = pytrec_eval_scores(run, qrels, measure, pool=name == "infAP")
+    expected = pytrec_eval_scores(run, qrels, NO_CUTOFF[name], pool=name == "infAP")
     np.testing.assert_allclose(METRICS[name](judge(run, qrels)), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", PYTREC_EVAL)
 @pytest.mark.parametrize("cutoff", [5, 100])
 def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
     run, qrels = random_case(3, n_users=40, n_items=400, depth=100, n_judged=33)
@@ -62,6 +75,212 @@ def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
     )
     scores = METRICS[name](judge(run, qrels), cutoff=cutoff)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 2.0])
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
+def test_the_beta_of_f_is_pytrec_evals(beta: float, case: tuple[Run, Qrels], cutoff: int) -> None:
+    run, qrels = case
+    expected = pytrec_eval_scores(run, qrels, f"set_F_{beta}", cutoff=cutoff)
+    scores = find_metric(f"SetF(beta={beta})", METRICS)(judge(run, qrels), cutoff=cutoff)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+def with_grades(qrels: Qrels, grades: dict[int, int]) -> Qrels:
+    replaced = [grades.get(grade, grade) for grade in qrels.grades.tolist()]
+    return replace(qrels, grades=np.array(replaced, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("name", "grades"),
+    [
+        ("nDCG(gains=exp)", {grade: 2**grade - 1 for grade in range(6)}),
+        ("nDCG(gains={1:0,2:0})", {1: 0, 2: 0}),
+        ("nDCG(gains={0:1,3:9,5:2})", {0: 1, 3: 9, 5: 2}),
+    ],
+)
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
+def test_gains_are_grades_replaced(
+    name: str, grades: dict[int, int], case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    run, qrels = case
+    ndcg, judged = find_metric(name, METRICS), judge(run, qrels)
+    replaced = with_grades(qrels, grades)
+    for measure, n in ((f"ndcg_cut_{cutoff}", cutoff), ("ndcg", None)):
+        expected = pytrec_eval_scores(run, replaced, measure)
+        np.testing.assert_allclose(ndcg(judged, cutoff=n), expected, rtol=0, atol=1e-12)
+
+
+def test_doubled_grades_leave_ndcg_as_it_is() -> None:
+    run, qrels = random_case(7, n_users=30, n_items=60, depth=20, n_judged=20)
+    doubled = replace(qrels, grades=2 * qrels.grades)
+    ndcg = METRICS["nDCG"]
+    np.testing.assert_allclose(ndcg(judge(run, doubled)), ndcg(judge(run, qrels)), atol=1e-12)
+
+
+def test_the_lenskit_discount_is_lenskits() -> None:
+    pytest.importorskip("lenskit")
+    from lenskit.data import ItemList
+    from lenskit.metrics import NDCG
+
+    run, qrels = random_case(7, n_users=30, n_items=60, depth=20, n_judged=20)
+    theirs = NDCG(10, discount=np.log2, gain="rating")
+    ends = qrels.offsets[1:]
+    expected = [
+        theirs.measure_list(
+            ItemList(item_ids=ranked, ordered=True),
+            ItemList(item_ids=qrels.items[start:end], rating=qrels.grades[start:end].astype(float)),
+        )
+        for ranked, start, end in zip(run.items, qrels.offsets, ends, strict=False)
+    ]
+    scores = find_metric("nDCG(discount=lenskit)", METRICS)(judge(run, qrels), cutoff=10)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+Grades = dict[int, int]
+
+
+def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float:
+    seen, score = 1.0, 0.0
+    for item in items:
+        if grades.get(item, 0) >= level:
+            score += seen * (1 - p)
+        seen *= p
+    return score
+
+
+def err_by_hand(items: list[int], grades: Grades, level: int, top: int) -> float:
+    looking, score = 1.0, 0.0
+    for rank, item in enumerate(items, start=1):
+        satisfied = (2 ** grades.get(item, 0) - 1) / 2**top
+        score += looking * satisfied / rank
+        looking *= 1 - satisfied
+    return score
+
+
+def q_measure_by_hand(items: list[int], grades: Grades, level: int, beta: float) -> float:
+    gains = {item: grade - level + 1 for item, grade in grades.items() if grade >= level}
+    ideal = sorted(gains.values(), reverse=True)
+    score = 0.0
+    for rank, item in enumerate(items, start=1):
+        if item in gains:
+            found = [gains[other] for other in items[:rank] if other in gains]
+            score += (len(found) + beta * sum(found)) / (rank + beta * sum(ideal[:rank]))
+    return score / len(gains) if gains else 0.0
+
+
+def auc_by_hand(items: list[int], grades: Grades, level: int, tie: float) -> float:
+    place = {item: rank for rank, item in enumerate(items, start=1)}
+    pairs = [
+        (place.get(good, np.inf), place.get(bad, np.inf))
+        for good, grade in grades.items()
+        for bad, lower in grades.items()
+        if grade >= level > lower
+    ]
+    if not pairs or not items:
+        return 0.0
+    return sum(tie if good == bad else float(good < bad) for good, bad in pairs) / len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "by_hand", "option"),
+    [
+        ("RBP", rbp_by_hand, 0.9),
+        ("RBP(p=0.5)", rbp_by_hand, 0.5),
+        ("ERR(top=5)", err_by_hand, 5),
+        ("ERR(top=7)", err_by_hand, 7),
+        ("Q-measure", q_measure_by_hand, 1),
+        ("Q-measure(beta=10)", q_measure_by_hand, 10),
+        ("AUC", auc_by_hand, 0.5),
+    ],
+)
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
+def test_a_metric_is_what_a_loop_over_one_list_says(
+    name: str,
+    by_hand: Callable[[list[int], Grades, int, float], float],
+    option: float,
+    case: tuple[Run, Qrels],
+    cutoff: int | None,
+) -> None:
+    run, qrels = case
+    expected = []
+    for user, row in enumerate(run.items[:, :cutoff].tolist()):
+        own = slice(*qrels.offsets[user : user + 2])
+        judgements = zip(qrels.items[own].tolist(), qrels.grades[own].tolist(), strict=True)
+        grades = {item: grade for item, grade in judgements if grade >= 0}
+        items = [item for item in row if item >= 0]
+        expected.append(by_hand(items, grades, qrels.relevance_level, option))
+    scores = find_metric(name, METRICS)(judge(run, qrels), cutoff=cutoff)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
+def test_the_scale_of_err_reaches_to_the_highest_grade_of_all_users(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    run, qrels = case
+    highest = max(int(qrels.grades.max()), 1)
+    named = find_metric(f"ERR(top={highest})", METRICS)(judge(run, qrels), cutoff=cutoff)
+    np.testing.assert_array_equal(METRICS["ERR"](judge(run, qrels), cutoff=cutoff), named)
+
+
+def test_grades_above_the_top_of_the_scale_are_refused() -> None:
+    run, qrels = random_case(7, n_users=5, n_items=60, depth=20, n_judged=20)
+    with pytest.raises(InputError, match="`top` is 4, but the qrels hold the grade 5"):
+        find_metric("ERR(top=4)", METRICS)(judge(run, qrels))
+
+
+@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+def test_pooling_what_is_retrieved_turns_trec_evals_infap_into_the_papers(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    run, qrels = case
+    scores = METRICS["infAP_trec"](judge(run, pool(qrels, run)), cutoff=cutoff)
+    expected = METRICS["infAP"](judge(run, qrels), cutoff=cutoff)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+def test_trec_evals_infap_is_ap_where_nothing_is_pool_unjudged(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    judged = judge(*case)
+    scores = METRICS["infAP_trec"](judged, cutoff=cutoff)
+    np.testing.assert_allclose(scores, METRICS["AP"](judged, cutoff=cutoff), rtol=0, atol=2e-5)
+
+
+def test_what_is_retrieved_in_random_order_has_an_auc_of_one_half() -> None:
+    run, qrels = random_case(7, n_users=2000, n_items=40, depth=40, n_judged=20)
+    assert METRICS["AUC"](judge(run, qrels)).mean() == pytest.approx(0.5, abs=0.01)
+
+
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
+def test_scores_stay_in_the_range_that_is_declared(
+    case: tuple[Run, Qrels], cutoff: int | None
+) -> None:
+    judged = judge(*case)
+    for name, metric in METRICS.items():
+        scores = metric(judged, cutoff=cutoff)
+        assert scores.min() >= metric.low, name
+        assert scores.max() <= metric.high + 1e-12, name
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("RBP(p=1)", r"'p' \(persistence, between 0 and 1; 0\.9 by default\) cannot be 1"),
+        ("SetF(beta=0)", "'beta' .* cannot be 0"),
+        ("Q-measure(beta=high)", "'beta' .* cannot be 'high'"),
+        ("ERR(top=4.5)", "'top' .* cannot be 4.5"),
+        ("nDCG(gains=stars)", "'gains' .* cannot be 'stars'"),
+        ("nDCG(gains={-1:2})", "'gains' .* cannot be {-1: 2}"),
+        ("nDCG(gains={1:-2})", "is no grade:gain|cannot be {1: -2}"),
+        ("nDCG(discount=log)", "'discount' .* cannot be 'log'"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused(name: str, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        find_metric(name, METRICS)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -109,6 +328,12 @@ def test_a_plugin_stands_beside_the_built_in_metrics(tmp_path: Path) -> None:
     assert metrics["first"](Judged(np.array([[1.0]]), np.ones((1, 1)))).tolist() == [1.0]
 
 
+def test_a_plugin_may_build_on_a_built_in_metric(tmp_path: Path) -> None:
+    path = write_plugin(tmp_path, "return recall(judged, cutoff=cutoff) / 2")
+    path.write_text("from harness.metrics.recall import recall\n" + path.read_text())
+    assert list(available_metrics([path])) == [*METRICS, "first"]
+
+
 def test_a_metric_must_return_one_value_per_user(tmp_path: Path) -> None:
     first = available_metrics([write_plugin(tmp_path, "return judged.relevant")])["first"]
     with pytest.raises(InputError, match=r"'first' must return one value per user"):
@@ -143,16 +368,16 @@ def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
 
 
 def test_an_unknown_metric_is_answered_with_the_list() -> None:
-    with pytest.raises(InputError, match="no metric is called 'zzz'; there are AP, bpref"):
+    with pytest.raises(InputError, match="no metric is called 'zzz'; there are AUC, AP, bpref"):
         find_metric("zzz", METRICS)
 
 
-@pytest.mark.parametrize("name", ["P", "Recall", "AP", "RR", "bpref", "infAP"])
 @given(case=runs_and_qrels(), level=st.integers(1, 5))
 def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
-    name: str, case: tuple[Run, Qrels], level: int
+    case: tuple[Run, Qrels], level: int
 ) -> None:
     run, qrels = case
-    named = find_metric(f"{name}(rel={level})", METRICS)(judge(run, qrels), cutoff=5)
-    levelled = Qrels(qrels.offsets, qrels.items, qrels.grades, relevance_level=level)
-    np.testing.assert_array_equal(named, METRICS[name](judge(run, levelled), cutoff=5))
+    judged, levelled = judge(run, qrels), judge(run, replace(qrels, relevance_level=level))
+    for name in (name for name, metric in METRICS.items() if metric.has_level):
+        named = find_metric(f"{name}(rel={level})", METRICS)(judged, cutoff=5)
+        np.testing.assert_array_equal(named, METRICS[name](levelled, cutoff=5), err_msg=name)

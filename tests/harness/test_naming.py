@@ -72,5 +72,15 @@ def test_an_option_of_the_wrong_kind_is_answered_with_what_it_takes() -> None:
 
 
 def test_ndcg_has_no_relevance_level() -> None:
-    with pytest.raises(InputError, match="nDCG has no option 'rel'; it has none"):
+    with pytest.raises(InputError, match="nDCG has no option 'rel'; its options are gains: rating"):
         find_metric("nDCG(rel=4)", METRICS)
+
+
+def test_equal_numbers_print_alike() -> None:
+    names = ("SetF(beta=2)", "SetF(beta=2.0)", "SetF(beta=2e0)")
+    assert {find_metric(name, METRICS).label for name in names} == {"SetF(beta=2)"}
+
+
+def test_gains_are_printed_in_full() -> None:
+    name = "nDCG(gains={1:0.123456789,2:3})"
+    assert find_metric(name, METRICS).label == name

@@ -1,0 +1,62 @@
+"""AUC: area under the ROC curve, of judged items."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "AUC",
+    source="Hanley & McNeil (1982), The meaning and use of the area under a receiver operating "
+    "characteristic (ROC) curve",
+)
+def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Probability that a relevant item is ranked above a judged non-relevant one.
+
+    .. math::
+        \mathrm{AUC}@n = \frac{1}{R N} \left( \sum_{k \le n} \mathrm{rel}(k) \, (N - n_k)
+        + \frac{(R - r_n) (N - n_n)}{2} \right)
+
+    :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from
+    the user's *judged* ones, retrieved or not. An item that is not among the first n lies below
+    all that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if
+    R = 0, N = 0 or the list is empty.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,); 0.5 where the list says nothing of the judged items.
+
+    Notes
+    -----
+    trec_eval, ir_measures and LensKit have no AUC. This is scikit-learn's ``roc_auc_score`` over
+    the judged items, those not found sharing the lowest score. Recommender libraries (implicit,
+    RecBole) and Rendle et al. (2009) take *all* items without a positive rating as non-relevant,
+    of which qrels know nothing. Qrels with relevant items only make AUC 0 for everybody.
+
+    Examples
+    --------
+    Judged non-relevant, relevant; one of each is not found. Of four pairs the found relevant item
+    wins one, the one that is not found wins none and ties one: (1 + 1/2) / 4.
+
+    >>> area_under_curve(Judged(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
+    array([0.375])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    nonrelevant = judged.nonrelevant[:, :cutoff]
+    below = judged.n_nonrelevant[:, None] - nonrelevant.cumsum(axis=1)
+    won = (relevant * below).sum(axis=1)
+    missed_relevant = judged.n_relevant - relevant.sum(axis=1)
+    missed_nonrelevant = judged.n_nonrelevant - nonrelevant.sum(axis=1)
+    pairs = judged.n_relevant * judged.n_nonrelevant * (judged.n_retrieved > 0)
+    return ratio(won + missed_relevant * missed_nonrelevant / 2, pairs)

@@ -1,0 +1,81 @@
+"""ERR: expected reciprocal rank."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import Option, metric
+from qrels import Judged
+from runs import InputError
+
+TOP = Option(
+    "top",
+    0,
+    "highest grade of the scale, a whole number of at least 1; by default the highest in the "
+    "qrels of all users",
+    lambda value: isinstance(value, int) and value >= 1,
+)
+
+
+@metric(
+    "ERR",
+    source="Chapelle, Metzler, Zhang & Grinspan (2009), Expected reciprocal rank for graded "
+    "relevance",
+    has_level=False,
+    options=(TOP,),
+)
+def expected_reciprocal_rank(
+    judged: Judged, *, cutoff: int | None = None, top: int = 0
+) -> NDArray[np.float64]:
+    r"""Mean of 1 / rank at which a user stops who is satisfied sooner by items of high grade.
+
+    .. math::
+        \mathrm{ERR}@n = \sum_{k \le n} \frac{s_k}{k} \prod_{i < k} (1 - s_i), \qquad
+        s_k = \frac{2^{g(k)} - 1}{2^G}
+
+    :math:`s_k` is the probability that the item at rank k satisfies, 0 where it is unjudged; G is
+    the highest grade of the scale.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    top
+        G; 0 stands for the highest grade that the qrels hold for any user.
+
+    Returns
+    -------
+    Values in [0, 1), of shape (n_users,).
+
+    Raises
+    ------
+    InputError
+        If the qrels hold a grade above ``top``.
+
+    Notes
+    -----
+    The relevance level plays no part. The default of ``top`` follows the data, so that a sample
+    of the judgements without its highest grade has another G; name ``top`` where that can happen.
+    gdeval, and so ir_measures, takes G = 4 whatever the scale; trec_eval has no ERR. Doubling all
+    grades changes ERR: with half stars doubled in the qrels, an item d stars below the top
+    satisfies with a probability of about 4^-d, not 2^-d.
+
+    Examples
+    --------
+    Grades 1 and 2 on a scale up to 2 satisfy with 1/4 and 3/4: 1/4 + 1/2 * 3/4 * 3/4.
+
+    >>> expected_reciprocal_rank(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]])))
+    array([0.53125])
+    """
+    highest = judged.ideal_gains.max(initial=0.0)
+    if 0 < top < highest:
+        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest:g}.")
+    scale = 2.0 ** (top or highest)
+    satisfied = (2.0 ** judged.gains[:, :cutoff] - 1) / scale
+    going_on = np.cumprod(1 - satisfied, axis=1)
+    reached = np.column_stack([np.ones(judged.n_users), going_on[:, :-1]])
+    ranks = np.arange(1, satisfied.shape[1] + 1)
+    return (reached * satisfied / ranks).sum(axis=1)

@@ -1,0 +1,85 @@
+"""Q-measure."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import Option, between, metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "Q-measure",
+    source="Sakai & Kando (2008), On information retrieval metrics designed for evaluation with "
+    "incomplete relevance assessments",
+    options=(
+        Option(
+            "beta",
+            1,
+            "weight of graded gain against counting, above 0; 1 by default",
+            between(0, inf),
+        ),
+    ),
+)
+def q_measure(
+    judged: Judged, *, cutoff: int | None = None, beta: float = 1.0
+) -> NDArray[np.float64]:
+    r"""AP for graded relevance: precisions blended with gain against the best possible gain.
+
+    .. math::
+        Q@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k)
+        \frac{r_k + \beta \, \mathrm{cg}(k)}{k + \beta \, \mathrm{cg}^*(k)}
+
+    :math:`\mathrm{cg}(k)` sums the gains in the ranks 1 to k, :math:`\mathrm{cg}^*(k)` those of the
+    list of all the user's relevant items in falling order of grade. The gain counts grades from
+    the relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if
+    R = 0.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default. Relevant items below it add 0.
+    beta
+        Weight of the gains; towards 0, Q is AP.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    With relevance level 1 the gain is the grade, as in Sakai & Kando; on ratings of 1 to 5 with
+    level 4 the gains are 1 and 2, as in the paper's program (``m_qm45_cut.c`` of rec_eval), which
+    divides by R too. Other tools may divide a cut Q-measure by min(n, R).
+
+    Examples
+    --------
+    Grade 2 at rank 2, grade 1 not found; ideal gains 2, 3: (1 + 2) / (2 + 3) / 2.
+
+    >>> q_measure(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]])))
+    array([0.3])
+    """
+    depth = judged.relevant[:, :cutoff].shape[1]
+    relevant = judged.relevant[:, :depth]
+    gained = _counted_from_level(judged.gains[:, :depth], judged.relevance_level).cumsum(axis=1)
+    ideal = _ideal_gains(judged, depth).cumsum(axis=1)
+    ranks = np.arange(1, depth + 1)
+    blended = (relevant.cumsum(axis=1) + beta * gained) / (ranks + beta * ideal)
+    return ratio((relevant * blended).sum(axis=1), judged.n_relevant)
+
+
+def _counted_from_level(grades: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    return np.maximum(grades - level + 1, 0.0) * (grades >= level)
+
+
+def _ideal_gains(judged: Judged, depth: int) -> NDArray[np.float64]:
+    """Gains of the best list of some depth, 0 where the user has no more relevant items."""
+    gains = np.zeros((judged.n_users, depth))
+    best = judged.ideal_gains[:, :depth]
+    gains[:, : best.shape[1]] = _counted_from_level(best, judged.relevance_level)
+    return gains

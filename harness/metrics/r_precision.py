@@ -1,0 +1,48 @@
+"""Rprec: R-precision."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "Rprec",
+    source="Buckley & Voorhees (2000), Evaluating evaluation measure stability",
+    trec_eval="Rprec with -M n",
+)
+def r_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
+
+    .. math:: \mathrm{Rprec}@n = r_{\min(n, R)} / R
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default. Where R > n, Rprec@n is Recall@n.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    Divided by R even where the list is shorter, as in trec_eval (``m_Rprec.c``).
+
+    Examples
+    --------
+    R = 2: of the relevant items at ranks 1 and 3, the first is among the first two ranks.
+
+    >>> r_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))))
+    array([0.5])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    considered = ranks <= judged.n_relevant[:, None]
+    hits = (relevant & considered).sum(axis=1).astype(np.float64)
+    return ratio(hits, judged.n_relevant)

@@ -1,0 +1,55 @@
+"""RBP: rank-biased precision."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import Option, between, metric
+from qrels import Judged
+
+
+@metric(
+    "RBP",
+    source="Moffat & Zobel (2008), Rank-biased precision for measurement of retrieval "
+    "effectiveness",
+    options=(Option("p", 0.9, "persistence, between 0 and 1; 0.9 by default", between(0, 1)),),
+)
+def rank_biased_precision(
+    judged: Judged, *, cutoff: int | None = None, p: float = 0.9
+) -> NDArray[np.float64]:
+    r"""Relevant items seen per step by a user who goes on to the next rank with probability p.
+
+    .. math:: \mathrm{RBP}(p)@n = (1 - p) \sum_{k \le n} \mathrm{rel}(k) \, p^{k - 1}
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    p
+        Persistence, between 0 and 1.
+
+    Returns
+    -------
+    Values in [0, 1 - p^n], of shape (n_users,): a perfect list reaches 1 at no cut-off, and
+    less the fewer relevant items there are.
+
+    Notes
+    -----
+    A lower bound: the residual (what unjudged items could add) is not given. Relevance is binary
+    here. trec_eval 10's ``rbp`` (p = 0.9 by default) agrees on grades 0 and 1; it ignores ``-l``,
+    and where a topic's top grade is above 1 it takes grade over top grade as gain. ir_measures'
+    default is p = 0.8, LensKit's 0.85.
+
+    Examples
+    --------
+    Relevant items at ranks 1 and 3: (1 - 0.5) * (1 + 0.25).
+
+    >>> rank_biased_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), p=0.5)
+    array([0.625])
+    """
+    relevant = judged.relevant[:, :cutoff]
+    weights = (1 - p) * p ** np.arange(relevant.shape[1])
+    return (relevant * weights).sum(axis=1)

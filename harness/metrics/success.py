@@ -1,0 +1,46 @@
+"""Success."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import metric
+from qrels import Judged
+
+
+@metric(
+    "Success",
+    source="Craswell & Hawking (2004), Overview of the TREC 2004 Web Track",
+    trec_eval="success.n",
+    lattice=lambda cutoff: 1,
+)
+def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Whether the first ranks hold a relevant item; recommender papers call it hit rate.
+
+    .. math:: \mathrm{Success}@n = [\, r_n > 0 \,]
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values 0 or 1, of shape (n_users,).
+
+    Notes
+    -----
+    As in trec_eval (``m_success.c``) and LensKit (``Hit``), but for users without relevant
+    items: 0 as in the former, left out in the latter.
+
+    Examples
+    --------
+    A relevant item at rank 2, then none:
+
+    >>> success(Judged(np.array([[0.0, 1.0], [0.0, 0.0]]), np.ones((2, 1))))
+    array([1., 0.])
+    """
+    return np.where(judged.relevant[:, :cutoff].any(axis=1), 1.0, 0.0)
