@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test format bench clean
+.PHONY: demo test format bench cards clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -22,6 +22,10 @@ format: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only -s
+
+# A broken law is a finding, and the exit code 1.
+cards: $(VENV)/installed
+	$(BIN)/harness check --all --markdown > docs/metrics.md; test $$? -le 1
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'

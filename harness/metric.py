@@ -109,6 +109,8 @@ class Metric:
         Whether more is better.
     has_level
         Whether it asks which items are relevant, and so has the option ``rel``.
+    per_user
+        Whether the definition scores one user at a time, which is slower.
     given
         Options that differ from their defaults.
     """
@@ -123,6 +125,7 @@ class Metric:
     high: float = 1.0
     higher_is_better: bool = True
     has_level: bool = True
+    per_user: bool = False
     given: tuple[tuple[str, Value], ...] = ()
 
     @property
@@ -344,7 +347,8 @@ def _place_of(error: Exception) -> str:
     """Say where and how a function failed, in the file where it did."""
     frame = extract_tb(error.__traceback__)[-1]
     place = f"in {frame.filename}, line {frame.lineno}"
-    return f"{place}: {type(error).__name__}: {error}"
+    remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"{place}: {type(error).__name__}: {error}{remarks}"
 
 
 def _declared(module: ModuleType) -> dict[str, Metric]:

@@ -116,6 +116,16 @@ def _try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
         metric(judged, cutoff=cutoff)
 
 
+def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
+    slow = [name for name, metric in metrics.items() if metric.per_user]
+    if slow:
+        finding = (
+            f"{', '.join(slow)}: written over one user's list, so scored user by user; what "
+            "scores samples of the judgements takes long with it."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+
+
 def spelled_out(study: Study) -> Study:
     """Fill in the defaults that depend on the split's method and on the systems."""
     if study.ratings is None:
@@ -155,6 +165,7 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     metrics = check(study)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
+        _warn_of_slow(metrics)
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()

@@ -25,7 +25,17 @@ MISUSED = 2
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 TWO = '[systems]\nnames = ["random", "popularity"]\ndepth = 20\n'
 SMALL = TWO + METRICS + NO_ANALYSES
-SLOW = ("pandas", "scipy", "matplotlib", "numba", "pyarrow", "joblib", "lenskit", "torch")
+SLOW = (
+    "pandas",
+    "scipy",
+    "matplotlib",
+    "numba",
+    "pyarrow",
+    "joblib",
+    "hypothesis",
+    "lenskit",
+    "torch",
+)
 
 
 def harness(*arguments: str | Path) -> Result:
@@ -45,7 +55,7 @@ def run(folder: Path, text: str, *options: str | Path) -> Result:
 def test_help_names_every_command() -> None:
     answer = harness("--help")
     assert answer.exit_code == 0
-    assert {"run", "describe", "systems", "metrics", "export", "report"} <= set(
+    assert {"run", "describe", "systems", "metrics", "check", "export", "report"} <= set(
         answer.output.split()
     )
 

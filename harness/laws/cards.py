@@ -1,0 +1,167 @@
+"""Cards: what the laws say of a metric, to be read by people and by programs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from harness.laws.battery import LAWS, PROPERTIES
+from harness.laws.law import Evidence, Outcome, Verdict
+from harness.laws.lists import TRIES, Bench
+from harness.laws.sample import speed, ties
+from harness.metric import Metric
+from harness.naming import print_name
+
+WIDTH = 80
+INDENT = 8
+SHORT = {
+    Verdict.PASS: "pass",
+    Verdict.FAIL: "FAIL",
+    Verdict.NOT_APPLICABLE: "n/a",
+    Verdict.REPORT: "told",
+}
+LEGEND = (
+    "R relevant, N judged non-relevant, – unjudged, from rank 1 on; with a number where the "
+    "grade is not {level} (R) or 0 (N). R = and N = count all of the user's judgements, "
+    "in the list or not."
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """All that was found of a metric at a cut-off.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    cutoff, level, tries
+        Cut-off, lowest relevant grade, and number of cases tried for each law.
+    outcomes
+        One of each law and property.
+    """
+
+    metric: Metric
+    cutoff: int
+    level: int
+    tries: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def label(self) -> str:
+        """Metric, options and cut-off."""
+        return print_name(self.metric.name, dict(self.metric.given), self.cutoff)
+
+    @property
+    def broken(self) -> tuple[Outcome, ...]:
+        """The laws that it breaks."""
+        return tuple(o for o in self.outcomes if o.verdict is Verdict.FAIL)
+
+    def facts(self) -> list[str]:
+        """Say what the metric declares of itself, a sentence each."""
+        better = "more" if self.metric.higher_is_better else "less"
+        trec_eval = f" In trec_eval: {self.metric.trec_eval}." if self.metric.trec_eval else ""
+        declared = f"From {self.metric.low:g} to {self.metric.high:g}, {better} is better."
+        return [self.metric.summary, f"Source: {self.metric.source}.", declared + trec_eval]
+
+    def text(self) -> str:
+        """Print the card, at most 80 columns wide."""
+        lines = [self.label, ""]
+        for fact in self.facts():
+            lines += wrap(fact, WIDTH)
+        lines += ["", *wrap(f"{self.tries} cases were tried for each law.", WIDTH), ""]
+        for outcome in self.outcomes:
+            lines += _lines_of(outcome, self.level)
+        return "\n".join([*lines, "", *wrap(LEGEND.format(level=self.level), WIDTH)]) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the card as plain data."""
+        return {
+            "metric": self.metric.label,
+            "cutoff": self.cutoff,
+            "relevance level": self.level,
+            "cases per law": self.tries,
+            "broken": [outcome.law for outcome in self.broken],
+            "outcomes": [_plain(outcome, self.level) for outcome in self.outcomes],
+        }
+
+
+def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card:
+    """Try a metric on every law and property.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    cutoff
+        Ranks considered.
+    tries
+        Cases tried for each law.
+    """
+    bench = Bench(metric, cutoff, tries)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # Divisions by zero show in the scores; a warning for each of the trials would not help.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = [law.apply(bench) for law in (*LAWS, *PROPERTIES)]
+        outcomes = (*found, ties(bench), speed(bench))
+    return Card(metric, cutoff, bench.level, tries, outcomes)
+
+
+def evidence_lines(outcome: Outcome, level: int) -> list[str]:
+    """Print the lists of a counterexample, one a line, in columns."""
+    rows = [_row(evidence, level) for evidence in outcome.evidence]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _row(evidence: Evidence, level: int) -> tuple[str, str, str, str]:
+    listed, score = evidence.listed, evidence.score
+    counts = f"R = {listed.n_relevant(level=level)}, N = {listed.n_nonrelevant(level=level)}"
+    shown = score if isinstance(score, str) else f"scores {score:.6g}"
+    return f"{evidence.label}:", listed.marks(level=level), counts, shown
+
+
+def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
+    indent = " " * INDENT
+    heading = f"{outcome.law}: {outcome.statement}"
+    first = f"  {SHORT[outcome.verdict]:4}  "
+    yield from wrap(heading, WIDTH, initial_indent=first, subsequent_indent=indent)
+    if outcome.sentence:
+        yield from wrap(outcome.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    for line in evidence_lines(outcome, level):
+        yield from _folded(line, indent)
+
+
+def _folded(line: str, indent: str) -> list[str]:
+    """Keep a line as it is where it fits, for its columns."""
+    if len(indent + line) <= WIDTH:
+        return [indent + line]
+    return wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+
+
+def _plain(outcome: Outcome, level: int) -> dict[str, Any]:
+    return {
+        "law": outcome.law,
+        "statement": outcome.statement,
+        "verdict": outcome.verdict.value,
+        "sentence": outcome.sentence,
+        "evidence": [
+            {
+                "label": evidence.label,
+                "grades": list(evidence.listed.ranked),
+                "missed": list(evidence.listed.missed),
+                "n_relevant": evidence.listed.n_relevant(level=level),
+                "n_nonrelevant": evidence.listed.n_nonrelevant(level=level),
+                "score": evidence.score,
+            }
+            for evidence in outcome.evidence
+        ],
+    }

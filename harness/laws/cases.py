@@ -1,0 +1,180 @@
+"""What laws are tried on: one list, or two that differ in the one thing a law speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from harness.laws.law import Case
+from harness.laws.lists import Shape, UserList
+
+MOST_MISSED = 3
+
+
+def one_list(shape: Shape) -> SearchStrategy[Case]:
+    """Any list."""
+    return st.tuples(_lists(shape))
+
+
+def two_users(shape: Shape) -> SearchStrategy[Case]:
+    """Lists of two users."""
+    return st.tuples(_lists(shape), _lists(shape))
+
+
+def promotion(shape: Shape) -> SearchStrategy[Case]:
+    """Swap a relevant item with a non-relevant one anywhere above it: before, after."""
+
+    @st.composite
+    def draw_promotion(draw: st.DrawFn) -> Case:
+        length = draw(st.integers(2, shape.depth))
+        ranked = draw(_marks(shape, length, length))
+        lower = draw(st.integers(1, length - 1))
+        upper = draw(st.integers(0, lower - 1))
+        relevant, other = draw(_relevant(shape)), draw(_not_relevant(shape))
+        missed = draw(_missed(shape))
+        before = _with(ranked, {lower: relevant, upper: other})
+        after = _with(ranked, {lower: other, upper: relevant})
+        return UserList(before, missed), UserList(after, missed)
+
+    return draw_promotion()
+
+
+def unjudged_replaced(shape: Shape) -> SearchStrategy[Case]:
+    """Put a missed relevant item in the place of an unjudged one: before, after."""
+    return _replacement(shape, st.none())
+
+
+def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
+    """Put a missed relevant item in the place of a judged non-relevant one: before, after."""
+    return _replacement(shape, st.sampled_from(shape.nonrelevant_grades))
+
+
+def _replacement(shape: Shape, replaced: SearchStrategy[int | None]) -> SearchStrategy[Case]:
+    @st.composite
+    def draw_replacement(draw: st.DrawFn) -> Case:
+        length = draw(st.integers(1, shape.depth))
+        ranked = draw(_marks(shape, length, length))
+        place = draw(st.integers(0, length - 1))
+        relevant, other = draw(_relevant(shape)), draw(replaced)
+        missed = draw(_missed(shape))
+        left_over = missed if other is None else (*missed, other)
+        before = UserList(_with(ranked, {place: other}), (*missed, relevant))
+        return before, UserList(_with(ranked, {place: relevant}), left_over)
+
+    return draw_replacement()
+
+
+def changed_below(shape: Shape) -> SearchStrategy[Case]:
+    """Two lists that are the same down to the cut-off, of a user with the same judgements."""
+
+    @st.composite
+    def draw_change(draw: st.DrawFn) -> Case:
+        head = draw(_marks(shape, shape.cutoff, shape.cutoff))
+        tail = draw(_marks(shape, 1, shape.depth - shape.cutoff))
+        missed = draw(_missed(shape))
+        other = draw(st.permutations(tail))
+        kept = draw(st.integers(0, len(tail)))
+        lost = tuple(grade for grade in other[kept:] if grade is not None)
+        return (
+            UserList((*head, *tail), missed),
+            UserList((*head, *other[:kept]), (*missed, *lost)),
+        )
+
+    return draw_change()
+
+
+def judgement_withheld(shape: Shape) -> SearchStrategy[Case]:
+    """A list with a judged non-relevant item, and with an unjudged one in its place."""
+
+    @st.composite
+    def draw_withheld(draw: st.DrawFn) -> Case:
+        length = draw(st.integers(1, shape.depth))
+        ranked = draw(_marks(shape, length, length))
+        place = draw(st.integers(0, length - 1))
+        other = draw(st.sampled_from(shape.nonrelevant_grades))
+        missed = draw(_missed(shape))
+        judged = UserList(_with(ranked, {place: other}), missed)
+        return judged, UserList(_with(ranked, {place: None}), (*missed, other))
+
+    return draw_withheld()
+
+
+def ideal(shape: Shape) -> SearchStrategy[Case]:
+    """All items of a user with relevant ones, the best first, then unjudged ones."""
+
+    @st.composite
+    def draw_ideal(draw: st.DrawFn) -> Case:
+        relevant = draw(st.lists(_relevant(shape), min_size=1, max_size=shape.depth))
+        judged = UserList((*relevant, *draw(_missed(shape))))
+        return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
+
+    return draw_ideal()
+
+
+def perfected(listed: UserList, length: int) -> UserList:
+    """Give the user the best list of this length: judged items by grade, then unjudged ones.
+
+    Examples
+    --------
+    >>> perfected(UserList((None, 0, 2), missed=(3,)), 3)
+    UserList(ranked=(3, 2, 0), missed=())
+    """
+    judgements = listed.judgements
+    filling = (None,) * max(length - len(judgements), 0)
+    return UserList((*judgements, *filling)[:length], judgements[length:])
+
+
+def emptied(listed: UserList) -> UserList:
+    """Give the user no list at all.
+
+    Examples
+    --------
+    >>> emptied(UserList((None, 2), missed=(0,)))
+    UserList(ranked=(), missed=(2, 0))
+    """
+    return UserList((), listed.judgements)
+
+
+def relevant_only(listed: UserList, *, level: int) -> UserList:
+    """Take the user's judged non-relevant items out of the qrels, not out of the list.
+
+    Examples
+    --------
+    >>> relevant_only(UserList((0, 2), missed=(1,)), level=2)
+    UserList(ranked=(None, 2), missed=())
+    """
+    return UserList(
+        tuple(None if grade is None or grade < level else grade for grade in listed.ranked),
+        tuple(grade for grade in listed.missed if grade >= level),
+    )
+
+
+@st.composite
+def _lists(draw: st.DrawFn, shape: Shape) -> UserList:
+    return UserList(draw(_marks(shape, 0, shape.depth)), draw(_missed(shape)))
+
+
+def _marks(shape: Shape, shortest: int, longest: int) -> SearchStrategy[tuple[int | None, ...]]:
+    """Grades of a list of some length; the plainest item is an unjudged one."""
+    (plain, *graded), (low, *others) = shape.relevant_grades, shape.nonrelevant_grades
+    grades = st.sampled_from([None, plain, low, *graded, *others])
+    return st.lists(grades, min_size=shortest, max_size=longest).map(tuple)
+
+
+def _missed(shape: Shape) -> SearchStrategy[tuple[int, ...]]:
+    grades = st.sampled_from([*shape.relevant_grades, *shape.nonrelevant_grades])
+    return st.lists(grades, max_size=MOST_MISSED).map(tuple)
+
+
+def _relevant(shape: Shape) -> SearchStrategy[int]:
+    return st.sampled_from(shape.relevant_grades)
+
+
+def _not_relevant(shape: Shape) -> SearchStrategy[int | None]:
+    return st.sampled_from([None, *shape.nonrelevant_grades])
+
+
+def _with(ranked: Sequence[int | None], changes: dict[int, int | None]) -> tuple[int | None, ...]:
+    return tuple(changes.get(column, grade) for column, grade in enumerate(ranked))

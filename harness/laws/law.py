@@ -1,0 +1,202 @@
+"""What a law is, how a case against it is searched for, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from random import Random
+from typing import TypeAlias
+
+from hypothesis import Phase, find, settings
+from hypothesis.errors import Flaky, NoSuchExample
+from hypothesis.strategies import SearchStrategy
+
+from harness.laws.lists import Bench, Shape, UserList
+from runs import InputError
+
+SEED = 20261121
+UNSTEADY = "the score of a list changes from call to call."
+
+
+class Verdict(Enum):
+    """What became of a law."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_APPLICABLE = "not applicable"
+    REPORT = "report"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One list of a counterexample, with its score.
+
+    Parameters
+    ----------
+    label
+        What the list is: "before", "after", "perfect" ...
+    listed
+        The list.
+    score
+        Its score, or what the metric said instead of one.
+    """
+
+    label: str
+    listed: UserList
+    score: float | str
+
+
+Case: TypeAlias = tuple[UserList, ...]
+Found: TypeAlias = tuple[Evidence, ...] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a law says of a metric.
+
+    Parameters
+    ----------
+    law, statement
+        Name and statement of the law.
+    verdict
+        What became of it.
+    sentence
+        Why it does not apply, or what is reported; "" otherwise.
+    evidence
+        The smallest counterexample found; of a property that is reported, an example.
+    is_measured
+        Whether the sentence holds a measured time, which differs from run to run.
+    """
+
+    law: str
+    statement: str
+    verdict: Verdict
+    sentence: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    is_measured: bool = False
+
+
+def always(bench: Bench) -> str:
+    """Say that a law applies to every metric: there is no reason why not."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Something to be expected of any metric, as data.
+
+    Parameters
+    ----------
+    name
+        One or two words.
+    statement
+        The law, in plain words.
+    cases
+        Strategy of what to try.
+    breaks
+        Gives the evidence if a case breaks the law, None if it keeps it.
+    reason_against
+        Why the law does not apply to this metric, "" if it does.
+    if_kept, if_broken
+        Given for a property that is reported, neither good nor bad: what to say of it.
+    """
+
+    name: str
+    statement: str
+    cases: Callable[[Shape], SearchStrategy[Case]]
+    breaks: Callable[[Bench, Case], Found]
+    reason_against: Callable[[Bench], str] = always
+    if_kept: str = ""
+    if_broken: str = ""
+
+    def apply(self, bench: Bench) -> Outcome:
+        """Search for the smallest case that breaks the law."""
+        reason = self.reason_against(bench)
+        if reason:
+            return self._outcome(Verdict.NOT_APPLICABLE, reason)
+        try:
+            evidence = self._search(bench)
+        except UnscoredError as unscored:
+            return self._outcome(Verdict.NOT_APPLICABLE, str(unscored))
+        if self.if_kept:
+            sentence = self.if_broken if evidence else self.if_kept
+            return self._outcome(Verdict.REPORT, sentence, evidence)
+        return self._outcome(Verdict.FAIL if evidence else Verdict.PASS, "", evidence)
+
+    def _search(self, bench: Bench) -> tuple[Evidence, ...]:
+        """Go through the drawn cases, and shrink what breaks the law."""
+        n_scored = 0
+        for case in drawn(self.cases, bench.shape, bench.tries):
+            try:
+                if self.breaks(bench, case) is not None:
+                    return self._smallest(bench)
+                n_scored += 1
+            except InputError:
+                continue
+        if n_scored == 0:
+            raise UnscoredError("no list could be scored.")
+        return ()
+
+    def _smallest(self, bench: Bench) -> tuple[Evidence, ...]:
+        def is_broken(case: Case) -> bool:
+            try:
+                return self.breaks(bench, case) is not None
+            except InputError:
+                return False
+
+        try:
+            case = search(self.cases(bench.shape), is_broken, tries=bench.tries)
+        except (Flaky, NoSuchExample):
+            raise UnscoredError(UNSTEADY) from None
+        evidence, again = (self.breaks(bench, case) for _ in range(2))
+        if evidence is None or evidence != again:
+            raise UnscoredError(UNSTEADY)
+        return evidence
+
+    def _outcome(
+        self, verdict: Verdict, sentence: str, evidence: tuple[Evidence, ...] = ()
+    ) -> Outcome:
+        return Outcome(self.name, self.statement, verdict, sentence, evidence)
+
+
+class UnscoredError(Exception):
+    """No verdict is possible; says why."""
+
+
+@lru_cache(maxsize=64)
+def drawn(
+    cases: Callable[[Shape], SearchStrategy[Case]], shape: Shape, tries: int
+) -> tuple[Case, ...]:
+    """Draw the cases that a law is tried on: the same for every metric, so drawn once."""
+    collected: list[Case] = []
+
+    def collect(case: Case) -> bool:
+        collected.append(case)
+        return False
+
+    with suppress(NoSuchExample):
+        search(cases(shape), collect, tries=tries)
+    return tuple(collected)
+
+
+def search(cases: SearchStrategy[Case], is_broken: Callable[[Case], bool], *, tries: int) -> Case:
+    """Search for a case that breaks a law, and shrink it to the smallest.
+
+    The search is the same every time, and leaves nothing behind.
+
+    Raises
+    ------
+    hypothesis.errors.NoSuchExample
+        If none of the drawn cases does.
+    """
+    bounds = settings(
+        max_examples=tries,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=(Phase.generate, Phase.shrink),
+    )
+    return find(cases, is_broken, settings=bounds, random=Random(SEED))

@@ -1,0 +1,178 @@
+"""Small lists of one user, on which metrics are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metric import LEVEL, Metric
+from qrels import Judged
+
+UNJUDGED = "–"
+LONGEST_SPELLED_OUT = 12
+RANKS_BELOW = 2
+USUAL_LEVEL = 2
+TRIES = 100
+
+
+@dataclass(frozen=True)
+class UserList:
+    """One user's list, and what is known of the items that it lacks.
+
+    Parameters
+    ----------
+    ranked
+        Grade of the item at each rank, None where it is unjudged.
+    missed
+        Grades of the judged items that are not in the list, in any order.
+
+    Examples
+    --------
+    >>> listed = UserList(ranked=(None, 2, 0), missed=(3,))
+    >>> listed.marks(level=2), listed.n_relevant(level=2), listed.n_nonrelevant(level=2)
+    ('– R N', 2, 1)
+    """
+
+    ranked: tuple[int | None, ...]
+    missed: tuple[int, ...] = ()
+
+    @property
+    def judgements(self) -> tuple[int, ...]:
+        """All grades of the user, the best first."""
+        retrieved = [grade for grade in self.ranked if grade is not None]
+        return tuple(sorted([*retrieved, *self.missed], reverse=True))
+
+    def n_relevant(self, *, level: int) -> int:
+        """R, with this relevance level."""
+        return sum(grade >= level for grade in self.judgements)
+
+    def n_nonrelevant(self, *, level: int) -> int:
+        """N, with this relevance level."""
+        return sum(grade < level for grade in self.judgements)
+
+    def marks(self, *, level: int) -> str:
+        """Print the list: R, N or – at each rank, with the grade where it is not the plainest."""
+        marks = [_mark(grade, level) for grade in self.ranked]
+        if len(marks) > LONGEST_SPELLED_OUT:
+            runs = [(mark, len(list(run))) for mark, run in groupby(marks)]
+            marks = [mark if length == 1 else f"{mark}×{length}" for mark, length in runs]
+        return " ".join(marks) or "(empty)"
+
+
+def _mark(grade: int | None, level: int) -> str:
+    """Mark an item; relevant ones have by default the grade of the level, others 0."""
+    if grade is None:
+        return UNJUDGED
+    letter, plain = ("R", level) if grade >= level else ("N", 0)
+    return letter if grade == plain else f"{letter}{grade}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the lists of a trial look like.
+
+    Parameters
+    ----------
+    cutoff
+        Ranks that the metric considers.
+    level
+        Lowest relevant grade.
+    """
+
+    cutoff: int
+    level: int
+
+    @property
+    def depth(self) -> int:
+        """Length of the longest lists: they go on below the cut-off."""
+        return self.cutoff + RANKS_BELOW
+
+    @property
+    def relevant_grades(self) -> tuple[int, ...]:
+        """Two relevant grades, the plainest first."""
+        return (self.level, self.level + 1)
+
+    @property
+    def nonrelevant_grades(self) -> tuple[int, ...]:
+        """The non-relevant grades, the plainest first."""
+        return (0,) if self.level == 1 else (0, self.level - 1)
+
+    def judged(self, lists: Sequence[UserList]) -> Judged:
+        """Lay lists out as a metric sees them, one user each."""
+        return Judged(
+            _matrix([listed.ranked for listed in lists], width=self.depth),
+            _matrix([listed.judgements for listed in lists]),
+            relevance_level=self.level,
+            lengths=np.array([len(listed.ranked) for listed in lists]),
+        )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A metric set up for trials on small lists.
+
+    Parameters
+    ----------
+    metric
+        On trial.
+    cutoff
+        Ranks considered.
+    tries
+        Cases tried for each law before it is believed.
+
+    Examples
+    --------
+    >>> from harness.metric import built_in_metrics
+    >>> bench = Bench(built_in_metrics()["P"], cutoff=5)
+    >>> bench.score(UserList((2, 0)))
+    0.2
+    """
+
+    metric: Metric
+    cutoff: int
+    tries: int = TRIES
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Lists with the relevance level of the metric's name, or 2, which leaves room below."""
+        level = dict(self.metric.given).get(LEVEL.name)
+        return Shape(self.cutoff, level if isinstance(level, int) else USUAL_LEVEL)
+
+    @property
+    def level(self) -> int:
+        """Lowest relevant grade."""
+        return self.shape.level
+
+    def score(self, listed: UserList) -> float:
+        """Score one list, alone.
+
+        Raises
+        ------
+        InputError
+            If the metric fails.
+        """
+        return self.score_together([listed])[0]
+
+    def score_together(self, lists: Sequence[UserList]) -> list[float]:
+        """Score several lists in one call."""
+        return self.metric(self.shape.judged(lists), cutoff=self.cutoff).tolist()
+
+    def is_better(self, one: float, other: float) -> bool:
+        """Tell whether one score is better than the other, rounding aside."""
+        gain = one - other if self.metric.higher_is_better else other - one
+        return gain > TOLERANCE
+
+
+TOLERANCE = 1e-9
+"""Scores that differ by less are taken as equal: sums of some numbers round."""
+
+
+def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> NDArray[np.float64]:
+    filled = [[np.nan if grade is None else float(grade) for grade in row] for row in rows]
+    width = max([width, *map(len, filled)])
+    return np.array([row + [np.nan] * (width - len(row)) for row in filled])

@@ -1,0 +1,313 @@
+"""The laws, on toy metrics that break them and on one that keeps them all."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli import main
+from harness.laws import Bench, Outcome, UserList, Verdict, check_metric
+from harness.laws.battery import LAWS, PROPERTIES
+from harness.laws.cards import Card
+from harness.laws.checking import cards_of, chosen
+from harness.laws.markdown import page
+from harness.laws.sample import sample, ties
+from harness.metric import Metric, built_in_metrics, find_metric
+from tests.harness.small import ROOT
+
+BUILT_IN = built_in_metrics()
+BY_NAME = {law.name: law for law in (*LAWS, *PROPERTIES)}
+NOISE = np.random.default_rng(1)
+
+
+def toy(function: Any, **facts: Any) -> Metric:
+    return Metric("toy", function, source="here", **facts)
+
+
+def applied(law: str, metric: Metric, *, cutoff: int = 5) -> Outcome:
+    return BY_NAME[law].apply(Bench(metric, cutoff))
+
+
+def shown(outcome: Outcome, *, level: int = 2) -> list[tuple[str, str, float | str]]:
+    return [(e.label, e.listed.marks(level=level), e.score) for e in outcome.evidence]
+
+
+def hits(judged: Any, *, cutoff: int | None = None) -> Any:
+    return judged.relevant[:, :cutoff].sum(axis=1)
+
+
+def second_rank(judged: Any, *, cutoff: int | None = None) -> Any:
+    return judged.relevant[:, 1]
+
+
+def of_first_judgement(judged: Any, *, cutoff: int | None = None) -> Any:
+    return judged.judgements[:, 0] >= judged.relevance_level
+
+
+BROKEN = {
+    "range": (
+        toy(hits),
+        [("list", "R R", 2.0)],
+    ),
+    "perfect": (
+        toy(second_rank),
+        [("perfect", "R –", 0.0), ("other", "– R", 1.0)],
+    ),
+    "top": (
+        BUILT_IN["P"],
+        [("perfect", "R – – – –", 0.2)],
+    ),
+    "empty": (
+        toy(lambda judged, *, cutoff=None: -judged.nonrelevant.sum(axis=1), low=-100),
+        [("empty", "(empty)", 0.0), ("other", "N", -1.0)],
+    ),
+    "promotion": (
+        toy(second_rank),
+        [("before", "– R", 1.0), ("after", "R –", 0.0)],
+    ),
+    "find, unjudged": (
+        toy(lambda judged, *, cutoff=None: np.isnan(judged.grades[:, 0])),
+        [("before", "–", 1.0), ("after", "R", 0.0)],
+    ),
+    "find, judged": (
+        toy(lambda judged, *, cutoff=None: judged.nonrelevant[:, 0]),
+        [("before", "N", 1.0), ("after", "R", 0.0)],
+    ),
+    "cut-off": (
+        toy(lambda judged, *, cutoff=None: hits(judged)),
+        [("one", "– – – – – R", 1.0), ("other", "– – – – –", 0.0)],
+    ),
+    "users": (
+        toy(lambda judged, *, cutoff=None: hits(judged).cumsum()),
+        [("alone", "(empty)", 0.0), ("together", "(empty)", 1.0), ("with", "R", 1.0)],
+    ),
+    "lattice": (
+        toy(BUILT_IN["P"].function, lattice=lambda cutoff: 1),
+        [("list", "R", 0.2)],
+    ),
+    "files": (
+        toy(of_first_judgement),
+        [("memory", "(empty)", 1.0), ("file", "(empty)", 0.0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("law", BROKEN)
+def test_a_broken_metric_is_shown_with_the_smallest_counterexample(law: str) -> None:
+    metric, counterexample = BROKEN[law]
+    outcome = applied(law, metric)
+    assert outcome.verdict is Verdict.FAIL
+    assert shown(outcome) == counterexample
+
+
+@pytest.mark.parametrize("law", [law.name for law in LAWS])
+def test_reciprocal_rank_keeps_every_law(law: str) -> None:
+    assert applied(law, BUILT_IN["RR"]).verdict is Verdict.PASS
+
+
+def test_every_law_but_the_first_has_a_broken_metric_here() -> None:
+    assert [law.name for law in LAWS] == ["score", *BROKEN]
+
+
+def test_a_metric_that_fails_on_a_list_is_shown_with_the_smallest() -> None:
+    with np.errstate(all="ignore"):
+        outcome = applied("score", toy(lambda judged, *, cutoff=None: 1 / judged.n_relevant))
+    ((label, marks, said),) = shown(outcome)
+    assert (label, marks) == ("list", "(empty)")
+    assert "must return finite values, got inf" in str(said)
+
+
+def test_a_score_that_changes_from_call_to_call_is_found() -> None:
+    noisy = toy(lambda judged, *, cutoff=None: NOISE.random(judged.n_users))
+    assert shown(applied("score", noisy)) == [("list", "(empty)", "scores vary")]
+    assert "changes from call to call" in applied("promotion", noisy).sentence
+
+
+def test_lists_without_a_score_are_passed_over_by_the_other_laws() -> None:
+    share = toy(lambda judged, *, cutoff=None: hits(judged, cutoff=cutoff) / judged.n_relevant)
+    with np.errstate(all="ignore"):
+        assert applied("range", share).verdict is Verdict.PASS
+
+
+def test_no_law_is_kept_by_a_metric_without_any_score() -> None:
+    outcome = applied("range", toy(lambda judged, *, cutoff=None: None))
+    assert (outcome.verdict, outcome.sentence) == (
+        Verdict.NOT_APPLICABLE,
+        "no list could be scored.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("law", "facts", "reason"),
+    [
+        ("range", {"low": -np.inf, "high": np.inf}, "declares no bounds"),
+        ("top", {"high": np.inf}, "declares no best value"),
+        ("top", {"low": -np.inf, "higher_is_better": False}, "declares no best value"),
+        ("lattice", {}, "declares no such number"),
+    ],
+)
+def test_a_law_that_does_not_apply_says_why(law: str, facts: dict[str, Any], reason: str) -> None:
+    outcome = applied(law, toy(hits, **facts))
+    assert outcome.verdict is Verdict.NOT_APPLICABLE
+    assert reason in outcome.sentence
+
+
+def test_laws_are_turned_round_where_less_is_better() -> None:
+    missed = toy(
+        lambda judged, *, cutoff=None: 1 - BUILT_IN["RR"].function(judged, cutoff=cutoff),
+        higher_is_better=False,
+    )
+    for law in ("perfect", "top", "empty", "promotion", "find, unjudged", "find, judged"):
+        assert applied(law, missed).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("name", "law", "lists"),
+    [
+        ("RR", "strict", [("before", "R – R", 1.0), ("after", "R R –", 1.0)]),
+        ("bpref", "unjudged", [("one", "N R", 0.0), ("other", "– R", 1.0)]),
+        ("bpref", "positive-only", [("one", "N R", 0.0), ("other", "– R", 1.0)]),
+    ],
+)
+def test_a_property_is_reported_with_an_example(
+    name: str, law: str, lists: list[tuple[str, str, float]]
+) -> None:
+    outcome = applied(law, BUILT_IN[name])
+    assert outcome.verdict is Verdict.REPORT
+    assert outcome.sentence.startswith("No")
+    assert sorted(shown(outcome)) == sorted(lists)
+
+
+@pytest.mark.parametrize("law", ["unjudged", "positive-only"])
+def test_precision_makes_no_use_of_nonrelevant_judgements(law: str) -> None:
+    assert applied(law, BUILT_IN["P"]).sentence == "Yes."
+
+
+def test_a_promotion_is_always_seen_by_average_precision() -> None:
+    assert applied("strict", BUILT_IN["AP"]).sentence == "Yes."
+
+
+def test_the_relevance_level_of_the_name_is_that_of_the_lists() -> None:
+    bench = Bench(find_metric("P(rel=4)", BUILT_IN), 5)
+    assert bench.shape.relevant_grades == (4, 5)
+    assert bench.score(UserList((4, 3))) == 0.2
+
+
+def test_graded_counterexamples_show_the_grade() -> None:
+    outcome = applied("unjudged", BUILT_IN["nDCG"])
+    assert shown(outcome) == [("one", "N1", 1.0), ("other", "–", 0.0)]
+
+
+def test_a_metric_that_ignores_order_is_not_moved_by_ties() -> None:
+    by_judged = toy(lambda judged, *, cutoff=None: hits(judged), high=np.inf)
+    assert ties(Bench(by_judged, 5)).sentence.startswith("By 0.000 on average (0%")
+
+
+def test_ties_move_the_first_rank_by_hand() -> None:
+    first = toy(lambda judged, *, cutoff=None: judged.relevant[:, 0])
+    judged = sample(Bench(first, 1))
+    differing = np.mean(judged.relevant[:, 0] != judged.relevant[:, 1])
+    told = float(ties(Bench(first, 1)).sentence.split()[1])
+    assert told == pytest.approx(differing / 2, abs=0.04)
+
+
+def test_a_long_list_is_printed_in_short() -> None:
+    assert UserList((None,) * 98 + (2, 3)).marks(level=2) == "–×98 R R3"
+
+
+# Cards
+
+
+def without_times(card: Card) -> list[Outcome]:
+    return [outcome for outcome in card.outcomes if not outcome.is_measured]
+
+
+def test_cards_are_the_same_each_time() -> None:
+    first, second = (check_metric(BUILT_IN["infAP"]) for _ in range(2))
+    assert without_times(first) == without_times(second)
+
+
+def test_a_card_is_at_most_eighty_columns_wide() -> None:
+    card = check_metric(toy(hits, low=-1), tries=20)
+    assert max(map(len, card.text().splitlines())) <= 80
+
+
+def test_the_page_of_cards_is_up_to_date() -> None:
+    cards = cards_of(chosen(None, None, None, everything=True))
+    found = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert found == page(cards), "run `make cards`"
+
+
+# Command line
+
+
+def check(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["check", "--tries", "30", *map(str, arguments)])
+
+
+def write_metrics(folder: Path) -> Path:
+    path = folder / "mine.py"
+    path.write_text(
+        "from harness.metric import metric\n"
+        "from harness.user_metric import user_metric\n"
+        "@metric('hits', source='here')\n"
+        "def hits(judged, *, cutoff=None):\n"
+        "    return judged.relevant[:, :cutoff].sum(axis=1)\n"
+        "@user_metric('found', source='here', lattice=lambda cutoff: 1)\n"
+        "def found(grades, user):\n"
+        "    return any(grade >= user.relevance_level for grade in grades)\n"
+    )
+    return path
+
+
+def test_a_metric_that_keeps_all_laws_is_answered_with_zero() -> None:
+    answer = check("RR@3")
+    assert answer.exit_code == 0
+    assert answer.output.startswith("RR@3\n")
+
+
+def test_a_broken_law_is_answered_with_one_and_its_counterexample(tmp_path: Path) -> None:
+    answer = check(write_metrics(tmp_path), "--metric", "hits")
+    assert answer.exit_code == 1
+    assert "list:  R R  R = 2, N = 0  scores 2" in answer.output
+
+
+def test_every_metric_of_a_file_has_its_card(tmp_path: Path) -> None:
+    answer = check(write_metrics(tmp_path), "--json")
+    assert [card["metric"] for card in json.loads(answer.output)] == ["hits", "found"]
+
+
+def test_a_metric_over_one_user_is_said_to_be_slow(tmp_path: Path) -> None:
+    answer = check(write_metrics(tmp_path), "--metric", "found")
+    assert answer.exit_code == 0
+    assert "written over one user's list, which is slower" in " ".join(answer.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "name a metric, a file with metrics (.py), or --all"),
+        (("RR", "--all"), "one of them"),
+        (("nDGC",), "did you mean 'nDCG'?"),
+        (("no.py",), "the metric plug-in does not exist"),
+        (("RR", "--metric", "RR"), "--metric chooses from a file"),
+        (("RR@3", "--cutoff", "5"), "'RR@3' has a cut-off of its own"),
+    ],
+)
+def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: str) -> None:
+    answer = check(*arguments)
+    assert answer.exit_code == 2
+    assert sentence in answer.output
+
+
+def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = write_metrics(tmp_path)
+    command = [sys.executable, "-m", "harness.cli", "check", str(path), "--tries", "5", "--json"]
+    environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert list(tmp_path.iterdir()) == [path]
