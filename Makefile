@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test format bench cards clean
+.PHONY: demo test format bench cards fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -26,6 +26,9 @@ bench: $(VENV)/installed
 # A broken law is a finding, and the exit code 1.
 cards: $(VENV)/installed
 	$(BIN)/harness check --all --markdown > docs/metrics.md; test $$? -le 1
+
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'

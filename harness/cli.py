@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from harness import __version__
-from runs.errors import InputError
+from runs.errors import InputError, InputWarning
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -188,12 +189,81 @@ def check(
         sys.exit(BROKEN)
 
 
+@main.command(
+    epilog="Averages are over all topics in the qrels, always: a topic that a run lacks scores 0."
+)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
+@click.option("--qrels", required=True, type=PATH, help="The judgements.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="trec_eval's name (map, P.5,10, official, all_trec) or ours (nDCG@10, P(rel=4)@5); may be "
+    "repeated. A name that both have is trec_eval's: infAP; with a cut-off it is ours: infAP@10. "
+    "By default: official.",
+)
+@click.option("-q", "per_topic", is_flag=True, help="Print every topic too.")
+@click.option("-c", "_complete", is_flag=True, help="Average over all topics; always done.")
+@click.option(
+    "-l",
+    "level",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Lowest relevant grade.",
+)
+@click.option("-M", "depth", type=click.IntRange(min=1), help="Ranks kept; all by default.")
+@click.option("-J", "judged_only", is_flag=True, help="Take unjudged items out of the lists.")
+@click.option(
+    "--precision",
+    type=click.Choice(["double", "single"]),
+    default="double",
+    show_default=True,
+    help="In which scores are compared: as trec_eval 10 does, or 9 and pytrec_eval.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["trec", "csv", "json", "table"]),
+    default="trec",
+    show_default=True,
+    help="trec_eval's lines run after run; all digits; or systems side by side.",
+)
+@click.option("--plugin", "plugins", multiple=True, type=PATH, help="A metric of yours.")
+@sentences
+def evaluate(
+    runs: tuple[Path, ...],
+    qrels: Path,
+    measures: tuple[str, ...],
+    plugins: tuple[Path, ...],
+    format_: str,
+    per_topic: bool,
+    level: int,
+    _complete: bool,
+    **options: Any,
+) -> None:
+    """Evaluate run files as trec_eval does, and print what trec_eval prints."""
+    from harness.evaluating import evaluate_runs
+    from harness.evaluation_text import FORMATS
+    from harness.metric import available_metrics
+    from harness.trec_names import read_measures
+
+    columns = read_measures(measures or ["official"], available_metrics(plugins))
+    with _warnings_as_sentences():
+        found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
+    click.echo(FORMATS[format_](found, per_topic=per_topic), nl=False)
+    for remark in found.remarks():
+        click.echo(remark, err=True)
+
+
 @main.command()
 @click.argument("study", type=PATH)
 @click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
 @sentences
 def export(study: Path, target: Path) -> None:
-    """Export the runs and qrels of the study folder STUDY, with the trec_eval commands."""
+    """Export runs and qrels of the study folder STUDY, with other tools' commands."""
     from harness.export import export_study
 
     for path in export_study(study, target):
@@ -210,6 +280,16 @@ def report(study: Path) -> None:
 
     write_whole(study / "report.html", render_report(study))
     click.echo(f"The report is {(study / 'report.html').resolve()}")
+
+
+@contextmanager
+def _warnings_as_sentences() -> Iterator[None]:
+    """Say what is remarkable about the input, without Python's places in the code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}", err=True)
 
 
 @contextmanager

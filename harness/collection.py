@@ -24,7 +24,7 @@ from qrels.splits import SPLITS, SplitCounts
 from qrels.trec import read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.files import read_bytes
-from runs.trec import RunFile, common_items, read_run
+from runs.trec import RunFile, common_items, read_run, require_known_users
 
 FOLDS = 5
 LONGEST_TAG = 150
@@ -119,7 +119,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         items=ratings.items,
         qrels=qrels,
         inputs=(inputs,),
-        facts=facts | _judgement_facts(qrels),
+        facts=facts | judgement_facts(qrels),
         split=split,
         truth=truth,
     )
@@ -203,13 +203,15 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         qrels = file.to_qrels(items, relevance_level=section.relevance_level)
     except InputError as error:
         raise InputError(f"{section.path}: {error}") from None
-    runs = tuple(_run(run_file, file.users, items) for run_file in run_files)
+    for run_file in run_files:
+        require_known_users(run_file, file.users)
+    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
     return Collection(
         topics=file.users,
         items=items,
         qrels=qrels,
         inputs=tuple(_checksum(path) for path in [section.path, *paths]),
-        facts=_judgement_facts(qrels),
+        facts=judgement_facts(qrels),
         runs=runs,
     )
 
@@ -232,23 +234,11 @@ def _check_tags(files: Sequence[RunFile]) -> None:
         first[file.system] = file
 
 
-def _run(file: RunFile, topics: Numbering, items: Numbering) -> Run:
-    unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
-    if unknown == len(file.users):
-        raise InputError(
-            f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
-        )
-    if unknown:
-        finding = f"{file.path}: {unknown} of its users are not in the qrels and are left out."
-        warnings.warn(finding, InputWarning, stacklevel=2)
-    return file.to_run(topics, items)
-
-
 def _checksum(path: Path) -> dict[str, Any]:
     return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
 
 
-def _judgement_facts(qrels: Qrels) -> dict[str, Any]:
+def judgement_facts(qrels: Qrels) -> dict[str, int]:
     """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     if not qrels.nonrelevant.any():

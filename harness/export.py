@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from harness.counterparts import ir_measures_script, trec_eval_script
 from harness.report import read_manifest
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
@@ -14,26 +14,9 @@ from runs import InputError, Run
 from runs.files import write_whole
 from runs.trec import common_items, read_run
 
-SCRIPT = """\
-#!/bin/sh
-# The means of the study {name}, by trec_eval 9 or 10: run it in this folder.
-# Compare with tables/means.csv of the study: four decimals are printed.
-for run in runs/*.run; do
-  echo "# $run"
-  trec_eval -c -l {level} -m P.{cutoffs} -m recall.{cutoffs} -m map_cut.{cutoffs} \\
-    -m ndcg_cut.{cutoffs} qrels/test.qrels "$run"
-  pooled="qrels/pooled/$(basename "$run" .run).qrels"
-  for n in {spaced}; do
-    echo "# cut to $n: RR@$n, bpref@$n; then infAP@$n"
-    trec_eval -c -l {level} -M "$n" -m recip_rank -m bpref qrels/test.qrels "$run"
-    trec_eval -c -l {level} -M "$n" -m infAP "$pooled" "$run"
-  done
-done
-"""
-
 
 def export_study(study: Path, target: Path) -> list[Path]:
-    """Write runs, qrels, pooled qrels and a script of trec_eval commands.
+    """Write runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
     with them stock trec_eval prints the paper's infAP.
@@ -62,9 +45,11 @@ def export_study(study: Path, target: Path) -> list[Path]:
     judged = read_qrels(study / "qrels" / "test.qrels")
     items = common_items(run_files, judged.items)
     qrels = judged.to_qrels(items, relevance_level=level)
+    named = (manifest["study"], manifest["metrics"], manifest["cut-offs"])
     contents: dict[Path, bytes] = {
         Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
-        Path("trec_eval.sh"): _script(manifest, level).encode(),
+        Path("trec_eval.sh"): trec_eval_script(*named, level=level).encode(),
+        Path("ir_measures.sh"): ir_measures_script(*named, level=level).encode(),
     }
     for file in run_files:
         run = file.to_run(judged.users, items)
@@ -96,11 +81,4 @@ def pool(qrels: Qrels, run: Run) -> Qrels:
         np.concatenate([qrels.grades, np.full(len(user), -1)]),
         n_users=qrels.n_users,
         relevance_level=qrels.relevance_level,
-    )
-
-
-def _script(manifest: dict[str, Any], level: int) -> str:
-    cutoffs = [str(cutoff) for cutoff in manifest["cut-offs"]]
-    return SCRIPT.format(
-        name=manifest["study"], level=level, cutoffs=",".join(cutoffs), spaced=" ".join(cutoffs)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
-from runs import InputError, Numbering
+from runs import InputError, InputWarning, Numbering
 from runs.files import fields_of_lines, plain_columns, read_bytes
 from runs.ids import require_fit_ids
 from runs.trec import check_pairs, number_column, number_ids, repeated_pairs
 
 N_FIELDS = 4
 PLAIN = r"^-?[0-9]{1,9}$"
-GRADE = re.compile(rb"[+-]?[0-9]{1,9}")
+GRADE = re.compile(rb"([+-]?)0*([0-9]+)")
+HIGHEST_GRADE = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +66,31 @@ class QrelsFile:
 def read_qrels(path: Path) -> QrelsFile:
     """Read a qrels file (plain or gzipped) as trec_eval does, and refuse what it would misread.
 
-    Lines that begin with ``#`` are skipped, as trec_eval 10 does.
+    Lines that begin with ``#`` are skipped, as trec_eval 10 does. A negative grade, of any size,
+    means "in the pool, but not judged".
 
     Raises
     ------
     InputError
         With file and line: a blank line, other than four fields, a grade that is not a whole
         number, an item judged twice for a user, an empty file.
+
+    Warns
+    -----
+    InputWarning
+        If users have negative grades only: they score 0, and can stop or crash trec_eval.
     """
     path = Path(path)
-    content = read_bytes(path)
+    return parse_qrels(path, read_bytes(path))
+
+
+def parse_qrels(path: Path, content: bytes) -> QrelsFile:
+    """Read the content of a qrels file, unpacked; the path is for messages."""
     columns = plain_columns(content, n_fields=N_FIELDS)
     file = None if columns is None else _from_columns(columns)
-    return _from_lines(path, content) if file is None else file
+    file = _from_lines(path, content) if file is None else file
+    _warn_of_unjudged_users(path, file)
+    return file
 
 
 def _from_columns(columns: list[Any]) -> QrelsFile | None:
@@ -104,11 +118,22 @@ def _from_lines(path: Path, content: bytes) -> QrelsFile:
         raise InputError(f"{path}: the file has no judgement.")
     for number, fields in numbered:
         _check_fields(path, number, fields)
+    grades = [_grade(path, number, fields[3]) for number, fields in numbered]
     users, user = number_ids([fields[0] for _, fields in numbered])
     items, item = number_ids([fields[2] for _, fields in numbered])
     check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
-    grade = np.array([int(fields[3]) for _, fields in numbered], dtype=np.int32)
-    return QrelsFile(users, items, user, item, grade)
+    return QrelsFile(users, items, user, item, np.array(grades, dtype=np.int32))
+
+
+def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:
+    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
+    if not judged.all():
+        finding = (
+            f"{path}: {np.count_nonzero(~judged)} users (the first is "
+            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
+            "trec_eval may stop at them."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
@@ -138,7 +163,14 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
         raise InputError.at(
             path, number, f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
         )
-    if not GRADE.fullmatch(fields[3]):
-        raise InputError.at(
-            path, number, f"the grade {fields[3].decode()!r} is not a whole number."
-        )
+
+
+def _grade(path: Path, number: int, text: bytes) -> int:
+    found = GRADE.fullmatch(text)
+    if found is None:
+        raise InputError.at(path, number, f"the grade {text.decode()!r} is not a whole number.")
+    sign, digits = found.groups()
+    if len(digits) > len(str(HIGHEST_GRADE)) or int(digits) > HIGHEST_GRADE:
+        finding = f"a grade must be at most {HIGHEST_GRADE}, found {text.decode()}."
+        raise InputError.at(path, number, finding)
+    return int(sign + digits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,8 @@ from runs.errors import InputError
 PARTIAL = ".partial"
 """Ending of the name of a file that is being written."""
 
-UNUSUAL = (b"\0", b"\t", b"\v", b"\f", b"\r", b"  ", b" \n", b"\n ", b"\n#", b"\n\n")
+UNUSUAL = (b"\0", b"\t", b"\v", b"\f", b"\r")
+"""Bytes that end fields or lines for one reader and not for another."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -70,7 +72,7 @@ def plain_columns(content: bytes, *, n_fields: int) -> list[Any] | None:
     Arrow arrays of text, or None if a line is anything but ``n_fields`` fields of UTF-8 between
     single spaces: then only `fields_of_lines` can tell what the file says.
     """
-    if content[:1] in (b" ", b"#") or any(mark in content for mark in UNUSUAL):
+    if content.startswith(BOM_UTF8) or any(byte in content for byte in UNUSUAL):
         return None
     import pyarrow as pa
     from pyarrow import csv
@@ -80,12 +82,26 @@ def plain_columns(content: bytes, *, n_fields: int) -> list[Any] | None:
         table = csv.read_csv(
             pa.py_buffer(content),
             csv.ReadOptions(column_names=names),
-            csv.ParseOptions(delimiter=" ", quote_char=False),
+            csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
             csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
-    return [column.combine_chunks() for column in table.columns]
+    columns = [column.combine_chunks() for column in table.columns]
+    return None if _any_is_empty(columns) or _any_is_comment(columns[0]) else columns
+
+
+def _any_is_empty(columns: list[Any]) -> bool:
+    """Tell whether a field is empty: a line begins or ends with a space, or has two in a row."""
+    import pyarrow.compute as compute
+
+    return any(compute.min(compute.binary_length(column)).as_py() == 0 for column in columns)
+
+
+def _any_is_comment(first_fields: Any) -> bool:
+    import pyarrow.compute as compute
+
+    return bool(compute.any(compute.starts_with(first_fields, "#")).as_py())
 
 
 def fields_of_lines(path: Path, content: bytes) -> list[list[bytes]]:
@@ -98,8 +114,11 @@ def fields_of_lines(path: Path, content: bytes) -> list[list[bytes]]:
     Raises
     ------
     InputError
-        If the file holds a NUL or is not UTF-8.
+        If the file begins with a byte order mark, holds a NUL or is not UTF-8.
     """
+    if content.startswith(BOM_UTF8):
+        finding = "a byte order mark, which trec_eval takes for a part of the first id."
+        raise InputError.at(path, 1, finding)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise InputError.at(path, line, "a NUL byte; a TREC file is plain text.")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", r
 PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
 
+Precision: TypeAlias = Literal["double", "single"]
+
 
 @dataclass(frozen=True, eq=False)
 class RunFile:
@@ -31,7 +33,7 @@ class RunFile:
     Parameters
     ----------
     path, system
-        The file and the tag of its last line.
+        The file and the tag of its lines.
     users, items
         The ids in the file.
     user, item
@@ -48,7 +50,14 @@ class RunFile:
     item: NDArray[np.int32]
     score: NDArray[np.float64]
 
-    def to_run(self, topics: Numbering, items: Numbering, *, depth: int | None = None) -> Run:
+    def to_run(
+        self,
+        topics: Numbering,
+        items: Numbering,
+        *,
+        depth: int | None = None,
+        precision: Precision = "double",
+    ) -> Run:
         """Order the lines as trec_eval does: score falling, equal scores by item id falling.
 
         Parameters
@@ -57,12 +66,24 @@ class RunFile:
             The numberings of the study; lists of users that are no topic are left out.
         depth
             Ranks kept; the longest list by default.
+        precision
+            In which scores are compared: "double", as in trec_eval 10, or "single", as in
+            trec_eval 9 and pytrec_eval.
+
+        Warns
+        -----
+        InputWarning
+            If scores are compared in double precision, and some that differ are equal in single.
         """
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
-        order = np.lexsort((-item, -self.score, topic))
+        single = in_single_precision(self.score)
+        score: NDArray[np.floating] = single if precision == "single" else self.score
+        order = _ranking(topic, score, item)
         order = order[topic[order] >= 0]
         topic, item = topic[order], item[order]
+        if precision == "double":
+            self._warn_of_coinciding_scores(topic, score[order], single[order])
         lengths = np.bincount(topic, minlength=len(topics))
         column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         depth = int(lengths.max(initial=1)) if depth is None else depth
@@ -70,6 +91,62 @@ class RunFile:
         within = column < depth
         ranked[topic[within], column[within]] = item[within]
         return Run(self.system, ranked)
+
+    def _warn_of_coinciding_scores(
+        self, topic: NDArray[np.int32], double: NDArray[np.floating], single: NDArray[np.float32]
+    ) -> None:
+        same = (topic[1:] == topic[:-1]) & (single[1:] == single[:-1])
+        coinciding = np.count_nonzero(same & (double[1:] != double[:-1]))
+        if coinciding:
+            finding = (
+                f"{self.path}: {coinciding} neighbours in the lists have scores that differ in "
+                "double precision only; trec_eval 9 and pytrec_eval rank them as ties."
+            )
+            warnings.warn(finding, InputWarning, stacklevel=3)
+
+
+def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Round scores to float32, those beyond its range to infinity.
+
+    Examples
+    --------
+    >>> in_single_precision(np.array([16777217.0, 1e40])).tolist()
+    [16777216.0, inf]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return scores.astype(np.float32)
+
+
+def _ranking(
+    topic: NDArray[np.int32], score: NDArray[np.floating], item: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """Sort by topic, then falling score, then falling item; files mostly are in order already."""
+    order = np.argsort(topic, kind="stable")
+    topics, scores, items = topic[order], score[order], item[order]
+    ranks_above = (scores[:-1] > scores[1:]) | (
+        (scores[:-1] == scores[1:]) & (items[:-1] > items[1:])
+    )
+    if (ranks_above | (topics[:-1] < topics[1:])).all():
+        return order
+    return np.lexsort((-item, -score, topic))
+
+
+def require_known_users(file: RunFile, topics: Numbering) -> None:
+    """Refuse a run for none of the topics; warn of users that are no topic.
+
+    Raises
+    ------
+    InputError
+        If no user of the run is a topic.
+    """
+    unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
+    if unknown == len(file.users):
+        raise InputError(
+            f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
+        )
+    if unknown:
+        finding = f"{file.path}: {unknown} of its users are not in the qrels and are left out."
+        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def read_run(path: Path) -> RunFile:
@@ -81,11 +158,15 @@ def read_run(path: Path) -> RunFile:
     Raises
     ------
     InputError
-        With file and line: fewer than six fields, a score that is not a number, an item twice
-        for a user, an empty file.
+        With file and line: fewer than six fields, a score that is not a number (infinities are
+        numbers), an item twice for a user, a second tag, an empty file.
     """
     path = Path(path)
-    content = read_bytes(path)
+    return parse_run(path, read_bytes(path))
+
+
+def parse_run(path: Path, content: bytes) -> RunFile:
+    """Read the content of a run file, unpacked; the path is for messages."""
     columns = plain_columns(content, n_fields=N_FIELDS)
     file = None if columns is None else _from_columns(path, columns)
     return _from_lines(path, content) if file is None else file
@@ -122,13 +203,9 @@ def _from_lines(path: Path, content: bytes) -> RunFile:
     users, user = number_ids([fields[0] for _, fields in numbered])
     items, item = number_ids([fields[2] for _, fields in numbered])
     check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
-    tags = dict.fromkeys(fields[5] for _, fields in numbered)
-    system = numbered[-1][1][5].decode()
-    if len(tags) > 1:
-        finding = f"{path}: {len(tags)} different tags; taking {system!r}."
-        warnings.warn(finding, InputWarning, stacklevel=3)
+    _check_tags(path, numbered)
     scores = np.array([fields[4] for _, fields in numbered]).astype(np.float64)
-    return RunFile(path, system, users, items, user, item, scores)
+    return RunFile(path, numbered[0][1][5].decode(), users, items, user, item, scores)
 
 
 def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
@@ -249,6 +326,18 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
         )
     if not SCORE.fullmatch(fields[4]):
         raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
+
+
+def _check_tags(path: Path, numbered: list[tuple[int, list[bytes]]]) -> None:
+    first_line, (*_, first) = numbered[0][0], numbered[0][1][:N_FIELDS]
+    for number, fields in numbered:
+        if fields[5] != first:
+            raise InputError.at(
+                path,
+                number,
+                f"a run has one tag, found {fields[5].decode()!r} after {first.decode()!r} in line "
+                f"{first_line}: are these two runs?",
+            )
 
 
 def _warn_of_extra_fields(path: Path, numbered: list[tuple[int, list[bytes]]]) -> None:

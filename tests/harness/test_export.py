@@ -1,14 +1,27 @@
 """The exported files, read and scored by other tools, give our means."""
 
+import io
+import os
+import runpy
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from itertools import product
 from pathlib import Path
+from shutil import copytree
 
 import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
+from click.testing import CliRunner
 
+from harness.cli import main
 from harness.export import export_study
+from harness.metric import built_in_metrics
+from harness.naming import parse_name
+from harness.trec_names import offered_names
 from runs import InputError
 from tests.harness.small import contents
 
@@ -16,6 +29,7 @@ LEVEL = 4
 CUTOFFS = (1, 5, 20)
 SYSTEMS = ("random", "popularity", "puresvd")
 TOLERANCE = 1e-9
+PRINTED_TOLERANCE = 5.05e-5
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +150,110 @@ def test_pooled_qrels_mark_what_was_retrieved_and_not_judged(exported: Path) -> 
     assert np.count_nonzero(grades == "-1") > 0
 
 
-def test_the_script_asks_for_the_level_and_the_cutoffs(exported: Path) -> None:
-    script = (exported / "trec_eval.sh").read_text()
-    assert f"-l {LEVEL} -m P.1,5,20 -m recall.1,5,20" in script
+Calls = list[list[str]]
+Means = dict[tuple[str, int, str], float]
+
+TREC_NAMES = {"P": "P", "recall": "Recall", "map_cut": "AP", "ndcg_cut": "nDCG"}
+CUT_TREC_NAMES = {"recip_rank": "RR", "bpref": "bpref", "infAP": "infAP"}
+IR_NAMES = {"P": "P", "R": "Recall", "AP": "AP", "nDCG": "nDCG", "RR": "RR"}
+CUT_IR_NAMES = {"Bpref": "bpref", "infAP": "infAP"}
+
+
+def calls_of(script: str, folder: Path, bin_folder: Path) -> Calls:
+    """Run a script with a tool that only notes what it is called with."""
+    notes, tool = bin_folder / "calls", bin_folder / script.removesuffix(".sh")
+    tool.write_text(f"#!/bin/sh\nprintf '%s\\t' \"$@\" >> '{notes}'\necho >> '{notes}'\n")
+    tool.chmod(0o755)
+    paths = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
+    subprocess.run(["sh", script], cwd=folder, env={"PATH": paths}, check=True)
+    return [line.rstrip("\t").split("\t") for line in notes.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def printed_by_trec_eval(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Means:
+    """What ``trec_eval.sh`` prints, with ``harness evaluate`` in the place of trec_eval."""
+    found: Means = {}
+    for call in calls_of("trec_eval.sh", exported, tmp_path_factory.mktemp("bin")):
+        *options, qrels, run = call
+        if "infAP" in options and "infAP" not in offered_names(built_in_metrics()):
+            continue
+        paths = ["--qrels", str(exported / qrels), str(exported / run)]
+        answer = CliRunner().invoke(main, ["evaluate", *options, *paths])
+        for line in answer.stdout.splitlines():
+            name, _, value = line.split("\t")
+            if "-M" in options:
+                metric = CUT_TREC_NAMES[name.strip()]
+                cutoff = int(options[options.index("-M") + 1])
+            else:
+                base, _, rank = name.strip().rpartition("_")
+                metric, cutoff = TREC_NAMES[base], int(rank)
+            found[metric, cutoff, Path(run).stem] = float(value)
+    return found
+
+
+@pytest.fixture(scope="module")
+def printed_by_ir_measures(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Means:
+    """What ``ir_measures.sh`` prints: its own commands, in this process."""
+    found: Means = {}
+    folder = copytree(exported, tmp_path_factory.mktemp("ir_measures") / "exported")
+    for _, _, qrels, run, names in calls_of(
+        "ir_measures.sh", folder, tmp_path_factory.mktemp("bin")
+    ):
+        for line in run_ir_measures(str(folder / qrels), str(folder / run), names):
+            text, value = line.split("\t")
+            parsed = parse_name(text)
+            is_cut = run.startswith("cut/")
+            metric = (CUT_IR_NAMES if is_cut else IR_NAMES)[parsed.name]
+            cutoff = int(Path(run).parent.name) if is_cut else parsed.cutoff
+            assert cutoff is not None
+            found[metric, cutoff, Path(run).stem] = float(value)
+    return found
+
+
+def run_ir_measures(*arguments: str) -> list[str]:
+    """Call ``python -m ir_measures -p 12`` without starting a process."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(sys, "argv", ["ir_measures", "-p", "12", *arguments])
+        runpy.run_module("ir_measures", run_name="__main__")
+    return printed.getvalue().splitlines()
+
+
+METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_trec_eval_script_prints_our_means(
+    means: "pd.Series[float]", printed_by_trec_eval: Means, metric: str
+) -> None:
+    if metric == "infAP" and "infAP" not in offered_names(built_in_metrics()):
+        pytest.skip("trec_eval's infAP is not among the metrics")
+    for cutoff, system in product(CUTOFFS, SYSTEMS):
+        printed = printed_by_trec_eval[metric, cutoff, system]
+        assert abs(means[metric, cutoff, system] - printed) <= PRINTED_TOLERANCE
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_ir_measures_script_prints_our_means(
+    means: "pd.Series[float]", printed_by_ir_measures: Means, metric: str
+) -> None:
+    for cutoff, system in product(CUTOFFS, SYSTEMS):
+        printed = printed_by_ir_measures[metric, cutoff, system]
+        assert abs(means[metric, cutoff, system] - printed) < TOLERANCE
+
+
+def test_a_command_of_the_script_is_ir_measures_own(exported: Path) -> None:
+    run = exported / "runs/popularity.run"
+    command = [
+        sys.executable,
+        "-m",
+        "ir_measures",
+        exported / "qrels/test.qrels",
+        run,
+        "P(rel=4)@5",
+    ]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout.startswith("P(rel=4)@5\t0.")
 
 
 def test_a_run_may_lack_a_judged_user(given: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from qrels import qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
-from runs import InputError, Numbering
+from runs import InputError, InputWarning, Numbering
 
 
 def written(folder: Path, text: str) -> Path:
@@ -35,8 +35,13 @@ def test_qrels_that_are_written_read_back_the_same(tmp_path: Path) -> None:
         ("u 0 1 3.5\n", "line 1: the grade '3.5' is not a whole number"),
         ("u 0 1 yes\n", "line 1: the grade 'yes' is not a whole number"),
         ("u 0 1 1_0\n", "line 1: the grade '1_0' is not a whole number"),
+        ("u 0 1 2147483648\n", "line 1: a grade must be at most 2147483647, found 2147483648"),
+        (f"u 0 1 {'1' * 5000}\n", "line 1: a grade must be at most 2147483647, found 1111"),
+        ("\nu 0 1 1\n", "line 1: a qrels line has four fields .* found 0"),
+        ("u 0 1 1\n\n", "line 2: a qrels line has four fields .* found 0"),
         ("# x\nu 0 1 1\nu 0 1 2\n", "line 3: item 1 stands twice for user u, first in line 2"),
         ("\n", "test.qrels: the file is empty"),
+        ("\ufeffu 0 1 1\n", "line 1: a byte order mark"),
         ("# only\n", "test.qrels: the file has no judgement"),
     ],
 )
@@ -49,3 +54,14 @@ def test_qrels_in_which_nothing_is_relevant_are_refused(tmp_path: Path) -> None:
     file = read_qrels(written(tmp_path, "u 0 1 3\n"))
     with pytest.raises(InputError, match="the highest grade is 3, the relevance level 4"):
         file.to_qrels(file.items, relevance_level=4)
+
+
+def test_a_user_with_negative_grades_only_is_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path, "u 0 1 -1\nv 0 1 -2\nv 0 2 1\n")
+    with pytest.warns(InputWarning, match=r"test.qrels: 1 users \(the first is u\) have negative"):
+        read_qrels(path)
+
+
+def test_a_grade_may_have_a_sign_and_leading_zeros(tmp_path: Path) -> None:
+    file = read_qrels(written(tmp_path, "u 0 1 +1\nu 0 2 000000000012\n"))
+    assert file.grade.tolist() == [1, 12]

@@ -62,7 +62,12 @@ def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
             "u Q0 1 1 2 s\n\nv Q0 1 1 2 s\nu Q0 1 2 1 s\n",
             "line 4: item 1 stands twice for user u, first in line 1",
         ),
+        (
+            "u Q0 1 1 2 s\nu Q0 2 2 1 t\n",
+            "line 2: a run has one tag, found 't' after 's' in line 1",
+        ),
         ("", "als.run: the file is empty"),
+        ("\ufeffu Q0 1 1 2 s\n", "line 1: a byte order mark"),
         ("# nothing\n", "als.run: the file has no line with a recommendation"),
         ("u Q0 1 1 2 s\nu Q0 \0 1 2 s\n", "line 2: a NUL byte"),
     ],
@@ -91,14 +96,55 @@ def test_a_broken_archive_is_named(tmp_path: Path) -> None:
         read_run(path)
 
 
-def test_extra_fields_and_mixed_tags_are_warned_of(tmp_path: Path) -> None:
-    path = written(tmp_path, "u Q0 1 1 2 s more\nu Q0 2 2 1 t\n")
-    with pytest.warns(InputWarning) as warned:
-        read_run(path)
-    assert [str(warning.message).partition(": ")[2] for warning in warned] == [
-        "1 lines (the first is line 1) have more than six fields; the rest is ignored.",
-        "2 different tags; taking 't'.",
-    ]
+def test_extra_fields_are_warned_of(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match=r"1 lines \(the first is line 1\) have more than six"):
+        assert read_run(written(tmp_path, "u Q0 1 1 2 s more\n")).system == "s"
+
+
+def test_scores_beyond_the_range_of_doubles_tie_at_infinity(tmp_path: Path) -> None:
+    text = "u Q0 a 1 1e400 s\nu Q0 b 2 inf s\nu Q0 c 3 -infinity s\nu Q0 d 4 -1e400 s\n"
+    assert ranked_items(read_run(written(tmp_path, text))) == [["b", "a", "d", "c"]]
+
+
+CLOSE = "u Q0 a 1 16777217 s\nu Q0 b 2 16777216 s\n"
+
+
+def test_scores_that_differ_in_double_precision_only_are_warned_of(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match="1 neighbours in the lists have scores that differ in"):
+        assert ranked_items(read_run(written(tmp_path, CLOSE))) == [["a", "b"]]
+
+
+def test_in_single_precision_close_scores_tie(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, CLOSE))
+    run = file.to_run(file.users, file.items, precision="single")
+    assert file.items.ids[run.items[0]].tolist() == ["b", "a"]
+
+
+def test_in_single_precision_huge_scores_tie(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "u Q0 a 1 1e40 s\nu Q0 b 2 1e39 s\n"))
+    run = file.to_run(file.users, file.items, precision="single")
+    assert file.items.ids[run.items[0]].tolist() == ["b", "a"]
+
+
+ORDERINGS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 6), st.sampled_from([1.0, 1 + 1e-12, 2.0, 0.0])),
+    unique_by=lambda line: line[:2],
+    min_size=1,
+)
+
+
+@pytest.mark.filterwarnings("ignore::runs.errors.InputWarning")
+@pytest.mark.parametrize("presorted", [False, True])
+@given(ORDERINGS)
+def test_any_order_of_lines_gives_the_same_run(
+    presorted: bool, entries: list[tuple[int, int, float]]
+) -> None:
+    ranked = sorted(entries, key=lambda entry: (entry[0], -entry[2], -entry[1]))
+    lines = [f"u{u} Q0 i{i} 1 {score!r} s" for u, i, score in (ranked if presorted else entries)]
+    expected: dict[int, list[str]] = {}
+    for user, item, _ in ranked:
+        expected.setdefault(user, []).append(f"i{item}")
+    assert ranked_items(parse("\n".join(lines).encode(), Path("a.run"))) == list(expected.values())
 
 
 @given(st.lists(st.permutations(range(6)), min_size=1, max_size=5), st.integers(1, 6))

@@ -1,0 +1,64 @@
+"""Reading a run of 6,040 users x 100 items, against pytrec_eval's parser.
+
+Run with ``pytest tests/benchmarks -s --benchmark-only``.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from runs import Run
+from runs.trec import read_run
+from tests.benchmarks.machine import cpu_seconds, describe_machine
+
+N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Users in the order of their numbers, scores of 16 digits: as recommenders write them."""
+    generator = np.random.default_rng(0)
+    scores = -np.sort(-generator.random((N_USERS, DEPTH)), axis=1)
+    items = np.argsort(generator.random((N_USERS, N_ITEMS)), axis=1)[:, :DEPTH]
+    path = tmp_path_factory.mktemp("runs") / "als.run"
+    with path.open("w") as stream:
+        for user in range(N_USERS):
+            ranked = zip(items[user].tolist(), scores[user].tolist(), strict=True)
+            for rank, (item, score) in enumerate(ranked, start=1):
+                stream.write(f"{user + 1} Q0 {item + 1} {rank} {score} als\n")
+    return path
+
+
+def ours(path: Path) -> Run:
+    """Read, and put in order."""
+    file = read_run(path)
+    return file.to_run(file.users, file.items)
+
+
+def theirs(path: Path) -> dict[str, dict[str, float]]:
+    """Read; pytrec_eval sorts later."""
+    with path.open() as stream:
+        parsed: dict[str, dict[str, float]] = pytrec_eval.parse_run(stream)
+    return parsed
+
+
+@pytest.mark.filterwarnings("ignore::runs.errors.InputWarning")
+def test_reading(benchmark: Any, path: Path) -> None:
+    run, parsed, file = ours(path), theirs(path), read_run(path)
+    for user in range(0, N_USERS, 500):
+        scores = parsed[str(file.users.ids[user])]
+        best_first = sorted(scores, key=scores.__getitem__, reverse=True)
+        assert file.items.ids[run.items[user]].tolist() == best_first
+    reading = min(cpu_seconds(lambda: read_run(path)) for _ in range(ROUNDS))
+    whole = min(cpu_seconds(lambda: ours(path)) for _ in range(ROUNDS))
+    parsing = min(cpu_seconds(lambda: theirs(path)) for _ in range(ROUNDS))
+    benchmark.pedantic(read_run, args=(path,))
+    print(
+        f"\n{describe_machine()}\n{N_USERS:,} x {DEPTH}: read {reading:.3f} CPU-s, and ordered "
+        f"{whole:.3f} CPU-s; pytrec_eval.parse_run {parsing:.3f} CPU-s; ratios "
+        f"{parsing / reading:.2f} and {parsing / whole:.2f}"
+    )
