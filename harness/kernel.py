@@ -7,8 +7,8 @@ vectorise. The readable definitions are in `harness.metrics`; tests hold the two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numba
 import numpy as np
@@ -19,58 +19,128 @@ from qrels import Qrels, match
 from runs import Run
 
 FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
-"""Names of the metrics, in the order of the first axis of the kernel's sums."""
+"""Names of the metrics, in the order of the first axis of the kernel's results."""
+
+N_SUMS = len(FUSED) + 1
+"""What is summed: one row for each metric, and nDCG that counts at one cut-off alone."""
+
+LANES = 8
+"""Samples are padded to a multiple of this: loops without a remainder are a third faster."""
+
+USERS_AT_ONCE = 256
+"""Users scored at a time where each keeps its scores: what is on the way stays small."""
+
+RELEVANT, NONRELEVANT, NEITHER = 1, 2, 0
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The judged items in the lists of all systems.
+    """The judged items in the lists of all systems, and the judgements by falling grade.
 
     Parameters
     ----------
+    qrels
+        All judgements.
+    order
+        Their positions, user by user, those of a user by falling grade; int64 of shape
+        (n_judgements,).
+    gains
+        Grades in this order, 0 for negative ones; float64 of shape (n_judgements,).
+    kinds
+        `RELEVANT`, `NONRELEVANT` or `NEITHER` in this order, int8 of shape (n_judgements,).
     offsets
-        The hits of system s for user u are ``offsets[s, u]:offsets[s, u + 1]``; int64 of shape
-        (n_systems, n_users + 1).
+        The hits in the list of system s for user u are ``offsets[i]:offsets[i + 1]``, with
+        ``i = u * n_systems + s``; int64 of shape (n_users * n_systems + 1,).
     ranks
         Rank of each hit, rising within a list; int32 of shape (n_hits,).
     judgements
-        Position of its judgement in the qrels, int64 of shape (n_hits,).
+        Place of its judgement in ``order``, int32 of shape (n_hits,).
     """
 
+    qrels: Qrels
+    order: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    kinds: NDArray[np.int8]
     offsets: NDArray[np.int64]
     ranks: NDArray[np.int32]
-    judgements: NDArray[np.int64]
+    judgements: NDArray[np.int32]
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return (len(self.offsets) - 1) // max(self.qrels.n_users, 1)
+
+    def at_level(self, relevance_level: int) -> Hits:
+        """See the same hits with another relevance level."""
+        qrels = replace(self.qrels, relevance_level=relevance_level)
+        return replace(self, qrels=qrels, kinds=_kinds(qrels)[self.order])
 
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
-    """Find the judged items in the first ranks of every list."""
-    offsets, ranks, judgements = [], [], []
-    start = 0
+    """Find the judged items in the first ranks of every list.
+
+    Parameters
+    ----------
+    runs, qrels
+        Runs and the judgements of the same users.
+    depth
+        Ranks considered.
+    """
+    order = _by_falling_grade(qrels)
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    counts, ranks, judgements = [], [], []
     for run in runs:
         matches = match(run, qrels)[:, :depth]
-        judged = (matches >= 0) & (qrels.grades[matches] >= 0)
-        ends = start + np.cumsum(judged.sum(axis=1))
-        offsets.append(np.concatenate([[start], ends]))
-        ranks.append((np.nonzero(judged)[1] + 1).astype(np.int32))
-        judgements.append(matches[judged])
-        start = int(ends[-1])
-    return Hits(np.array(offsets), np.concatenate(ranks), np.concatenate(judgements))
+        found = np.flatnonzero(matches >= 0)
+        user, column = np.divmod(found, matches.shape[1])
+        counts.append(np.bincount(user, minlength=qrels.n_users))
+        ranks.append((column + 1).astype(np.int32))
+        judgements.append(places[matches.ravel()[found]])
+    offsets, by_user = _users_first(np.array(counts))
+    return Hits(
+        qrels=qrels,
+        order=order,
+        gains=np.maximum(qrels.grades[order], 0).astype(np.float64),
+        kinds=_kinds(qrels)[order],
+        offsets=offsets,
+        ranks=np.concatenate(ranks)[by_user],
+        judgements=np.concatenate(judgements)[by_user],
+    )
 
 
-def sum_scores(
-    hits: Hits, qrels: Qrels, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
+def _by_falling_grade(qrels: Qrels) -> NDArray[np.int64]:
+    highest = int(qrels.grades.max(initial=0))
+    span = highest - int(qrels.grades.min(initial=0)) + 1
+    return np.argsort(qrels.users * np.int64(span) + (highest - qrels.grades), kind="stable")
+
+
+def _kinds(qrels: Qrels) -> NDArray[np.int8]:
+    kinds = np.where(qrels.relevant, RELEVANT, np.where(qrels.nonrelevant, NONRELEVANT, NEITHER))
+    return kinds.astype(np.int8)
+
+
+def _users_first(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order hits that come system by system user by user, from counts (n_systems, n_users)."""
+    starts = np.cumsum(counts).reshape(counts.shape) - counts
+    per_list = counts.T.ravel()
+    offsets = np.concatenate([[0], np.cumsum(per_list)])
+    shifts = np.repeat(starts.T.ravel() - offsets[:-1], per_list)
+    return offsets, shifts + np.arange(offsets[-1])
+
+
+def mean_scores(
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Sum the seven metrics over users, for every sample of the judgements.
+    """Score every system by the seven metrics, in the mean over users, on every sample.
 
-    Users are summed in one fixed order, so the sums do not depend on how samples are divided
-    among workers.
+    Users are summed in one fixed order and samples never meet, so the means do not depend on
+    how samples are divided among calls or workers.
 
     Parameters
     ----------
     hits
         From `find_hits`, at least as deep as the deepest cut-off.
-    qrels
-        All judgements.
     kept
         Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
     cutoffs
@@ -78,164 +148,279 @@ def sum_scores(
 
     Returns
     -------
-    Sums over users, float64 of shape (7, n_cutoffs, n_systems, n_samples), in the order of
-    `FUSED`.
+    Means, float64 of shape (7, n_cutoffs, n_systems, n_samples), in the order of `FUSED`.
     """
+    sums = _sum(hits, _lanes(hits, kept), cutoffs, range(hits.qrels.n_users), n_groups=1)
+    return _finish(sums, cutoffs)[:, :, :, 0, : kept.shape[1]] / hits.qrels.n_users
+
+
+def user_scores(
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Score every user by the seven metrics, on every sample.
+
+    Parameters
+    ----------
+    hits, kept, cutoffs
+        As in `mean_scores`.
+
+    Yields
+    ------
+    Some users, and their scores, of shape (7, n_cutoffs, n_systems, n_users of these, n_samples).
+    """
+    lanes = _lanes(hits, kept)
+    n_users = hits.qrels.n_users
+    for first in range(0, n_users, USERS_AT_ONCE):
+        users = range(first, min(first + USERS_AT_ONCE, n_users))
+        sums = _sum(hits, lanes, cutoffs, users, n_groups=len(users))
+        yield slice(users.start, users.stop), _finish(sums, cutoffs)[..., : kept.shape[1]]
+
+
+def _lanes(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Order the masks as the judgements in ``hits``, and pad them with empty samples."""
+    n_samples = kept.shape[1]
+    width = n_samples if n_samples < LANES else n_samples + -n_samples % LANES
+    lanes = np.zeros((len(hits.order), width), dtype=np.uint8)
+    lanes[:, :n_samples] = kept[hits.order]
+    return lanes
+
+
+def _sum(
+    hits: Hits,
+    lanes: NDArray[np.uint8],
+    cutoffs: Sequence[int],
+    users: range,
+    *,
+    n_groups: int,
+) -> NDArray[np.float64]:
+    """Sum over groups of users: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
-    longest = int(max(borders[-1], np.diff(qrels.offsets).max(initial=0)))
-    discounts = np.concatenate([[0.0], 1.0 / np.log2(np.arange(2, longest + 2))])
-    by_grade = np.lexsort((qrels.items, -qrels.grades, qrels.users))
-    n_systems, n_samples = len(hits.offsets), kept.shape[1]
-    sums = np.zeros((n_systems, len(FUSED), len(borders), n_samples))
+    discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
+    sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, lanes.shape[1]))
     _accumulate(
+        users.start,
+        users.stop,
         hits.offsets,
         hits.ranks,
         hits.judgements,
-        qrels.offsets,
-        np.maximum(qrels.grades, 0).astype(np.float64),
-        qrels.relevant,
-        qrels.nonrelevant,
-        by_grade,
+        hits.qrels.offsets,
+        hits.gains,
+        hits.kinds,
         bucket_of_rank,
-        discounts,
-        np.ascontiguousarray(kept, dtype=np.uint8),
+        borders,
+        np.concatenate([[0.0], discounts]),
+        np.concatenate([[0.0], np.cumsum(discounts)]),
+        lanes,
         sums,
     )
-    np.cumsum(sums[:, :-1], axis=2, out=sums[:, :-1])
-    sums[:, 0] /= borders[:, None]
-    return sums.transpose(1, 2, 0, 3)
+    return sums
 
 
-@numba.njit(nogil=True, cache=True)
+def _finish(sums: NDArray[np.float64], cutoffs: Sequence[int]) -> NDArray[np.float64]:
+    """Turn sums over buckets into scores: (7, n_cutoffs, n_systems, n_groups, n_samples)."""
+    scores = sums[:, :, :, : len(FUSED)]
+    for cutoff in range(1, len(cutoffs)):
+        scores[:, :, cutoff] += scores[:, :, cutoff - 1]
+    scores[:, :, :, FUSED.index("nDCG")] += sums[:, :, :, -1]
+    scores[:, :, :, FUSED.index("P")] /= np.asarray(cutoffs)[:, None]
+    return scores.transpose(3, 2, 1, 0, 4)
+
+
+jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+
+
+@jit
 def _accumulate(
-    hit_offsets: NDArray[np.int64],
-    hit_ranks: NDArray[np.int32],
-    hit_judgements: NDArray[np.int64],
+    first_user: int,
+    last_user: int,
+    offsets: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    hit_judgements: NDArray[np.int32],
     judgement_offsets: NDArray[np.int64],
     gains: NDArray[np.float64],
-    relevant: NDArray[np.bool_],
-    nonrelevant: NDArray[np.bool_],
-    by_grade: NDArray[np.int64],
+    kinds: NDArray[np.int8],
     bucket_of_rank: NDArray[np.int64],
+    cutoffs: NDArray[np.int64],
     discounts: NDArray[np.float64],
-    kept: NDArray[np.uint8],
+    ideals: NDArray[np.float64],
+    lanes: NDArray[np.uint8],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add every user's scores to ``sums`` (systems, metrics, buckets, samples).
+    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
 
-    A bucket is the first cut-off at or below which a hit counts: all metrics but nDCG are sums
-    over hits, so cut-offs follow as running sums over buckets. nDCG, whose ideal depends on the
-    cut-off, is added per cut-off.
+    A bucket is the first cut-off at or below which a hit counts: all metrics are sums over
+    hits, so cut-offs follow as running sums over buckets. For nDCG this holds from the cut-off
+    on that is beyond the user's judgements, where the ideal no longer changes; before it, nDCG
+    is added to the cut-off alone, in the last row.
     """
-    n_systems, _, n_cutoffs, n_samples = sums.shape
-    n_relevant = np.empty(n_samples)
-    n_nonrelevant = np.empty(n_samples)
-    normaliser = np.empty((n_cutoffs, n_samples))
+    n_groups, n_systems, n_cutoffs, _, n_samples = sums.shape
+    longest = np.diff(judgement_offsets[first_user : last_user + 1]).max()
+    kept = np.empty((longest, n_samples))
+    totals = np.empty((2, n_samples))
+    shares = np.empty((2, n_samples))
     above = np.empty((2, n_samples))
+    normaliser = np.empty((n_cutoffs, n_samples))
     dcg = np.empty((n_cutoffs, n_samples))
-    for user in range(len(judgement_offsets) - 1):
-        judged = by_grade[judgement_offsets[user] : judgement_offsets[user + 1]]
-        _count(judged, relevant, kept, n_relevant)
-        _count(judged, nonrelevant, kept, n_nonrelevant)
-        _normalise(judged, gains, bucket_of_rank, discounts, kept, normaliser)
+    count = np.empty(n_samples, dtype=np.int64)
+    for user in range(first_user, last_user):
+        group = (user - first_user) % n_groups
+        start, end = judgement_offsets[user], judgement_offsets[user + 1]
+        settled = bucket_of_rank[min(end - start, cutoffs[-1])]
+        _look_up(kinds, lanes, start, end, kept, totals, shares)
+        _normalise(gains, lanes, start, end, cutoffs, ideals, settled, count, normaliser)
         for system in range(n_systems):
+            first = offsets[user * n_systems + system]
+            last = offsets[user * n_systems + system + 1]
+            if first == last:
+                continue
             above[:] = 0.0
-            dcg[:] = 0.0
-            for hit in range(hit_offsets[system, user], hit_offsets[system, user + 1]):
-                rank, judgement = hit_ranks[hit], hit_judgements[hit]
-                bucket = bucket_of_rank[rank]
-                lanes = kept[judgement]
-                _add_gain(gains[judgement] * discounts[rank], lanes, dcg[bucket])
-                if relevant[judgement]:
+            dcg[: settled + 1] = 0.0
+            for hit in range(first, last):
+                judgement, rank = hit_judgements[hit], ranks[hit]
+                row, bucket = judgement - start, bucket_of_rank[rank]
+                gain = gains[judgement] * discounts[rank]
+                if bucket < settled:
+                    _add_gain(kept, row, gain, dcg, bucket)
+                else:
+                    _add_settled(kept, row, gain, normaliser, settled, sums, group, system, bucket)
+                if kinds[judgement] == RELEVANT:
                     _add_relevant(
-                        rank, lanes, n_relevant, n_nonrelevant, above, sums[system, :, bucket]
+                        kept, row, rank, totals, shares, above, sums, group, system, bucket
                     )
-                elif nonrelevant[judgement]:
-                    _add_gain(1.0, lanes, above[1])
-            _add_ndcg(dcg, normaliser, sums[system, 6])
+                elif kinds[judgement] == NONRELEVANT:
+                    _add_gain(kept, row, 1.0, above, 1)
+            begin = bucket_of_rank[ranks[first]]
+            _add_early(dcg, normaliser, begin, settled, sums, group, system)
 
 
-@numba.njit(nogil=True, cache=True)
-def _count(
-    judged: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    kept: NDArray[np.uint8],
-    count: NDArray[np.float64],
+@jit
+def _look_up(
+    kinds: NDArray[np.int8],
+    lanes: NDArray[np.uint8],
+    start: int,
+    end: int,
+    kept: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    shares: NDArray[np.float64],
 ) -> None:
-    """Count the user's chosen judgements that are left in each sample."""
-    count[:] = 0.0
-    for judgement in judged:
-        if chosen[judgement]:
-            _add_gain(1.0, kept[judgement], count)
+    """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
+    totals[:] = 0.0
+    for judgement in range(start, end):
+        row = judgement - start
+        for w in range(lanes.shape[1]):
+            kept[row, w] = lanes[judgement, w]
+        if kinds[judgement] == RELEVANT:
+            _add_gain(kept, row, 1.0, totals, 0)
+        elif kinds[judgement] == NONRELEVANT:
+            _add_gain(kept, row, 1.0, totals, 1)
+    for w in range(lanes.shape[1]):
+        n_relevant, n_nonrelevant = totals[0, w], totals[1, w]
+        shares[0, w] = 1.0 / max(n_relevant, 1.0)
+        shares[1, w] = 1.0 / max(min(n_relevant, n_nonrelevant), 1.0)
 
 
-@numba.njit(nogil=True, cache=True)
-def _add_gain(gain: float, lanes: NDArray[np.uint8], total: NDArray[np.float64]) -> None:
-    """Add the gain to the samples in which the judgement is left."""
-    for w in range(len(lanes)):
-        total[w] += lanes[w] * gain
-
-
-@numba.njit(nogil=True, cache=True)
+@jit
 def _normalise(
-    judged: NDArray[np.int64],
     gains: NDArray[np.float64],
-    bucket_of_rank: NDArray[np.int64],
-    discounts: NDArray[np.float64],
-    kept: NDArray[np.uint8],
+    lanes: NDArray[np.uint8],
+    start: int,
+    end: int,
+    cutoffs: NDArray[np.int64],
+    ideals: NDArray[np.float64],
+    settled: int,
+    count: NDArray[np.int64],
     normaliser: NDArray[np.float64],
 ) -> None:
-    """Compute 1 / IDCG at every cut-off (0 where there is no gain) from grades that fall."""
-    n_cutoffs, n_samples = normaliser.shape
-    deepest = len(bucket_of_rank) - 1
-    position = np.zeros(n_samples, dtype=np.int64)
-    normaliser[:] = 0.0
-    for judgement in judged:
-        for w in range(n_samples):
-            position[w] += kept[judgement, w]
-            if kept[judgement, w] and position[w] <= deepest:
-                bucket = bucket_of_rank[position[w]]
-                normaliser[bucket, w] += gains[judgement] * discounts[position[w]]
-    for w in range(n_samples):
-        ideal = 0.0
-        for c in range(n_cutoffs):
-            ideal += normaliser[c, w]
-            normaliser[c, w] = 1.0 / ideal if ideal > 0.0 else 0.0
+    """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes.
+
+    No sorting: each step down from one grade to the next adds the step times the ideal DCG of as
+    many ones as there are judgements above it.
+    """
+    normaliser[: settled + 1] = 0.0
+    count[:] = 0
+    for judgement in range(start, end):
+        for w in range(len(count)):
+            count[w] += lanes[judgement, w]
+        below = gains[judgement + 1] if judgement + 1 < end else 0.0
+        step = gains[judgement] - below
+        if step > 0.0:
+            for c in range(settled + 1):
+                for w in range(len(count)):
+                    normaliser[c, w] += step * ideals[min(count[w], cutoffs[c])]
+    for c in range(settled + 1):
+        for w in range(len(count)):
+            normaliser[c, w] = 1.0 / normaliser[c, w] if normaliser[c, w] > 0.0 else 0.0
 
 
-@numba.njit(nogil=True, cache=True)
+@jit
+def _add_gain(
+    kept: NDArray[np.float64], row: int, gain: float, totals: NDArray[np.float64], to: int
+) -> None:
+    """Add a gain in the samples in which the judgement is left."""
+    for w in range(kept.shape[1]):
+        totals[to, w] += gain * kept[row, w]
+
+
+@jit
+def _add_settled(
+    kept: NDArray[np.float64],
+    row: int,
+    gain: float,
+    normaliser: NDArray[np.float64],
+    settled: int,
+    sums: NDArray[np.float64],
+    group: int,
+    system: int,
+    bucket: int,
+) -> None:
+    """Add to nDCG, at this cut-off and all beyond, where the ideal no longer changes."""
+    for w in range(kept.shape[1]):
+        sums[group, system, bucket, 6, w] += gain * kept[row, w] * normaliser[settled, w]
+
+
+@jit
+def _add_early(
+    dcg: NDArray[np.float64],
+    normaliser: NDArray[np.float64],
+    begin: int,
+    settled: int,
+    sums: NDArray[np.float64],
+    group: int,
+    system: int,
+) -> None:
+    """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
+    for c in range(begin, settled):
+        for w in range(dcg.shape[1]):
+            sums[group, system, c, 7, w] += dcg[c, w] * normaliser[c, w]
+            dcg[c + 1, w] += dcg[c, w]
+    for w in range(dcg.shape[1]):
+        sums[group, system, settled, 6, w] += dcg[settled, w] * normaliser[settled, w]
+
+
+@jit
 def _add_relevant(
+    kept: NDArray[np.float64],
+    row: int,
     rank: int,
-    lanes: NDArray[np.uint8],
-    n_relevant: NDArray[np.float64],
-    n_nonrelevant: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    shares: NDArray[np.float64],
     above: NDArray[np.float64],
     sums: NDArray[np.float64],
+    group: int,
+    system: int,
+    bucket: int,
 ) -> None:
-    """Add what a relevant hit earns in each metric but nDCG; sums are (metrics, samples)."""
-    for w in range(len(lanes)):
-        r, n, k = above[0, w], above[1, w], float(lanes[w])
-        part = k / max(n_relevant[w], 1.0)
-        bound = max(min(n_relevant[w], n_nonrelevant[w]), 1.0)
+    """Add what a relevant hit earns in each metric but nDCG."""
+    per_rank = 1.0 / rank
+    for w in range(kept.shape[1]):
+        k, r, n = kept[row, w], above[0, w], above[1, w]
+        share = k * shares[0, w]
         estimate = (r + SMOOTHING) / (r + n + 2.0 * SMOOTHING)
-        sums[0, w] += k
-        sums[1, w] += part
-        sums[2, w] += part * (r + 1.0) / rank
-        sums[3, w] += k / rank if r == 0.0 else 0.0
-        sums[4, w] += part * (1.0 - min(n, n_relevant[w]) / bound)
-        sums[5, w] += part * (1.0 + (rank - 1.0) * estimate) / rank
+        sums[group, system, bucket, 0, w] += k
+        sums[group, system, bucket, 1, w] += share
+        sums[group, system, bucket, 2, w] += share * (r + 1.0) * per_rank
+        sums[group, system, bucket, 3, w] += k * per_rank if r == 0.0 else 0.0
+        sums[group, system, bucket, 4, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
+        sums[group, system, bucket, 5, w] += share * (1.0 + (rank - 1.0) * estimate) * per_rank
         above[0, w] = r + k
-
-
-@numba.njit(nogil=True, cache=True)
-def _add_ndcg(
-    dcg: NDArray[np.float64], normaliser: NDArray[np.float64], sums: NDArray[np.float64]
-) -> None:
-    """Add DCG / IDCG at every cut-off, from the gains in each bucket."""
-    n_cutoffs, n_samples = dcg.shape
-    for c in range(n_cutoffs):
-        for w in range(n_samples):
-            if c > 0:
-                dcg[c, w] += dcg[c - 1, w]
-            sums[c, w] += dcg[c, w] * normaliser[c, w]

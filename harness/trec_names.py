@@ -158,8 +158,9 @@ def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[
     Parameters
     ----------
     texts
-        Names such as ``map``, ``P.5,10``, ``official``, ``nDCG@10``, ``P(rel=4)@5``. A bare name
-        that both have is trec_eval's: ``infAP`` is trec_eval's form, ``infAP@10`` the paper's.
+        Names such as ``map``, ``P.5,10``, ``ndcg.1=0,2=0``, ``official``, ``nDCG@10``,
+        ``P(rel=4)@5``. A bare name that both have is trec_eval's: ``infAP`` is trec_eval's form,
+        ``infAP@10`` the paper's.
     metrics
         The metrics there are.
 
@@ -181,6 +182,7 @@ def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[
     """
     offered = offered_names(metrics)
     cutoffs: dict[str, set[int]] = {}
+    graded: dict[str, Column] = {}
     ours: dict[str, Column] = {}
     for text in texts:
         base, _, parameters = text.strip().partition(".")
@@ -192,17 +194,19 @@ def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[
                 f"trec_eval's {base!r} is not offered: there is no metric "
                 f"{TREC_MEASURES[base].metric!r}."
             )
+        elif base == "ndcg" and parameters:
+            graded[parameters] = _graded_column(parameters, metrics)
         elif base in offered:
             cutoffs.setdefault(base, set()).update(_cutoffs(base, parameters))
         else:
             column = _own_column(text, metrics, offered)
             ours[column.name] = column
-    theirs = [
-        column
-        for name in offered
-        if name in cutoffs
-        for column in _columns(name, sorted(cutoffs[name]), metrics)
-    ]
+    theirs: list[Column] = []
+    for name in offered:
+        if name in cutoffs:
+            theirs += _columns(name, sorted(cutoffs[name]), metrics)
+        if name == "ndcg":
+            theirs += graded.values()
     return (*theirs, *ours.values())
 
 
@@ -239,6 +243,12 @@ def _columns(name: str, cutoffs: Sequence[int], metrics: Mapping[str, Metric]) -
         geometric = measure.average is geometric_mean
         return [Column(name, metric, measure.average, per_topic=not geometric)]
     return [Column(f"{name}_{n}", partial(metric, cutoff=n), measure.average) for n in cutoffs]
+
+
+def _graded_column(gains: str, metrics: Mapping[str, Metric]) -> Column:
+    """Read ``ndcg.1=3,2=9``: grade 1 is worth 3 and grade 2 is worth 9, others their grade."""
+    option = "{" + gains.replace("=", ":") + "}"
+    return Column(f"ndcg_{gains}", find_metric(f"nDCG(gains={option})", metrics))
 
 
 def _own_column(text: str, metrics: Mapping[str, Metric], offered: Sequence[str]) -> Column:

@@ -45,7 +45,7 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
 
     The function takes the grades at the first ranks, down to the cut-off or the end of the
     list (1-d, NaN where the item is unjudged), and a `User`; further keywords are the metric's
-    options. It is called once for every user, which takes some ten to a hundred times as long
+    options. It is called once for every user, which takes some thirty to two hundred times as long
     as one function over the lists of all users (`harness.metric.metric`).
 
     Parameters

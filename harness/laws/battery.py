@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,14 +81,14 @@ def _becomes_worse(bench: Bench, case: Case) -> Found:
 
 def _becomes_no_better(bench: Bench, case: Case) -> Found:
     before, after = case
-    if not _holds_the_same(before.ranked[: bench.cutoff], after.ranked[: bench.cutoff]):
+    if before.ranked[bench.cutoff :] != after.ranked[bench.cutoff :]:
         return None
     found = _scored(bench, ORDER, case)
     return None if bench.is_better(float(found[1].score), float(found[0].score)) else found
 
 
-def _holds_the_same(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    return Counter(one) == Counter(other)
+def _has_one_rank(bench: Bench) -> str:
+    return "there is one rank only." if bench.cutoff == 1 else ""
 
 
 def _better_first(bench: Bench, labels: tuple[str, str], case: Case) -> Found:
@@ -137,7 +135,7 @@ def _differs_in_a_file(bench: Bench, case: Case) -> Found:
     (listed,) = case
     if not listed.judgements:
         return None
-    in_memory = bench.score(listed)
+    in_memory = bench.score_together([listed, _companion(bench.shape)])[0]
     from_file = float(bench.metric(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
     if not _are_apart(in_memory, from_file):
         return None
@@ -151,7 +149,7 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
     A second user has a relevant item, so that the qrels are never without one, and a list, so
     that the run is not empty.
     """
-    run, qrels = _as_run_and_qrels((listed, UserList((shape.level,))), shape)
+    run, qrels = _as_run_and_qrels((listed, _companion(shape)), shape)
     topics, items = Numbering.of(["u0", "u1"]), _item_ids(run, qrels)
     with TemporaryDirectory() as folder:
         run_path, qrels_path = Path(folder, "trial.run"), Path(folder, "trial.qrels")
@@ -163,6 +161,10 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
         run_file.to_run(qrels_file.users, numbered, depth=shape.depth),
         qrels_file.to_qrels(numbered, relevance_level=shape.level),
     )
+
+
+def _companion(shape: Shape) -> UserList:
+    return UserList((shape.level,))
 
 
 def _as_run_and_qrels(lists: tuple[UserList, ...], shape: Shape) -> tuple[Run, Qrels]:
@@ -282,6 +284,7 @@ PROPERTIES = (
         "Does promoting a relevant item within the cut-off always make the score better?",
         cases.promotion,
         _becomes_no_better,
+        _has_one_rank,
         if_kept="Yes.",
         if_broken="No, not every time.",
     ),

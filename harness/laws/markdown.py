@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.laws.battery import LAWS, PROPERTIES
 from harness.laws.cards import LEGEND, Card, evidence_lines
-from harness.laws.law import Outcome, Verdict
+from harness.laws.law import Law, Outcome, Verdict
 
 SIGNS = {
     Verdict.PASS: "yes",
     Verdict.FAIL: "**no**",
     Verdict.NOT_APPLICABLE: "n/a",
-    Verdict.REPORT: "",
 }
 
 
@@ -21,7 +21,6 @@ def page(cards: Sequence[Card]) -> str:
     Measured times are left out: they would differ each time.
     """
     first = cards[0]
-    laws = [o for o in first.outcomes if o.verdict is not Verdict.REPORT]
     lines = [
         "# What the metrics keep, and what they break",
         "",
@@ -35,23 +34,37 @@ def page(cards: Sequence[Card]) -> str:
         "",
         LEGEND.format(level=first.level),
         "",
-        "| law | |",
-        "|---|---|",
-        *(f"| {outcome.law} | {outcome.statement} |" for outcome in laws),
+        *_statements(first, "law", LAWS),
         "",
-        *_matrix(cards, [outcome.law for outcome in laws]),
+        *_matrix(cards, LAWS),
+        "",
+        *_statements(first, "property", PROPERTIES),
+        "",
+        *_matrix(cards, PROPERTIES),
     ]
     for card in cards:
         lines += ["", *_section(card)]
     return "\n".join(lines) + "\n"
 
 
-def _matrix(cards: Sequence[Card], laws: Sequence[str]) -> list[str]:
-    rows = [f"| {' | '.join(['metric', *laws])} |", "|---" * (len(laws) + 1) + "|"]
+def _statements(card: Card, heading: str, laws: Sequence[Law]) -> list[str]:
+    return [f"| {heading} | |", "|---|---|", *(f"| {law.name} | {law.statement} |" for law in laws)]
+
+
+def _matrix(cards: Sequence[Card], laws: Sequence[Law]) -> list[str]:
+    names = [law.name for law in laws]
+    rows = [f"| {' | '.join(['metric', *names])} |", "|---" * (len(names) + 1) + "|"]
     for card in cards:
-        signs = {outcome.law: SIGNS[outcome.verdict] for outcome in card.outcomes}
-        rows.append(f"| {' | '.join([card.label, *(signs[law] for law in laws)])} |")
+        signs = {outcome.law: _sign(outcome) for outcome in card.outcomes}
+        rows.append(f"| {' | '.join([card.label, *(signs[name] for name in names)])} |")
     return rows
+
+
+def _sign(outcome: Outcome) -> str:
+    """Say in a word what became of a law; of a property, the first word of the answer."""
+    if outcome.verdict is Verdict.REPORT:
+        return outcome.sentence.partition(" ")[0].strip(".,").lower()
+    return SIGNS[outcome.verdict]
 
 
 def _section(card: Card) -> list[str]:

@@ -55,9 +55,8 @@ def run(folder: Path, text: str, *options: str | Path) -> Result:
 def test_help_names_every_command() -> None:
     answer = harness("--help")
     assert answer.exit_code == 0
-    assert {"run", "describe", "systems", "metrics", "check", "export", "report"} <= set(
-        answer.output.split()
-    )
+    commands = {"run", "describe", "systems", "metrics", "check", "evaluate", "export", "report"}
+    assert commands <= set(answer.output.split())
 
 
 def test_help_imports_nothing_slow() -> None:

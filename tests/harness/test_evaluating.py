@@ -30,7 +30,10 @@ MANY = [
     *("-mrecip_rank", "-mbpref", "-minfAP", "-mmap", "-mndcg", "-mnum_q", "-mnum_ret", "-mnum_rel"),
     *("-mnum_rel_ret", "-mset_P", "-mset_recall", "-mRprec", "-mgm_map"),
 ]
-CHOSEN = ["-mP.5,7,3", "-mrecall.20,2000", "-mndcg_cut.10,20,23", "-msuccess.2,5,20"]
+CHOSEN = [
+    *("-mP.5,7,3", "-mrecall.20,2000", "-mndcg_cut.10,20,23", "-msuccess.2,5,20"),
+    "-mndcg.1=3,2=9,4=4.5",
+]
 CUT = ["-mrecip_rank", "-mbpref", "-minfAP", "-mmap", "-mndcg", "-mset_P", "-mset_recall"]
 TEST = ("qrels.test", "results.test")
 TRUNCATED = ("qrels.test", "results.trunc")

@@ -244,14 +244,8 @@ def test_the_ir_measures_script_prints_our_means(
 
 def test_a_command_of_the_script_is_ir_measures_own(exported: Path) -> None:
     run = exported / "runs/popularity.run"
-    command = [
-        sys.executable,
-        "-m",
-        "ir_measures",
-        exported / "qrels/test.qrels",
-        run,
-        "P(rel=4)@5",
-    ]
+    paths = [str(exported / "qrels/test.qrels"), str(run)]
+    command = [sys.executable, "-m", "ir_measures", *paths, "P(rel=4)@5"]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     assert answer.stdout.startswith("P(rel=4)@5\t0.")
 

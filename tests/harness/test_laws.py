@@ -192,6 +192,11 @@ def test_a_promotion_is_always_seen_by_average_precision() -> None:
     assert applied("strict", BUILT_IN["AP"]).sentence == "Yes."
 
 
+def test_one_rank_has_no_room_for_a_promotion() -> None:
+    outcome = applied("strict", BUILT_IN["AP"], cutoff=1)
+    assert outcome.verdict is Verdict.NOT_APPLICABLE
+
+
 def test_the_relevance_level_of_the_name_is_that_of_the_lists() -> None:
     bench = Bench(find_metric("P(rel=4)", BUILT_IN), 5)
     assert bench.shape.relevant_grades == (4, 5)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.measure import Measure
 from harness.kernel import FUSED
 from harness.metric import Metric, built_in_metrics, find_metric
-from harness.scoring import SampleScorer, score
+from harness.scoring import SampleScorer, is_fused, score
 from qrels import Qrels
 from runs import Run
 from tests.lists import random_case, runs_and_qrels
@@ -102,3 +102,32 @@ def test_a_users_metric_takes_the_readable_road() -> None:
     kept = np.random.default_rng(4).random((len(qrels.items), 4)) < 0.5
     means = SampleScorer([run], qrels, measures, own)(kept)
     np.testing.assert_allclose(means[0], means[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_scores_of_users_average_to_the_means(name: str) -> None:
+    cases = [random_case(seed, n_users=300, n_items=90, depth=20, n_judged=9) for seed in (1, 2)]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer(runs, qrels, measures, METRICS)
+    scores = scorer(kept, per_user=True)
+    assert scores.shape == (3, 2, 300, 3)
+    np.testing.assert_allclose(scores.mean(axis=2), scorer(kept), rtol=0, atol=1e-12)
+
+
+def test_another_relevance_level_goes_through_the_kernel_too() -> None:
+    run, qrels = random_case(3, n_users=40, n_items=80, depth=20, n_judged=30)
+    labels = [f"{name}(rel=2)" for name in FUSED if METRICS[name].has_level]
+    own = {**METRICS, **{label: find_metric(label, METRICS) for label in labels}}
+    measures = [Measure(label, 10) for label in [*labels, "AP"]]
+    kept = np.ones((len(qrels.items), 1), dtype=np.bool_)
+    users = np.arange(qrels.n_users).astype(np.str_)
+    expected = score([run], qrels, measures, own, users=users).values
+    found = SampleScorer([run], qrels, measures, own)(kept, per_user=True)[..., 0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_metrics_with_other_options_take_the_readable_road() -> None:
+    assert is_fused(find_metric("P(rel=2)", METRICS))
+    assert not is_fused(Metric("P", METRICS["P"].function, source="here", given=(("new", 1),)))
