@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.measure import Measure, Scores
+from harness.averaging import geometric_mean
 from harness.collection import Collection
 from runs import Run
 
@@ -63,16 +64,26 @@ def scores_from_parquet(content: bytes) -> Scores:
 
 
 def means_table(scores: Scores) -> pd.DataFrame:
-    """Columns system, metric, cutoff, mean, sd, users."""
+    """Columns system, metric, cutoff, mean, sd, users, geometric_mean (as trec_eval's gm_map)."""
     import pandas as pd
 
     means, deviations = scores.means(), _deviations(scores)
+    geometric = geometric_mean(scores.values)
     rows = [
-        (system, measure.metric, measure.cutoff, means[i, j], deviations[i, j], len(scores.users))
+        (
+            system,
+            measure.metric,
+            measure.cutoff,
+            means[i, j],
+            deviations[i, j],
+            len(scores.users),
+            geometric[i, j],
+        )
         for j, system in enumerate(scores.systems)
         for i, measure in enumerate(scores.measures)
     ]
-    return pd.DataFrame(rows, columns=["system", "metric", "cutoff", "mean", "sd", "users"])
+    columns = ["system", "metric", "cutoff", "mean", "sd", "users", "geometric_mean"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _deviations(scores: Scores) -> NDArray[np.float64]:
