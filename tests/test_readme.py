@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 from harness.collection import collect
+from harness.metric import plugin_metrics
 from harness.progress import Silent
 from harness.running import run_study, spelled_out
 from harness.study import Study, demo_study, parse_study
 from harness.world import WorldSettings, make_world
+from qrels import Judged
 from recommenders import SystemSpec, recommend
 
 README = Path(__file__).parents[1] / "README.md"
@@ -65,6 +67,13 @@ def test_the_new_metric_stands_in_every_table(
     for table in ("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"):
         frame = pd.read_csv(f"study-my-metric/tables/{table}.csv")
         assert set(frame.metric) == {"P", "nDCG", "R-weighted"}
+
+
+def test_the_metric_of_one_user_scores_lists(tmp_path: Path) -> None:
+    (tmp_path / "lowest.py").write_text(block_with("python", "lowest.py"))
+    metric = plugin_metrics(tmp_path / "lowest.py")["lowest-hit"]
+    judged = Judged(np.array([[1.0, 0.0, 1.0, np.nan], [0.0, 0.0, 0.0, 0.0]]), np.ones((2, 2)))
+    assert metric(judged, cutoff=4).tolist() == [1 / 3, 0.0]
 
 
 def test_the_new_system_ranks_items() -> None:
