@@ -208,16 +208,29 @@ def sample_judgements(
     array([4, 4, 4])
     """
     n_kept = max(1, round(level * n_judgements))
-    kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
+    kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
-        keys = random_words(n_judgements, seed, "sparsity", round(level * 1e9), sample)
-        kept[sample, np.argpartition(keys, n_kept - 1)[:n_kept]] = True
+        words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
+        kept[sample] = _lowest(words.astype("<u8").view("<u4")[:n_judgements], n_kept)
     return np.ascontiguousarray(kept.T)
 
 
+def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
+    """Choose the lowest keys, of equal ones at the border the first."""
+    border = np.partition(keys, n_kept - 1)[n_kept - 1]
+    chosen = keys < border
+    chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
+    return chosen
+
+
 def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
-    empty = [(qrels.per_user(qrels.relevant & sample) == 0).sum() for sample in kept.T]
-    return float(np.mean(empty))
+    """Count the users without a relevant judgement, in the mean over samples (bits of a byte)."""
+    users = qrels.users[qrels.relevant]
+    firsts = np.flatnonzero(np.diff(users, prepend=-1))
+    samples = np.packbits(kept[qrels.relevant], axis=1)
+    has_relevant = np.bitwise_or.reduceat(samples, firsts, axis=0)
+    n_with = np.unpackbits(has_relevant, axis=1, count=kept.shape[1]).sum(axis=0)
+    return float(qrels.n_users - n_with.mean())
 
 
 def _deviation(taus: NDArray[np.float64]) -> float:

@@ -113,7 +113,19 @@ def _try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
     judgements = np.array([[4.0, 4.0, 1.0], [4.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
     judged = Judged(lists, judgements, relevance_level=4.0)
     for cutoff in cutoffs:
-        metric(judged, cutoff=cutoff)
+        together = metric(judged, cutoff=cutoff)
+        for user in range(judged.n_users):
+            alone = Judged(lists[[user]], judgements[[user]], relevance_level=4.0)
+            _check_alone(metric, together[user], metric(alone, cutoff=cutoff)[0])
+
+
+def _check_alone(metric: Metric, together: float, alone: float) -> None:
+    """Refuse a metric whose score of one user depends on who else is scored."""
+    if not np.isclose(together, alone, rtol=0, atol=1e-12):
+        raise InputError(
+            f"metric {metric.label!r} must score every user by that user's lists alone: it gives "
+            f"one user {together:.6g} among others and {alone:.6g} alone."
+        )
 
 
 def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from time import thread_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.measure import Measure, Scores
+from harness.judging import Block, divide
 from harness.metric import LEVEL, Metric
-from qrels import Qrels, judge, match
+from qrels import Judged, Qrels
 from runs import Run
 
 
@@ -40,12 +42,28 @@ def score(
         Called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
-    for position, run in enumerate(runs):
-        judged = judge(run, qrels)
-        for number, measure in enumerate(measures):
-            values[number, position] = metrics[measure.metric](judged, cutoff=measure.cutoff)
+    depth = max((measure.cutoff for measure in measures), default=0)
+    for system, run in enumerate(runs):
+        for block in divide([run], qrels, depth=depth):
+            _score_block(
+                block, block.judge(qrels), measures, metrics, values[:, system : system + 1]
+            )
         advance()
     return Scores(values, tuple(measures), tuple(run.system for run in runs), users)
+
+
+def _score_block(
+    block: Block,
+    lists: Iterable[Judged],
+    measures: Sequence[Measure],
+    metrics: Mapping[str, Metric],
+    values: NDArray[np.float64],
+) -> None:
+    """Write the scores of the block's users into values (n_measures, n_systems, n_users)."""
+    for system, judged in enumerate(lists):
+        for number, measure in enumerate(measures):
+            scores = metrics[measure.metric](judged, cutoff=measure.cutoff)
+            values[number, system, block.users] = scores
 
 
 class SampleScorer:
@@ -94,8 +112,22 @@ class SampleScorer:
         for level, numbers in self._fused.items():
             self._score_by_kernel(kept, level, numbers, scores, per_user=per_user)
         if self._others:
-            self._score_by_definition(kept, scores, per_user=per_user)
+            self._score_by_definition(self._blocks, kept, scores, per_user=per_user)
         return scores
+
+    @property
+    def by_definition(self) -> tuple[str, ...]:
+        """Names of the metrics that the kernel does not know."""
+        return tuple(dict.fromkeys(self._measures[number].metric for number in self._others))
+
+    def seconds_by_definition(self) -> float:
+        """Measure the CPU time that these metrics take for one sample: all judgements."""
+        everything = np.ones((len(self._qrels.items), 1), dtype=np.bool_)
+        scores = np.empty((len(self._measures), len(self._runs), 1))
+        blocks = self._blocks
+        start = thread_time()
+        self._score_by_definition(blocks, everything, scores, per_user=False)
+        return thread_time() - start
 
     def _score_by_kernel(
         self,
@@ -117,15 +149,20 @@ class SampleScorer:
             scores[numbers] = mean_scores(hits, kept, cutoffs=self._cutoffs)[*places]
 
     def _score_by_definition(
-        self, kept: NDArray[np.bool_], scores: NDArray[np.float64], *, per_user: bool
+        self,
+        blocks: Sequence[Block],
+        kept: NDArray[np.bool_],
+        scores: NDArray[np.float64],
+        *,
+        per_user: bool,
     ) -> None:
-        for sample in range(kept.shape[1]):
-            for system, (run, matches) in enumerate(zip(self._runs, self._matches, strict=True)):
-                judged = judge(run, self._qrels, matches=matches, kept=kept[:, sample])
-                for number in self._others:
-                    measure = self._measures[number]
-                    values = self._metrics[measure.metric](judged, cutoff=measure.cutoff)
-                    scores[number, system, ..., sample] = values if per_user else values.mean()
+        measures = [self._measures[number] for number in self._others]
+        values = np.empty((len(measures), len(self._runs), self._qrels.n_users))
+        for sample, mask in enumerate(np.ascontiguousarray(kept.T)):
+            for block in blocks:
+                lists = block.judge(self._qrels, mask)
+                _score_block(block, lists, measures, self._metrics, values)
+            scores[self._others, ..., sample] = values if per_user else values.mean(axis=2)
 
     def _place(self, measure: Measure) -> tuple[int, int]:
         """Find a measure on the first two axes of what the kernel returns."""
@@ -158,8 +195,8 @@ class SampleScorer:
         return find_hits(self._runs, self._qrels, depth=self._cutoffs[-1])
 
     @cached_property
-    def _matches(self) -> list[NDArray[np.int64]]:
-        return [match(run, self._qrels) for run in self._runs]
+    def _blocks(self) -> list[Block]:
+        return divide(self._runs, self._qrels, depth=self._cutoffs[-1])
 
 
 def is_fused(metric: Metric) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,12 @@ from qrels.qrels import Qrels
 from runs import InputError, Run
 
 UNJUDGED = -1
+
+CELLS_AT_ONCE = 250_000
+"""Size of the table of users x items through which items are looked up: 2 MB."""
+
+OF_JUDGEMENTS = ("ideal_gains", "n_relevant", "n_nonrelevant")
+"""Properties of `Judged` that do not depend on the lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +70,96 @@ class Judged:
 
     def at_level(self, relevance_level: float) -> Judged:
         """See the same lists with another relevance level."""
-        return replace(self, relevance_level=relevance_level)
+        if relevance_level == self.relevance_level:
+            return self
+        if relevance_level not in self._levels:
+            self._levels[relevance_level] = replace(self, relevance_level=relevance_level)
+        return self._levels[relevance_level]
+
+    def with_lists(
+        self, grades: NDArray[np.float64], lengths: NDArray[np.integer] | None
+    ) -> Judged:
+        """See other lists of the same users; what follows from the judgements is kept.
+
+        Parameters
+        ----------
+        grades, lengths
+            As in `Judged`.
+        """
+        other = replace(self, grades=grades, lengths=lengths)
+        known = {name: value for name, value in vars(self).items() if name in OF_JUDGEMENTS}
+        vars(other).update(known)
+        return other
+
+    def once(self, derive: Callable[[Judged], NDArray[Any]]) -> NDArray[Any]:
+        """Derive something from the lists once: a metric at many cut-offs asks for it again.
+
+        Parameters
+        ----------
+        derive
+            A function of these lists alone. The array that it gives is not to be written into.
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
+        >>> def where(judged):
+        ...     return judged.relevant.argmax(axis=1)
+        >>> judged.once(where) is judged.once(where)
+        True
+        """
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        return self._derived[derive]
+
+    def total(
+        self, earned: Callable[[Judged], NDArray[np.float64]], *, cutoff: int | None = None
+    ) -> NDArray[np.float64]:
+        """Add what the first ranks earn; worked out once for all cut-offs.
+
+        Ranks are added one after the other, so that ranks that earn nothing change no digit.
+
+        Parameters
+        ----------
+        earned
+            Gives what each rank earns, float64 of shape (n_users, depth).
+        cutoff
+            Ranks considered; all of them by default.
+
+        Returns
+        -------
+        Sums of shape (n_users,).
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[5.0, 4.0, 1.0]]), np.ones((1, 3)))
+        >>> def grades(judged):
+        ...     return judged.gains
+        >>> judged.total(grades, cutoff=2), judged.total(grades)
+        (array([9.]), array([10.]))
+        """
+        if earned not in self._running:
+            self._running[earned] = earned(self).cumsum(axis=1)
+        return self._down_to(cutoff, self._running[earned])
+
+    def hits(self, cutoff: int | None = None) -> NDArray[np.float64]:
+        """Count the relevant items in the first ranks, float64 of shape (n_users,)."""
+        return self._down_to(cutoff, self.relevant_so_far)
+
+    def _down_to(self, cutoff: int | None, running: NDArray[np.float64]) -> NDArray[np.float64]:
+        last = self.depth if cutoff is None else min(cutoff, self.depth)
+        return running[:, last - 1] if last > 0 else np.zeros(self.n_users)
+
+    @cached_property
+    def _levels(self) -> dict[float, Judged]:
+        return {}
+
+    @cached_property
+    def _derived(self) -> dict[Callable[[Judged], NDArray[Any]], NDArray[Any]]:
+        return {}
+
+    @cached_property
+    def _running(self) -> dict[Callable[[Judged], NDArray[np.float64]], NDArray[np.float64]]:
+        return {}
 
     @property
     def n_users(self) -> int:
@@ -85,14 +182,24 @@ class Judged:
         return (self.grades >= 0) & (self.grades < self.relevance_level)
 
     @cached_property
+    def relevant_so_far(self) -> NDArray[np.float64]:
+        """Number of relevant items down to each rank, of shape (n_users, depth)."""
+        return self.relevant.cumsum(axis=1, dtype=np.float64)
+
+    @cached_property
+    def nonrelevant_so_far(self) -> NDArray[np.float64]:
+        """Number of judged non-relevant items down to each rank, of shape (n_users, depth)."""
+        return self.nonrelevant.cumsum(axis=1, dtype=np.float64)
+
+    @cached_property
     def gains(self) -> NDArray[np.float64]:
         """Grade at each rank, 0 where there is none, of shape (n_users, depth)."""
-        return np.nan_to_num(np.maximum(self.grades, 0.0))
+        return np.fmax(self.grades, 0.0)
 
     @cached_property
     def ideal_gains(self) -> NDArray[np.float64]:
         """All grades of each user from the best down, 0 at the end, of shape (n_users, n)."""
-        return -np.sort(-np.nan_to_num(np.maximum(self.judgements, 0.0)), axis=1)
+        return np.ascontiguousarray(np.sort(np.fmax(self.judgements, 0.0), axis=1)[:, ::-1])
 
     @cached_property
     def n_relevant(self) -> NDArray[np.intp]:
@@ -102,8 +209,7 @@ class Judged:
     @cached_property
     def n_nonrelevant(self) -> NDArray[np.intp]:
         """N: judged non-relevant items in the user's qrels, of shape (n_users,)."""
-        judged = (self.judgements >= 0) & (self.judgements < self.relevance_level)
-        return np.count_nonzero(judged, axis=1)
+        return np.count_nonzero(self.judgements >= 0, axis=1) - self.n_relevant
 
     @cached_property
     def n_retrieved(self) -> NDArray[np.intp]:
@@ -131,11 +237,20 @@ def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
         )
     if len(qrels.items) == 0:
         return np.full(run.items.shape, UNJUDGED, dtype=np.int64)
-    stride = np.int64(max(qrels.items.max(), run.items.max(initial=0)) + 1)
-    judged_pairs = qrels.users * stride + qrels.items
-    pairs = np.arange(run.n_users, dtype=np.int64)[:, None] * stride + run.items
-    found = np.minimum(np.searchsorted(judged_pairs, pairs), len(judged_pairs) - 1)
-    return np.where((judged_pairs[found] == pairs) & (run.items >= 0), found, UNJUDGED)
+    width = int(max(qrels.items.max(), run.items.max(initial=0))) + 2
+    users_at_once = max(1, CELLS_AT_ONCE // width)
+    known = np.full(users_at_once * width, UNJUDGED, dtype=np.int64)
+    matches = np.empty(run.items.shape, dtype=np.int64)
+    for first in range(0, run.n_users, users_at_once):
+        items = run.items[first : first + users_at_once]
+        start, end = qrels.offsets[first], qrels.offsets[first + len(items)]
+        cells = (qrels.users[start:end] - first) * np.int64(width) + qrels.items[start:end]
+        known[cells] = np.arange(start, end)
+        # The end of a list, item -1, falls into the last cell of the row before: always empty.
+        wanted = np.arange(len(items))[:, None] * width + items
+        np.take(known, wanted, mode="wrap", out=matches[first : first + len(items)])
+        known[cells] = UNJUDGED
+    return matches
 
 
 def judge(
@@ -178,7 +293,7 @@ def judge(
 
 def _rows(grades: NDArray[np.float64], qrels: Qrels) -> NDArray[np.float64]:
     """Lay the grades of each user in a row, NaN at the end and where taken away."""
-    width = int(np.diff(qrels.offsets).max(initial=0))
-    rows = np.full((qrels.n_users, width), np.nan)
-    rows[qrels.users, np.arange(len(grades)) - qrels.offsets[qrels.users]] = grades
+    counts = np.diff(qrels.offsets)
+    rows = np.full((qrels.n_users, int(counts.max(initial=0))), np.nan)
+    rows[np.arange(rows.shape[1]) < counts[:, None]] = grades
     return rows

@@ -42,7 +42,10 @@ def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[n
     >>> average_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 3)))).round(4)
     array([0.5556])
     """
-    relevant = judged.relevant[:, :cutoff]
-    ranks = np.arange(1, relevant.shape[1] + 1)
-    precisions = relevant.cumsum(axis=1) / ranks
-    return ratio((relevant * precisions).sum(axis=1), judged.n_relevant)
+    return ratio(judged.total(_precisions, cutoff=cutoff), judged.n_relevant)
+
+
+def _precisions(judged: Judged) -> NDArray[np.float64]:
+    """Precision at the rank of every relevant item, 0 at the other ranks."""
+    ranks = np.arange(1, judged.depth + 1)
+    return judged.relevant * (judged.relevant_so_far / ranks)

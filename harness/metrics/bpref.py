@@ -48,9 +48,11 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     >>> bpref(Judged(np.array([[0.0, 1.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
     array([0.5])
     """
-    relevant = judged.relevant[:, :cutoff]
-    above = judged.nonrelevant[:, :cutoff].cumsum(axis=1)
-    n_relevant = judged.n_relevant[:, None]
-    bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1)
-    preferences = 1.0 - np.minimum(above, n_relevant) / bound
-    return ratio((relevant * preferences).sum(axis=1), judged.n_relevant)
+    return ratio(judged.total(_preferences, cutoff=cutoff), judged.n_relevant)
+
+
+def _preferences(judged: Judged) -> NDArray[np.float64]:
+    """Share of the non-relevant items that each relevant item is above, 0 at the other ranks."""
+    n_relevant = judged.n_relevant[:, None].astype(np.float64)
+    bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1.0)
+    return judged.relevant * (1.0 - np.minimum(judged.nonrelevant_so_far, n_relevant) / bound)

@@ -12,8 +12,7 @@ from runs import InputError
 TOP = Option(
     "top",
     0,
-    "highest grade of the scale, a whole number of at least 1; by default the highest in the "
-    "qrels of all users",
+    "highest grade of the scale, a whole number of at least 1; by default the user's highest",
     lambda value: isinstance(value, int) and value >= 1,
 )
 
@@ -44,7 +43,7 @@ def expected_reciprocal_rank(
     cutoff
         Ranks considered, n; all of them by default.
     top
-        G; 0 stands for the highest grade that the qrels hold for any user.
+        G; 0 stands for the highest grade that the qrels hold for the user.
 
     Returns
     -------
@@ -57,11 +56,11 @@ def expected_reciprocal_rank(
 
     Notes
     -----
-    The relevance level plays no part. The default of ``top`` follows the data, so that a sample
-    of the judgements without its highest grade has another G; name ``top`` where that can happen.
-    gdeval, and so ir_measures, takes G = 4 whatever the scale; trec_eval has no ERR. Doubling all
-    grades changes ERR: with half stars doubled in the qrels, an item d stars below the top
-    satisfies with a probability of about 4^-d, not 2^-d.
+    The relevance level plays no part. By default G is the user's own, as in the program of
+    Valcarce et al. (2018), and a sample of the judgements without the user's highest grade has
+    another; name ``top`` to fix it. gdeval, and so ir_measures, takes G = 4 whatever the scale;
+    trec_eval has no ERR. Doubling all grades changes ERR: with half stars doubled in the qrels, an
+    item d stars below the top satisfies with a probability of about 4^-d, not 2^-d.
 
     Examples
     --------
@@ -70,11 +69,11 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.53125])
     """
-    highest = judged.ideal_gains.max(initial=0.0)
-    if 0 < top < highest:
-        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest:g}.")
-    scale = 2.0 ** (top or highest)
-    satisfied = (2.0 ** judged.gains[:, :cutoff] - 1) / scale
+    highest = judged.ideal_gains.max(axis=1, initial=0.0)
+    if top and (highest > top).any():
+        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest.max():g}.")
+    scale = 2.0 ** (np.full_like(highest, top) if top else highest)
+    satisfied = (2.0 ** judged.gains[:, :cutoff] - 1) / scale[:, np.newaxis]
     going_on = np.cumprod(1 - satisfied, axis=1)
     reached = np.column_stack([np.ones(judged.n_users), going_on[:, :-1]])
     ranks = np.arange(1, satisfied.shape[1] + 1)

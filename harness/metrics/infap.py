@@ -53,10 +53,13 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
     >>> inferred_average_precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 1))))
     array([0.75])
     """
-    relevant = judged.relevant[:, :cutoff]
-    ranks = np.arange(1, relevant.shape[1] + 1)
-    relevant_above = relevant.cumsum(axis=1) - relevant
-    judged_above = relevant_above + judged.nonrelevant[:, :cutoff].cumsum(axis=1)
+    return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
+
+
+def _expected_precisions(judged: Judged) -> NDArray[np.float64]:
+    """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
+    ranks = np.arange(1, judged.depth + 1)
+    relevant_above = judged.relevant_so_far - judged.relevant
+    judged_above = relevant_above + judged.nonrelevant_so_far
     estimates = (relevant_above + SMOOTHING) / (judged_above + 2 * SMOOTHING)
-    precisions = (1 + (ranks - 1) * estimates) / ranks
-    return ratio((relevant * precisions).sum(axis=1), judged.n_relevant)
+    return judged.relevant * ((1 + (ranks - 1) * estimates) / ranks)

@@ -44,4 +44,4 @@ def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float6
     array([0.25])
     """
     cutoff = judged.depth if cutoff is None else cutoff
-    return judged.relevant[:, :cutoff].sum(axis=1) / cutoff
+    return judged.hits(cutoff) / cutoff

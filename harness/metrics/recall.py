@@ -42,5 +42,4 @@ def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     >>> recall(Judged(lists, np.array([[1.0, 1.0], [0.0, np.nan]])))
     array([0.5, 0. ])
     """
-    hits = judged.relevant[:, :cutoff].sum(axis=1).astype(np.float64)
-    return ratio(hits, judged.n_relevant)
+    return ratio(judged.hits(cutoff), judged.n_relevant)

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.measure import Measure
-from analyses.sparsity import Sparsity, sample_judgements, sparsity
+from analyses.sparsity import (
+    Sparsity,
+    _lowest,
+    _without_relevant,
+    sample_judgements,
+    sparsity,
+)
 from qrels import Qrels, qrels_from_columns
 
 N_JUDGEMENTS = 400
@@ -96,3 +102,15 @@ def test_curves_run_from_all_judgements_to_few(choice: dict[str, object]) -> Non
     ax = study().plot(**choice)  # type: ignore[arg-type]
     assert ax.get_xlim() == (100.0, 5.0)
     assert len(ax.lines) == (1 if "metric" in choice else 2)
+
+
+def test_equal_keys_do_not_change_how_many_are_kept() -> None:
+    keys = np.array([7, 2, 7, 7, 9], dtype=np.uint32)
+    assert _lowest(keys, 3).tolist() == [True, True, True, False, False]
+
+
+def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() -> None:
+    qrels = qrels_from_columns(
+        np.arange(3), np.zeros(3, dtype=int), np.zeros(3, dtype=int), n_users=4, relevance_level=1
+    )
+    assert _without_relevant(qrels, np.ones((3, 2), dtype=np.bool_)) == 4.0

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.progress import Silent
+from harness.progress import Lines, Silent
 from harness.running import check, run_study
 from harness.score_files import scores_from_parquet
 from harness.store import Store
@@ -430,3 +430,25 @@ def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
         ("nDCG", 3),
     }
     assert b"P(rel=2)" in (folder / "report.html").read_bytes()
+
+
+def test_a_metric_that_compares_users_is_refused(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    compared = PLUGIN.replace(".astype(float)", " / judged.n_users")
+    (tmp_path / "mine.py").write_text(compared)
+    with pytest.raises(InputError, match="must score every user by that user's lists alone"):
+        run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
+
+
+def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    changes = {"output": str(tmp_path / "study")}
+    text = TREC + PLUGGED + ANALYSES
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    run_study(study, n_jobs=1, progress=Lines())
+    said = capsys.readouterr().err
+    assert "Hits: not in the fast kernel" in said
+    assert said.index("15 samples of the judgements will take about") < said.index("Taking judge")

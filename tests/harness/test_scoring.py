@@ -1,6 +1,7 @@
 """The fused kernel against the readable definitions."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.measure import Measure
+from harness import judging, kernel
 from harness.kernel import FUSED
 from harness.metric import Metric, built_in_metrics, find_metric
 from harness.scoring import SampleScorer, is_fused, score
-from qrels import Qrels
+from qrels import Qrels, judge
 from runs import Run
 from tests.lists import random_case, runs_and_qrels
 
@@ -131,3 +133,69 @@ def test_another_relevance_level_goes_through_the_kernel_too() -> None:
 def test_metrics_with_other_options_take_the_readable_road() -> None:
     assert is_fused(find_metric("P(rel=2)", METRICS))
     assert not is_fused(Metric("P", METRICS["P"].function, source="here", given=(("new", 1),)))
+
+
+def many_lists() -> tuple[list[Run], Qrels, NDArray[np.bool_]]:
+    """Three systems for 50 users with few or many judgements, and nine samples of these."""
+    cases = [random_case(seed, n_users=50, n_items=90, depth=40, n_judged=20) for seed in (1, 2, 3)]
+    qrels = cases[0][1].keep(np.random.default_rng(5).random(1000) < np.arange(1000) / 1000)
+    kept = np.random.default_rng(4).random((len(qrels.items), 9)) < np.linspace(1, 0, 9)
+    return [run for run, _ in cases], qrels, kept
+
+
+ALL_ROADS = [Measure(name, cutoff) for name in [*FUSED, "mine"] for cutoff in (1, 3, 10, 40, 60)]
+WITH_MINE = {**METRICS, "mine": Metric("mine", METRICS["nDCG"].function, source="here")}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 4, 9])
+def test_neither_threads_nor_how_samples_are_split_change_a_bit(size: int, n_threads: int) -> None:
+    runs, qrels, kept = many_lists()
+    whole = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept)
+    scorer = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)
+    parts = [kept[:, first : first + size] for first in range(0, 9, size)]
+    with ThreadPoolExecutor(n_threads) as workers:
+        found = np.concatenate(list(workers.map(scorer, parts)), axis=-1)
+    np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("users_at_once", [1, 7, 49, 50])
+def test_blocks_of_users_change_no_bit(users_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, qrels, kept = many_lists()
+    monkeypatch.setattr(judging, "USERS_AT_ONCE", users_at_once)
+    found = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept, per_user=True)
+    for number, measure in enumerate(ALL_ROADS):
+        if measure.metric == "mine":
+            expected = on_whole_matrices(WITH_MINE["mine"], measure.cutoff, runs, qrels, kept)
+            np.testing.assert_array_equal(found[number], expected)
+
+
+def on_whole_matrices(
+    metric: Metric, cutoff: int, runs: Sequence[Run], qrels: Qrels, kept: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Scores of shape (n_systems, n_users, n_samples), as one would write it down."""
+    samples = [
+        [metric(judge(run, qrels, kept=sample), cutoff=cutoff) for run in runs] for sample in kept.T
+    ]
+    return np.stack(samples, axis=-1)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_scores_do_not_depend_on_blocks_of_users_in_the_kernel(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, qrels, kept = many_lists()
+    measures = [Measure(name, cutoff) for cutoff in (3, 40)]
+    whole = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    monkeypatch.setattr(kernel, "USERS_AT_ONCE", 7)
+    found = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    np.testing.assert_array_equal(found, whole)
+
+
+def test_runs_of_different_depths_are_judged_alike() -> None:
+    runs, qrels, kept = many_lists()
+    short = Run("short", np.ascontiguousarray(runs[1].items[:, :5]))
+    measures = [Measure(name, cutoff) for name in (*FUSED, "mine") for cutoff in (3, 40)]
+    together = SampleScorer([runs[0], short], qrels, measures, WITH_MINE)(kept)
+    alone = SampleScorer([short], qrels, measures, WITH_MINE)(kept)
+    np.testing.assert_array_equal(together[:, 1], alone[:, 0])
