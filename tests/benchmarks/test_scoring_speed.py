@@ -1,0 +1,344 @@
+"""Scoring 77 measures of 6,040 users x 100 items, 32 judged of each, against other evaluators.
+
+Run with ``make bench``, or ``pytest tests/benchmarks/test_scoring_speed.py -s --benchmark-only``.
+Users judge and systems list what is popular and to the users' taste, so that one rank in ten is
+judged, as on MovieLens 1M. Times are CPU time of one thread, the best of several; that the values
+are equal is checked first. ``pip install .[bench]`` adds ranx.
+"""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib.metadata import version
+from threading import Event, Thread
+from typing import Any
+
+import ir_measures
+import numpy as np
+import psutil
+import pytest
+import pytrec_eval
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from analyses.measure import Measure
+from analyses.sparsity import sample_judgements, sparsity
+from harness.kernel import FUSED, find_hits
+from harness.metric import Metric, built_in_metrics, ratio
+from harness.scoring import SampleScorer, score
+from qrels import Judged, Qrels, match, qrels_from_columns
+from runs import Run, top_items
+from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.lists import pooled, qrels_as_dicts, run_as_dicts
+
+CUTOFFS = (5, *range(10, 101, 10))
+N_SYSTEMS, N_USERS, N_ITEMS, DEPTH = 21, 6040, 3706, 100
+MANY_USERS = 33_388
+LEVELS, SAMPLES = tuple(round(1 - 0.05 * step, 2) for step in range(20)), 50
+METRICS = built_in_metrics()
+MEASURES = [Measure(name, cutoff) for name in FUSED for cutoff in CUTOFFS]
+CUT = {"P": "P", "Recall": "recall", "AP": "map_cut", "nDCG": "ndcg_cut"}
+UNCUT = {"RR": "recip_rank", "bpref": "bpref", "infAP": "infAP"}
+
+Floats = NDArray[np.float64]
+Collection = tuple[list[Run], Qrels]
+
+
+def simulate(n_users: int, *, n_systems: int) -> Collection:
+    """Systems rank by popularity and taste, each with more noise than the one before."""
+    generator = np.random.default_rng(0)
+    popularity = generator.normal(0, 1.7, N_ITEMS)
+    kinds = generator.normal(0, 0.5, (8, N_ITEMS))
+    n_judged = np.clip(generator.lognormal(3.0, 0.95, n_users), 4, 400).astype(int)
+    judged, lists = [], []
+    for users in np.array_split(np.arange(n_users), n_users // 500):
+        appeal = popularity + generator.normal(size=(len(users), 8)) @ kinds
+        order = np.argsort(-appeal - generator.gumbel(size=appeal.shape), axis=1)
+        judged += [row[:n] for row, n in zip(order, n_judged[users], strict=True)]
+        noises = 0.3 + 0.13 * np.arange(n_systems)
+        noisy = (appeal + noise * generator.normal(size=appeal.shape) for noise in noises)
+        lists.append([top_items(scores, depth=DEPTH) for scores in noisy])
+    qrels = qrels_from_columns(
+        np.repeat(np.arange(n_users), n_judged),
+        np.concatenate(judged),
+        1 + generator.choice(5, n_judged.sum(), p=[0.06, 0.11, 0.26, 0.35, 0.22]),
+        n_users=n_users,
+        relevance_level=4,
+    )
+    items = [np.concatenate(parts) for parts in zip(*lists, strict=True)]
+    return [Run(f"s{number}", ranked) for number, ranked in enumerate(items)], qrels
+
+
+def repeated(collection: Collection, *, n_users: int) -> Collection:
+    """As many users as wanted, by taking them again from the first on."""
+    runs, qrels = collection
+    users = np.arange(n_users) % qrels.n_users
+    rows = [np.arange(*qrels.offsets[[user, user + 1]]) for user in users]
+    places = np.concatenate(rows)
+    more = qrels_from_columns(
+        np.repeat(np.arange(n_users), [len(row) for row in rows]),
+        qrels.items[places],
+        qrels.grades[places],
+        n_users=n_users,
+        relevance_level=qrels.relevance_level,
+    )
+    return [Run(run.system, run.items[users]) for run in runs], more
+
+
+class PytrecEval:
+    """The 77 values of one run: 44 in one call, 33 from the run cut to each depth.
+
+    Its dictionaries and evaluators are made once, and are not timed.
+    """
+
+    def __init__(self, run: Run, qrels: Qrels) -> None:
+        self._run, self._qrels = run, qrels
+        self._lists = {cutoff: run_as_dicts(run, cutoff=cutoff) for cutoff in CUTOFFS}
+        cut = {f"{name}.{','.join(map(str, CUTOFFS))}" for name in CUT.values()}
+        self._cut = self._evaluator(qrels_as_dicts(qrels), cut)
+        self._uncut = self._evaluator(qrels_as_dicts(qrels), set(UNCUT.values()))
+
+    def _evaluator(self, judgements: Any, names: set[str]) -> Any:
+        level = self._qrels.relevance_level
+        return pytrec_eval.RelevanceEvaluator(judgements, names, relevance_level=level)
+
+    def __call__(self) -> None:
+        """Score: the work that is timed."""
+        self._cut.evaluate(self._lists[DEPTH])
+        for lists in self._lists.values():
+            self._uncut.evaluate(lists)
+
+    @cached_property
+    def seconds(self) -> float:
+        """CPU time of a run."""
+        return best(self, rounds=3)
+
+    def scores(self) -> Floats:
+        """Scores of shape (77, n_users); infAP with unjudged items pooled, as the study has it."""
+        in_pool = self._evaluator(pooled(self._qrels, self._run), {"infAP"})
+        by_name = self._cut.evaluate(self._lists[DEPTH])
+        values = []
+        for measure in MEASURES:
+            if measure.metric in CUT:
+                name, scored = f"{CUT[measure.metric]}_{measure.cutoff}", by_name
+            else:
+                name = UNCUT[measure.metric]
+                evaluator = in_pool if name == "infAP" else self._uncut
+                scored = evaluator.evaluate(self._lists[measure.cutoff])
+            values.append([scored[f"u{user}"][name] for user in range(self._run.n_users)])
+        return np.array(values)
+
+
+@pytest.fixture(scope="module")
+def collection() -> Collection:
+    return simulate(N_USERS, n_systems=N_SYSTEMS)
+
+
+@pytest.fixture(scope="module")
+def peer(collection: Collection) -> PytrecEval:
+    runs, qrels = collection
+    return PytrecEval(runs[N_SYSTEMS // 2], qrels)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    names = ("numba", "pytrec-eval-terrier", "ir-measures")
+    with threadpool_limits(limits=1, user_api="blas"):
+        versions = ", ".join(f"{name} {version(name)}" for name in names)
+        print(f"\n{describe_machine()}, {versions}; one thread")
+        yield
+
+
+def best(work: Callable[[], object], *, rounds: int = 5) -> float:
+    """CPU time of the best of several calls."""
+    return min(cpu_seconds(work) for _ in range(rounds))
+
+
+def report(work: str, seconds: float, peer: float, *, target: str = "") -> None:
+    """Print a row of the table."""
+    wanted = f" (to reach: {target})" if target else ""
+    print(f"\n{work}: {seconds:.4g} CPU-s, pytrec_eval {peer / seconds:,.0f} x that{wanted}")
+
+
+def everything(qrels: Qrels) -> NDArray[np.bool_]:
+    return np.ones((len(qrels.items), 1), dtype=np.bool_)
+
+
+def test_one_run_by_the_readable_definitions(
+    benchmark: Any, collection: Collection, peer: PytrecEval
+) -> None:
+    qrels, run = collection[1], collection[0][N_SYSTEMS // 2]
+    users = np.arange(N_USERS).astype(np.str_)
+
+    def by_definition() -> Floats:
+        return score([run], qrels, MEASURES, METRICS, users=users).values[:, 0]
+
+    np.testing.assert_allclose(by_definition(), peer.scores(), rtol=0, atol=1e-12)
+    seconds, matching = best(by_definition), best(lambda: match(run, qrels))
+    print(f"\npytrec_eval, one run, 77 values: {peer.seconds:.3f} CPU-s")
+    report("one run, 77 values, by definition, matching included", seconds, peer.seconds)
+    report("... without matching", seconds - matching, peer.seconds, target="30")
+    benchmark.pedantic(by_definition)
+
+
+def test_one_run_by_the_kernel(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
+    qrels, run = collection[1], collection[0][N_SYSTEMS // 2]
+    scorer, whole = SampleScorer([run], qrels, MEASURES, METRICS), everything(qrels)
+    scores = scorer(whole, per_user=True)[:, 0, :, 0]
+    np.testing.assert_allclose(scores, peer.scores(), rtol=0, atol=1e-12)
+    scorer(whole)
+    finding = best(lambda: find_hits([run], qrels, depth=DEPTH))
+    report("finding the hits of one run, once", finding, peer.seconds)
+    report("one run, 77 means, kernel", best(lambda: scorer(whole)), peer.seconds, target="150")
+    per_user = best(lambda: scorer(whole, per_user=True))
+    report("one run, 77 values of every user, kernel", per_user, peer.seconds)
+    benchmark.pedantic(scorer, args=(whole,))
+
+
+def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
+    runs, qrels = collection
+    scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
+
+    def study() -> object:
+        return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
+
+    means = scorer(everything(qrels))[:, N_SYSTEMS // 2, 0]
+    np.testing.assert_allclose(means, peer.scores().mean(axis=1), rtol=0, atol=1e-12)
+    n_samples = len(LEVELS) * SAMPLES
+    masks = [
+        sample_judgements(len(qrels.items), level=level, n_samples=SAMPLES, seed=0)
+        for level in LEVELS
+    ]
+    theirs = peer.seconds * N_SYSTEMS * n_samples
+    print(f"\npytrec_eval is extrapolated from one run and sample to {theirs:,.0f} CPU-s")
+    scoring = best(lambda: [scorer(kept) for kept in masks], rounds=2)
+    report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="3,000, under 5 s")
+    report("... the study: samples drawn, scored, compared", best(study, rounds=2), theirs)
+    benchmark.pedantic(study)
+
+
+def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
+    few, many = collection, repeated(collection, n_users=MANY_USERS)
+    per_hit = []
+    for runs, qrels in (few, many):
+        scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
+        kept = sample_judgements(len(qrels.items), level=0.5, n_samples=SAMPLES, seed=0)
+        n_hits = len(find_hits(runs, qrels, depth=DEPTH).ranks)
+        scorer(kept)
+        per_hit.append(best(lambda s=scorer, k=kept: s(k), rounds=3) / n_hits / SAMPLES)  # type: ignore[misc]
+    print(
+        f"\n21 systems, 77 means, per hit and sample: {per_hit[0] * 1e9:.2f} ns with {N_USERS:,} "
+        f"users, {per_hit[1] * 1e9:.2f} ns with {MANY_USERS:,}"
+    )
+    benchmark.pedantic(scorer, args=(kept,))
+
+
+def test_memory(benchmark: Any, collection: Collection) -> None:
+    runs, qrels = collection
+    SampleScorer(runs[:1], qrels, MEASURES, METRICS)(everything(qrels))
+    scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
+
+    def study() -> object:
+        return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
+
+    grown = memory_of(study)
+    print(f"\nmemory of the study beyond runs and qrels: {grown / 1e6:.0f} MB (to reach: 200)")
+    benchmark.pedantic(scorer, args=(everything(qrels),))
+
+
+def memory_of(work: Callable[[], object]) -> int:
+    """Bytes by which the resident memory of the process grows, looked at every 2 ms."""
+    process, done = psutil.Process(), Event()
+    before = process.memory_info().rss
+    seen = [before]
+
+    def watch() -> None:
+        while not done.wait(0.002):
+            seen.append(process.memory_info().rss)
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    work()
+    done.set()
+    watcher.join()
+    return max(seen) - before
+
+
+def r_weighted(judged: Judged, *, cutoff: int | None = None) -> Floats:
+    """The example of the README, as a user would write it."""
+    relevant = judged.relevant[:, :cutoff]
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    return ratio((relevant / np.sqrt(ranks)).sum(axis=1), judged.n_relevant)
+
+
+def r_weighted_once(judged: Judged, *, cutoff: int | None = None) -> Floats:
+    """The same, with what all cut-offs share worked out once."""
+    return ratio(judged.total(_discounted, cutoff=cutoff), judged.n_relevant)
+
+
+def _discounted(judged: Judged) -> Floats:
+    return judged.relevant / np.sqrt(np.arange(1, judged.depth + 1))
+
+
+@pytest.mark.parametrize("function", [r_weighted, r_weighted_once])
+def test_a_metric_outside_the_kernel(benchmark: Any, collection: Collection, function: Any) -> None:
+    runs, qrels = collection
+    own = {"own": Metric("own", function, source="README")}
+    scorer = SampleScorer(runs, qrels, [Measure("own", cutoff) for cutoff in CUTOFFS], own)
+    kept = sample_judgements(len(qrels.items), level=0.5, n_samples=3, seed=0)
+    scorer(kept[:, :1])
+    seconds = best(lambda: scorer(kept), rounds=2) / 3 * 1000
+    print(
+        f"\n{function.__name__}, 21 systems x 1,000 samples x 11 means: {seconds:.0f} CPU-s, "
+        "extrapolated from 3 samples (to reach: 120)"
+    )
+    benchmark.pedantic(scorer, args=(kept,))
+
+
+def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
+    qrels, run = collection[1], collection[0][N_SYSTEMS // 2]
+    theirs = {"P": "P(rel=4)", "Recall": "R(rel=4)", "AP": "AP(rel=4)", "RR": "RR(rel=4)"}
+    names = {**theirs, "nDCG": "nDCG"}
+    measures = {
+        m: ir_measures.parse_measure(f"{names[m.metric]}@{m.cutoff}")
+        for m in MEASURES
+        if m.metric in names
+    }
+    evaluator = ir_measures.evaluator(list(measures.values()), qrels_as_dicts(qrels))
+    lists = run_as_dicts(run)
+    found = evaluator.calc_aggregate(lists)
+    ours = SampleScorer([run], qrels, MEASURES, METRICS)(everything(qrels))[:, 0, 0]
+    for number, measure in enumerate(MEASURES):
+        if measure in measures:
+            assert abs(found[measures[measure]] - ours[number]) < 1e-12, measure
+    seconds = best(lambda: evaluator.calc_aggregate(lists), rounds=2)
+    print(
+        f"\nir_measures, one run, {len(measures)} means: {seconds:.3f} CPU-s; all 77 by "
+        f"pytrec_eval: {peer.seconds:.3f} CPU-s"
+    )
+    benchmark.pedantic(evaluator.calc_aggregate, args=(lists,))
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("ranx"), reason="needs ranx: pip install .[bench]")
+@pytest.mark.filterwarnings("ignore")
+def test_ranx(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
+    import ranx  # type: ignore[import-not-found]
+
+    qrels, run = collection[1], collection[0][N_SYSTEMS // 2]
+    names = {"P": "precision", "Recall": "recall", "AP": "map", "RR": "mrr"}
+    wanted = [m for m in MEASURES if m.metric in names]
+    theirs = [f"{names[m.metric]}@{m.cutoff}-l4" for m in wanted]
+    judgements, lists = ranx.Qrels(qrels_as_dicts(qrels)), ranx.Run(run_as_dicts(run))
+
+    def evaluate() -> Any:
+        return ranx.evaluate(judgements, lists, theirs, make_comparable=False, threads=1)
+
+    found = evaluate()
+    ours = SampleScorer([run], qrels, MEASURES, METRICS)(everything(qrels))[:, 0, 0]
+    gaps = [abs(found[n] - ours[MEASURES.index(m)]) for n, m in zip(theirs, wanted, strict=True)]
+    seconds = best(evaluate, rounds=2)
+    print(
+        f"\nranx {version('ranx')}, one run, {len(wanted)} means: {seconds:.3f} CPU-s, largest "
+        f"difference from ours {max(gaps):.1e}; all 77 by pytrec_eval: {peer.seconds:.3f} CPU-s"
+    )
+    benchmark.pedantic(evaluate)
