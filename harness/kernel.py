@@ -416,11 +416,12 @@ def _add_relevant(
     for w in range(kept.shape[1]):
         k, r, n = kept[row, w], above[0, w], above[1, w]
         share = k * shares[0, w]
+        share_of_rank = share * per_rank
         estimate = (r + SMOOTHING) / (r + n + 2.0 * SMOOTHING)
         sums[group, system, bucket, 0, w] += k
         sums[group, system, bucket, 1, w] += share
-        sums[group, system, bucket, 2, w] += share * (r + 1.0) * per_rank
+        sums[group, system, bucket, 2, w] += share_of_rank * (r + 1.0)
         sums[group, system, bucket, 3, w] += k * per_rank if r == 0.0 else 0.0
         sums[group, system, bucket, 4, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
-        sums[group, system, bucket, 5, w] += share * (1.0 + (rank - 1.0) * estimate) * per_rank
+        sums[group, system, bucket, 5, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
         above[0, w] = r + k

@@ -8,8 +8,10 @@ are equal is checked first. ``pip install .[bench]`` adds ranx.
 
 import importlib.util
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import cached_property
 from importlib.metadata import version
+from multiprocessing import get_context
 from threading import Event, Thread
 from typing import Any
 
@@ -164,6 +166,10 @@ def everything(qrels: Qrels) -> NDArray[np.bool_]:
     return np.ones((len(qrels.items), 1), dtype=np.bool_)
 
 
+def study(scorer: SampleScorer, qrels: Qrels) -> object:
+    return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
+
+
 def test_one_run_by_the_readable_definitions(
     benchmark: Any, collection: Collection, peer: PytrecEval
 ) -> None:
@@ -199,9 +205,6 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
     runs, qrels = collection
     scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
 
-    def study() -> object:
-        return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
-
     means = scorer(everything(qrels))[:, N_SYSTEMS // 2, 0]
     np.testing.assert_allclose(means, peer.scores().mean(axis=1), rtol=0, atol=1e-12)
     n_samples = len(LEVELS) * SAMPLES
@@ -213,8 +216,12 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
     print(f"\npytrec_eval is extrapolated from one run and sample to {theirs:,.0f} CPU-s")
     scoring = best(lambda: [scorer(kept) for kept in masks], rounds=2)
     report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="3,000, under 5 s")
-    report("... the study: samples drawn, scored, compared", best(study, rounds=2), theirs)
-    benchmark.pedantic(study)
+    report(
+        "... the study: samples drawn, scored, compared",
+        best(lambda: study(scorer, qrels), rounds=2),
+        theirs,
+    )
+    benchmark.pedantic(study, args=(scorer, qrels))
 
 
 def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
@@ -234,20 +241,15 @@ def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
 
 
 def test_memory(benchmark: Any, collection: Collection) -> None:
-    runs, qrels = collection
-    SampleScorer(runs[:1], qrels, MEASURES, METRICS)(everything(qrels))
-    scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
-
-    def study() -> object:
-        return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
-
-    grown = memory_of(study)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        grown = fresh.submit(memory_of_study, *collection).result()
     print(f"\nmemory of the study beyond runs and qrels: {grown / 1e6:.0f} MB (to reach: 200)")
-    benchmark.pedantic(scorer, args=(everything(qrels),))
+    benchmark.pedantic(lambda: None)
 
 
-def memory_of(work: Callable[[], object]) -> int:
-    """Bytes by which the resident memory of the process grows, looked at every 2 ms."""
+def memory_of_study(runs: list[Run], qrels: Qrels) -> int:
+    """Bytes by which the resident memory of a process grows, looked at every 2 ms."""
+    SampleScorer(runs[:1], qrels, MEASURES, METRICS)(everything(qrels))
     process, done = psutil.Process(), Event()
     before = process.memory_info().rss
     seen = [before]
@@ -258,7 +260,7 @@ def memory_of(work: Callable[[], object]) -> int:
 
     watcher = Thread(target=watch)
     watcher.start()
-    work()
+    study(SampleScorer(runs, qrels, MEASURES, METRICS), qrels)
     done.set()
     watcher.join()
     return max(seen) - before
