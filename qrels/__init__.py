@@ -2,7 +2,7 @@
 
 from qrels.filtering import k_core
 from qrels.grades import Scale, rating_scale
-from qrels.judged import Judged, judge, match
+from qrels.judged import Judged, down_to, judge, match, running_sum
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ratings import Ratings, Split
 from qrels.splits import SPLITS, SplitCounts
@@ -18,9 +18,11 @@ __all__ = [
     "SplitCounts",
     "Statistics",
     "describe",
+    "down_to",
     "judge",
     "k_core",
     "match",
     "qrels_from_columns",
     "rating_scale",
+    "running_sum",
 ]

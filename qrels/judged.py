@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,13 +92,16 @@ class Judged:
         vars(other).update(known)
         return other
 
-    def once(self, derive: Callable[[Judged], NDArray[Any]]) -> NDArray[Any]:
+    def once(self, derive: Callable[..., NDArray[Any]], **options: Any) -> NDArray[Any]:
         """Derive something from the lists once: a metric at many cut-offs asks for it again.
 
         Parameters
         ----------
         derive
-            A function of these lists alone. The array that it gives is not to be written into.
+            A function of these lists and the options alone. The array that it gives is not to
+            be written into.
+        options
+            Its further keywords.
 
         Examples
         --------
@@ -107,12 +111,17 @@ class Judged:
         >>> judged.once(where) is judged.once(where)
         True
         """
-        if derive not in self._derived:
-            self._derived[derive] = derive(self)
-        return self._derived[derive]
+        key = (derive, repr(options))
+        if key not in self._derived:
+            self._derived[key] = derive(self, **options)
+        return self._derived[key]
 
     def total(
-        self, earned: Callable[[Judged], NDArray[np.float64]], *, cutoff: int | None = None
+        self,
+        earned: Callable[..., NDArray[np.float64]],
+        *,
+        cutoff: int | None = None,
+        **options: Any,
     ) -> NDArray[np.float64]:
         """Add what the first ranks earn; worked out once for all cut-offs.
 
@@ -124,6 +133,8 @@ class Judged:
             Gives what each rank earns, float64 of shape (n_users, depth).
         cutoff
             Ranks considered; all of them by default.
+        options
+            Further keywords of ``earned``.
 
         Returns
         -------
@@ -137,28 +148,25 @@ class Judged:
         >>> judged.total(grades, cutoff=2), judged.total(grades)
         (array([9.]), array([10.]))
         """
-        if earned not in self._running:
-            self._running[earned] = earned(self).cumsum(axis=1)
-        return self._down_to(cutoff, self._running[earned])
+        key = (earned, repr(options))
+        if key not in self._running:
+            self._running[key] = running_sum(earned(self, **options))
+        return down_to(cutoff, self._running[key])
 
     def hits(self, cutoff: int | None = None) -> NDArray[np.float64]:
         """Count the relevant items in the first ranks, float64 of shape (n_users,)."""
-        return self._down_to(cutoff, self.relevant_so_far)
-
-    def _down_to(self, cutoff: int | None, running: NDArray[np.float64]) -> NDArray[np.float64]:
-        last = self.depth if cutoff is None else min(cutoff, self.depth)
-        return running[:, last - 1] if last > 0 else np.zeros(self.n_users)
+        return down_to(cutoff, self.relevant_so_far)
 
     @cached_property
     def _levels(self) -> dict[float, Judged]:
         return {}
 
     @cached_property
-    def _derived(self) -> dict[Callable[[Judged], NDArray[Any]], NDArray[Any]]:
+    def _derived(self) -> dict[tuple[Callable[..., NDArray[Any]], str], NDArray[Any]]:
         return {}
 
     @cached_property
-    def _running(self) -> dict[Callable[[Judged], NDArray[np.float64]], NDArray[np.float64]]:
+    def _running(self) -> dict[tuple[Callable[..., NDArray[Any]], str], NDArray[np.float64]]:
         return {}
 
     @property
@@ -184,12 +192,12 @@ class Judged:
     @cached_property
     def relevant_so_far(self) -> NDArray[np.float64]:
         """Number of relevant items down to each rank, of shape (n_users, depth)."""
-        return self.relevant.cumsum(axis=1, dtype=np.float64)
+        return running_sum(self.relevant)
 
     @cached_property
     def nonrelevant_so_far(self) -> NDArray[np.float64]:
         """Number of judged non-relevant items down to each rank, of shape (n_users, depth)."""
-        return self.nonrelevant.cumsum(axis=1, dtype=np.float64)
+        return running_sum(self.nonrelevant)
 
     @cached_property
     def gains(self) -> NDArray[np.float64]:
@@ -199,7 +207,7 @@ class Judged:
     @cached_property
     def ideal_gains(self) -> NDArray[np.float64]:
         """All grades of each user from the best down, 0 at the end, of shape (n_users, n)."""
-        return np.ascontiguousarray(np.sort(np.fmax(self.judgements, 0.0), axis=1)[:, ::-1])
+        return np.sort(np.fmax(self.judgements, 0.0), axis=1)[:, ::-1]
 
     @cached_property
     def n_relevant(self) -> NDArray[np.intp]:
@@ -217,6 +225,35 @@ class Judged:
         if self.lengths is None:
             return np.full(self.n_users, self.depth)
         return np.asarray(self.lengths, dtype=np.intp)
+
+
+def running_sum(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Add up the columns of (n_users, depth) from left to right, as ``cumsum(axis=1)``.
+
+    Adding column to column is several times faster than numpy's walk along each row.
+
+    Examples
+    --------
+    >>> running_sum(np.array([[True, False, True]]))
+    array([[1., 1., 2.]])
+    """
+    columns = np.array(values.T, dtype=np.float64, order="C")
+    for before, column in pairwise(columns):
+        column += before
+    return columns.T
+
+
+def down_to(cutoff: int | None, running: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Read running sums of shape (n_users, depth) at a cut-off, or at the end if it comes first.
+
+    Examples
+    --------
+    >>> down_to(2, np.array([[1.0, 3.0, 6.0]])), down_to(9, np.array([[1.0, 3.0, 6.0]]))
+    (array([3.]), array([6.]))
+    """
+    depth = running.shape[1]
+    last = depth if cutoff is None else min(cutoff, depth)
+    return running[:, last - 1] if last > 0 else np.zeros(len(running))
 
 
 def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:

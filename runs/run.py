@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Run:
         """Length of the longest list allowed."""
         return self.items.shape[1]
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.intp]:
         """Number of items recommended to each user, of shape (n_users,)."""
         return np.count_nonzero(self.items >= 0, axis=1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.metric import Option, metric, ratio
 from harness.naming import Value
-from qrels import Judged
+from qrels import Judged, down_to, running_sum
 
 
 def _are_gains(value: Value) -> bool:
@@ -94,22 +94,31 @@ def ndcg(
     >>> ndcg(judged, discount="lenskit").round(4)
     array([0.6667])
     """
-    gained, ideal = _gains_and_ideal(judged, gains)
-    return ratio(
-        _discounted(gained[:, :cutoff], discount), _discounted(ideal[:, :cutoff], discount)
-    )
+    gained = judged.total(_discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
+    deepest = None if cutoff is None else max(cutoff, judged.depth)
+    ideal = judged.once(_ideal_totals, deepest=deepest, gains=gains, discount=discount)
+    return ratio(gained, down_to(cutoff, ideal))
 
 
-def _gains_and_ideal(
-    judged: Judged, gains: str | Mapping[int, float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the gain at each rank, and all gains of each user from the best down."""
+def _discounted_gains(
+    judged: Judged, *, gains: str | Mapping[int, float], discount: str
+) -> NDArray[np.float64]:
+    """Give what the item at each rank earns."""
     if isinstance(gains, Mapping):
-        all_gains = _replaced(judged.judgements, gains)
-        return _replaced(judged.grades, gains), -np.sort(-all_gains, axis=1)
-    if gains == "exp":
-        return np.exp2(judged.gains) - 1, np.exp2(judged.ideal_gains) - 1
-    return judged.gains, judged.ideal_gains
+        return _discounted(_replaced(judged.grades, gains), discount)
+    return _discounted(np.exp2(judged.gains) - 1 if gains == "exp" else judged.gains, discount)
+
+
+def _ideal_totals(
+    judged: Judged, *, deepest: int | None, gains: str | Mapping[int, float], discount: str
+) -> NDArray[np.float64]:
+    """Give what the best list earns down to each rank, the first ``deepest`` of them."""
+    if isinstance(gains, Mapping):
+        best = -np.sort(-_replaced(judged.judgements, gains), axis=1)[:, :deepest]
+    else:
+        best = judged.ideal_gains[:, :deepest]
+        best = np.exp2(best) - 1 if gains == "exp" else best
+    return running_sum(_discounted(best, discount))
 
 
 def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
@@ -122,5 +131,4 @@ def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArra
 
 def _discounted(gains: NDArray[np.float64], discount: str) -> NDArray[np.float64]:
     ranks = np.arange(1, gains.shape[1] + 1)
-    discounts = np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2))
-    return (gains / discounts).sum(axis=1)
+    return gains / np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2))
