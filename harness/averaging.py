@@ -36,4 +36,15 @@ def geometric_mean(scores: NDArray[np.float64], *, floor: float = FLOOR) -> NDAr
     >>> float(geometric_mean(np.array([0.1, 0.4])))
     0.2
     """
-    return np.exp(np.log(np.maximum(scores, floor)).mean(axis=-1))
+    return np.asarray(np.exp(logarithms(scores, floor=floor).mean(axis=-1)))
+
+
+def logarithms(scores: NDArray[np.float64], *, floor: float = FLOOR) -> NDArray[np.float64]:
+    """Give the logarithms whose arithmetic mean orders systems as the geometric mean does.
+
+    Examples
+    --------
+    >>> logarithms(np.array([1.0, 0.0])).round(3)
+    array([  0.   , -11.513])
+    """
+    return np.asarray(np.log(np.maximum(scores, floor)))

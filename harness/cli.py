@@ -143,15 +143,16 @@ def systems() -> None:
 @sentences
 def metrics(plugins: tuple[Path, ...]) -> None:
     """List the metrics: name, meaning, options, trec_eval's name, source."""
-    from harness.metric import LEVEL, available_metrics
+    from harness.metric import LEVEL, MEAN, available_metrics
 
     with _table("name", "meaning", "options", "trec_eval", "source") as add:
         for metric in available_metrics(plugins).values():
-            level = [LEVEL.name] if metric.has_level else []
+            shared = [option.name for option in (LEVEL, MEAN) if option in metric.all_options]
             own = [f"{option.name}: {option.help}" for option in metric.options]
-            options = "\n".join(level + own) or "none"
+            options = "\n".join(shared + own) or "none"
             add(metric.name, metric.summary, options, metric.trec_eval or "none", metric.source)
-    click.echo(f"{LEVEL.name}: {LEVEL.help}.")
+    for option in (LEVEL, MEAN):
+        click.echo(f"{option.name}: {option.help}.")
 
 
 @main.command()

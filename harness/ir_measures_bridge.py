@@ -76,6 +76,11 @@ def ir_measure_of(text: str, *, relevance_level: int) -> IrMeasure:
     A measure for ``ir_measures.calc_aggregate`` and its like. Pass runs without equal scores,
     restricted to users in the qrels: ir_measures lets others enter the mean.
 
+    Raises
+    ------
+    InputError
+        If there is no such metric, or it asks for a geometric mean, which ir_measures has not.
+
     Examples
     --------
     >>> import ir_measures
@@ -87,6 +92,8 @@ def ir_measure_of(text: str, *, relevance_level: int) -> IrMeasure:
 
     parsed = parse_name(text)
     metric = find_metric(text, built_in_metrics())
+    if metric.is_geometric:
+        raise InputError(f"{text}: ir_measures takes the arithmetic mean of every measure.")
 
     def score(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
         judged = _judged_user(qrels, run, relevance_level=relevance_level)

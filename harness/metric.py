@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.averaging import logarithms
 from harness.naming import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
@@ -79,6 +80,16 @@ LEVEL = Option(
 """The option that every metric with relevant items has: the relevance level."""
 
 
+MEAN = Option(
+    "mean",
+    "arithmetic",
+    "arithmetic (the default), or geometric: then users' scores are log(max(score, 1e-5)), and the "
+    "exponential of their mean is given as the mean, as in trec_eval's gm_map",
+    lambda value: value in ("arithmetic", "geometric"),
+)
+"""The option of every metric that is never negative: how its scores are averaged over users."""
+
+
 def no_lattice(cutoff: int) -> int | None:
     """Say that scores are no multiples of one number."""
     return None
@@ -135,8 +146,15 @@ class Metric:
 
     @property
     def all_options(self) -> tuple[Option, ...]:
-        """The options, the relevance level first where there is one."""
-        return (LEVEL, *self.options) if self.has_level else self.options
+        """The options: the relevance level where there is one, its own, the mean."""
+        level = (LEVEL,) if self.has_level else ()
+        mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
+        return (*level, *self.options, *mean)
+
+    @property
+    def is_geometric(self) -> bool:
+        """Whether scores are logarithms, so that their mean is that of a geometric mean."""
+        return dict(self.given).get(MEAN.name) == "geometric"
 
     @property
     def summary(self) -> str:
@@ -166,7 +184,16 @@ class Metric:
             for option in self.all_options
             if option.name in merged and merged[option.name] != option.default
         )
-        return replace(self, given=given)
+        chosen = replace(self, given=given)
+        if not chosen.is_geometric or self.is_geometric:
+            return chosen
+        low, high = logarithms(np.array([self.low, self.high])).tolist()
+        return replace(chosen, low=low, high=high, lattice=no_lattice)
+
+    def average(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average over users, the last axis, by the mean that the metric asks for."""
+        means = scores.mean(axis=-1)
+        return np.asarray(np.exp(means) if self.is_geometric else means)
 
     def __call__(self, judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
         """Score every user, and check what came back.
@@ -178,6 +205,7 @@ class Metric:
         """
         options = dict(self.given)
         level = options.pop(LEVEL.name, None) if self.has_level else None
+        options.pop(MEAN.name, None)
         if isinstance(level, int):
             judged = judged.at_level(level)
         try:
@@ -196,7 +224,7 @@ class Metric:
                 f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
                 f"{cutoff} for user number {user}."
             )
-        return values
+        return logarithms(values) if self.is_geometric else values
 
     def _known_options(self) -> str:
         if not self.all_options:

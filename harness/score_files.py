@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.measure import Measure, Scores
-from harness.averaging import geometric_mean
 from harness.collection import Collection
+from harness.metric import Metric
 from runs import Run
 
 if TYPE_CHECKING:
@@ -63,26 +63,28 @@ def scores_from_parquet(content: bytes) -> Scores:
     )
 
 
-def means_table(scores: Scores) -> pd.DataFrame:
-    """Columns system, metric, cutoff, mean, sd, users, geometric_mean (as trec_eval's gm_map)."""
+def means_table(scores: Scores, metrics: Mapping[str, Metric]) -> pd.DataFrame:
+    """Columns system, metric, cutoff, mean (the one that the metric asks for), sd, users."""
     import pandas as pd
 
-    means, deviations = scores.means(), _deviations(scores)
-    geometric = geometric_mean(scores.values)
+    deviations = _deviations(scores)
+    means = [
+        metrics[measure.metric].average(values)
+        for measure, values in zip(scores.measures, scores.values, strict=True)
+    ]
     rows = [
         (
             system,
             measure.metric,
             measure.cutoff,
-            means[i, j],
+            means[i][j],
             deviations[i, j],
             len(scores.users),
-            geometric[i, j],
         )
         for j, system in enumerate(scores.systems)
         for i, measure in enumerate(scores.measures)
     ]
-    columns = ["system", "metric", "cutoff", "mean", "sd", "users", "geometric_mean"]
+    columns = ["system", "metric", "cutoff", "mean", "sd", "users"]
     return pd.DataFrame(rows, columns=columns)
 
 

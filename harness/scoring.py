@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from time import thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.measure import Measure, Scores
+from harness.averaging import logarithms
 from harness.judging import Block, divide
-from harness.metric import LEVEL, Metric
+from harness.metric import LEVEL, MEAN, Metric
 from qrels import Judged, Qrels
 from runs import Run
+
+if TYPE_CHECKING:
+    from harness.kernel import Hits
 
 
 def score(
@@ -61,9 +65,9 @@ def _score_block(
 ) -> None:
     """Write the scores of the block's users into values (n_measures, n_systems, n_users)."""
     for system, judged in enumerate(lists):
-        for number, measure in enumerate(measures):
-            scores = metrics[measure.metric](judged, cutoff=measure.cutoff)
-            values[number, system, block.users] = scores
+        values[:, system, block.users] = [
+            metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures
+        ]
 
 
 class SampleScorer:
@@ -104,13 +108,21 @@ class SampleScorer:
 
         Returns
         -------
-        Means over all users, of shape (n_measures, n_systems, n_samples); or the scores, of
-        shape (n_measures, n_systems, n_users, n_samples).
+        Means over all users, of shape (n_measures, n_systems, n_samples), of logarithms where
+        the metric asks for a geometric mean; or the scores, of shape
+        (n_measures, n_systems, n_users, n_samples).
         """
+        from harness.kernel import mean_scores
+
         users = (self._qrels.n_users,) if per_user else ()
         scores = np.empty((len(self._measures), len(self._runs), *users, kept.shape[1]))
-        for level, numbers in self._fused.items():
-            self._score_by_kernel(kept, level, numbers, scores, per_user=per_user)
+        for (level, is_geometric), numbers in self._fused.items():
+            hits = self._hits.at_level(level)
+            if is_geometric or per_user:
+                self._score_users(hits, kept, numbers, scores, is_geometric=is_geometric)
+            else:
+                means = mean_scores(hits, kept, cutoffs=self._cutoffs)
+                scores[numbers] = means[*self._places(numbers)]
         if self._others:
             self._score_by_definition(self._blocks, kept, scores, per_user=per_user)
         return scores
@@ -129,24 +141,28 @@ class SampleScorer:
         self._score_by_definition(blocks, everything, scores, per_user=False)
         return thread_time() - start
 
-    def _score_by_kernel(
+    def _score_users(
         self,
+        hits: Hits,
         kept: NDArray[np.bool_],
-        level: int,
         numbers: Sequence[int],
         scores: NDArray[np.float64],
         *,
-        per_user: bool,
+        is_geometric: bool,
     ) -> None:
-        from harness.kernel import mean_scores, user_scores
+        """Write users' scores by the kernel, or their means where scores has no axis of users."""
+        from harness.kernel import user_scores
 
-        hits = self._hits.at_level(level)
-        places = np.array([self._place(self._measures[number]) for number in numbers]).T
-        if per_user:
-            for users, part in user_scores(hits, kept, cutoffs=self._cutoffs):
-                scores[numbers, :, users] = part[*places]
-        else:
-            scores[numbers] = mean_scores(hits, kept, cutoffs=self._cutoffs)[*places]
+        per_user = scores.ndim == 4
+        scores[numbers] = 0.0
+        for users, values in user_scores(hits, kept, cutoffs=self._cutoffs):
+            part = values[*self._places(numbers)]
+            if is_geometric:
+                part = logarithms(part)
+            if per_user:
+                scores[numbers, :, users] = part
+            else:
+                scores[numbers] += part.sum(axis=2) / self._qrels.n_users
 
     def _score_by_definition(
         self,
@@ -164,23 +180,24 @@ class SampleScorer:
                 _score_block(block, lists, measures, self._metrics, values)
             scores[self._others, ..., sample] = values if per_user else values.mean(axis=2)
 
-    def _place(self, measure: Measure) -> tuple[int, int]:
-        """Find a measure on the first two axes of what the kernel returns."""
+    def _places(self, numbers: Sequence[int]) -> NDArray[np.intp]:
+        """Find measures on the first two axes of what the kernel returns; of shape (2, n)."""
         from harness.kernel import FUSED
 
-        metric = self._metrics[measure.metric]
-        return FUSED.index(metric.name), self._cutoffs.index(measure.cutoff)
+        measures = [self._measures[number] for number in numbers]
+        names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
+        return np.array([names, [self._cutoffs.index(measure.cutoff) for measure in measures]])
 
     @cached_property
-    def _fused(self) -> dict[Any, list[int]]:
-        """Number the measures that the kernel knows, by relevance level."""
-        by_level: dict[Any, list[int]] = {}
+    def _fused(self) -> dict[tuple[Any, bool], list[int]]:
+        """Number the measures that the kernel knows, by relevance level and kind of mean."""
+        alike: dict[tuple[Any, bool], list[int]] = {}
         for number, measure in enumerate(self._measures):
             metric = self._metrics[measure.metric]
             if is_fused(metric):
                 level = dict(metric.given).get(LEVEL.name, self._qrels.relevance_level)
-                by_level.setdefault(level, []).append(number)
-        return by_level
+                alike.setdefault((level, metric.is_geometric), []).append(number)
+        return alike
 
     @cached_property
     def _others(self) -> list[int]:
@@ -189,7 +206,7 @@ class SampleScorer:
         return [number for number in range(len(self._measures)) if number not in fused]
 
     @cached_property
-    def _hits(self):  # type: ignore[no-untyped-def]
+    def _hits(self) -> Hits:
         from harness.kernel import find_hits
 
         return find_hits(self._runs, self._qrels, depth=self._cutoffs[-1])
@@ -200,7 +217,8 @@ class SampleScorer:
 
 
 def is_fused(metric: Metric) -> bool:
-    """Tell whether the kernel knows the metric: no option of it but the level is set."""
+    """Tell whether the kernel knows the metric: only level and mean are set of its options."""
     from harness.kernel import FUSED
 
-    return metric.name in FUSED and {name for name, _ in metric.given} <= {LEVEL.name}
+    options = {name for name, _ in metric.given}
+    return metric.name in FUSED and options <= {LEVEL.name, MEAN.name}

@@ -121,7 +121,7 @@ class Stages:
                     advance=bar.advance,
                 )
             output = Output({SCORES: scores_to_parquet(scores)})
-            output.add_table("means", means_table(scores))
+            output.add_table("means", means_table(scores, self.metrics))
             output.add_table("coverage", coverage_table(runs, self.collection))
             return output.files
 

@@ -364,6 +364,27 @@ def test_an_unknown_metric_is_answered_with_the_list() -> None:
         find_metric("zzz", METRICS)
 
 
+def test_a_geometric_mean_is_trec_evals_gm_map() -> None:
+    run, qrels = random_case(5, n_users=40, n_items=80, depth=20, n_judged=30)
+    scores = pytrec_eval_scores(run, qrels, "gm_map")  # of one topic: log(max(AP, 1e-5))
+    metric = find_metric("AP(mean=geometric)", built_in_metrics())
+    found = metric(judge(run, qrels))
+    np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12)
+    assert abs(metric.average(found) - np.exp(np.mean(scores))) < 1e-12
+
+
+def test_a_geometric_mean_is_low_where_one_user_is_served_badly() -> None:
+    metric = find_metric("RR(mean=geometric)", built_in_metrics())
+    judged = Judged(np.array([[1.0], [np.nan]]), np.ones((2, 1)))
+    assert metric.average(metric(judged)) == pytest.approx(np.sqrt(1e-5))
+
+
+def test_logarithms_of_scores_are_in_the_range_and_on_no_lattice() -> None:
+    metric = find_metric("P(mean=geometric)", built_in_metrics())
+    assert (metric.low, metric.high) == (np.log(1e-5), 0.0)
+    assert metric.lattice(10) is None
+
+
 @given(case=runs_and_qrels(), level=st.integers(1, 5))
 def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
     case: tuple[Run, Qrels], level: int

@@ -35,6 +35,7 @@ def by_definition(
     return np.stack(means, axis=-1)
 
 
+GEOMETRIC = [f"{name}(mean=geometric)" for name in FUSED]
 NOT_FUSED = ["RBP(p=0.5)", "nDCG(gains=exp)", "P(rel=4)"]
 NOT_FUSED += [name for name in METRICS if name not in FUSED]
 
@@ -128,6 +129,20 @@ def test_another_relevance_level_goes_through_the_kernel_too() -> None:
     expected = score([run], qrels, measures, own, users=users).values
     found = SampleScorer([run], qrels, measures, own)(kept, per_user=True)[..., 0]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("label", GEOMETRIC)
+def test_the_kernel_knows_geometric_means(label: str) -> None:
+    run, qrels = random_case(3, n_users=300, n_items=80, depth=20, n_judged=30)
+    own = {label: find_metric(label, METRICS)}
+    measures = [Measure(label, cutoff) for cutoff in (1, 10)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer([run], qrels, measures, own)
+    assert not scorer.by_definition
+    expected = by_definition([run], qrels, measures, kept, own)
+    np.testing.assert_allclose(scorer(kept), expected, rtol=0, atol=1e-12)
+    users = scorer(kept, per_user=True)
+    np.testing.assert_allclose(users.mean(axis=2), expected, rtol=0, atol=1e-12)
 
 
 def test_metrics_with_other_options_take_the_readable_road() -> None:
