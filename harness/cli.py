@@ -9,12 +9,15 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
 from harness import __version__
 from runs.errors import InputError, InputWarning
+
+if TYPE_CHECKING:
+    from recommenders import SystemSpec
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -125,17 +128,38 @@ def describe(path: Path, format_: str | None, duplicates: Any) -> None:
 
 
 @main.command()
+@click.argument("names", nargs=-1, metavar="[NAME|FILE.py:CLASS]...")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @sentences
-def systems() -> None:
-    """List the recommenders: name, family, settings, source."""
+def systems(names: tuple[str, ...], as_json: bool) -> None:
+    """List the recommenders: name, family, settings, source. Of those named, all that is known."""
+    import json
+
+    from recommenders import find_system
     from recommenders import systems as all_systems
 
-    with _table("name", "family", "settings (default)", "source") as add:
-        for spec in all_systems().values():
-            settings = "\n".join(
-                f"{name} ({field.default})" for name, field in spec.settings.model_fields.items()
-            )
-            add(spec.name, spec.family, settings or "none", spec.source)
+    specs = [find_system(name) for name in names] or list(all_systems().values())
+    if as_json:
+        facts = [spec.facts() for spec in specs]
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+    elif names:
+        for spec in specs:
+            _describe_system(spec)
+    else:
+        with _table("name", "family", "settings (default)", "source") as add:
+            for spec in specs:
+                settings = "\n".join(
+                    f"{name} ({value.get('default', 'needed')})"
+                    for name, value in spec.facts()["settings"].items()
+                )
+                add(spec.name, spec.family, settings or "none", spec.source)
+
+
+def _describe_system(spec: SystemSpec) -> None:
+    click.echo(f"{spec.name} ({spec.family}): {spec.summary}\n{spec.source}\n")
+    with _table("setting", "default", "meaning") as add:
+        for name, facts in spec.facts()["settings"].items():
+            add(name, str(facts.get("default", "needed")), facts.get("description", ""))
 
 
 @main.command()

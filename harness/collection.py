@@ -47,7 +47,7 @@ class Collection:
     split
         Training and test ratings, where the study begins with ratings.
     runs
-        The runs, where the study begins with runs.
+        The runs that were made elsewhere.
     truth
         The true ratings, where the study begins with a world.
     """
@@ -114,15 +114,50 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         "grades": f"rating times {scale.factor}",
         "split": _plain(vars(SplitCounts.of(ratings, split))),
     }
+    paths = run_paths(study)
     return Collection(
         topics=split.topics,
         items=ratings.items,
         qrels=qrels,
-        inputs=(inputs,),
+        inputs=(inputs, *map(_checksum, paths)),
         facts=facts | judgement_facts(qrels),
         split=split,
+        runs=_given_runs(paths, study, split, ratings.items),
         truth=truth,
     )
+
+
+def _given_runs(
+    paths: Sequence[Path], study: Study, split: Split, items: Numbering
+) -> tuple[Run, ...]:
+    """Read the runs that stand beside the trained systems."""
+    run_files = [read_run(path) for path in paths]
+    _check_tags(run_files, others=tuple(study.systems.labels))
+    for file in run_files:
+        require_known_users(file, split.topics)
+        unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
+        if unknown:
+            raise InputError(
+                f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
+                "trained systems may only rank items of their catalogue."
+            )
+    runs = tuple(file.to_run(split.topics, items) for file in run_files)
+    for file, run in zip(run_files, runs, strict=True):
+        _warn_of_training_items(file.path, run, split)
+    return runs
+
+
+def _warn_of_training_items(path: Path, run: Run, split: Split) -> None:
+    """Warn of recommendations that the user has rated already: they fill ranks in vain."""
+    rated = split.train.matrix()[split.test_users]
+    topic, column = np.nonzero(run.items >= 0)
+    known = rated[topic, run.items[topic, column]]
+    if known.any():
+        finding = (
+            f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
+            "rated in training; they count as unjudged."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | None]:
@@ -216,11 +251,17 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     )
 
 
-def _check_tags(files: Sequence[RunFile]) -> None:
-    if len(files) < 2:
-        raise InputError(f"a study compares at least two runs, got {len(files)}.")
+def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None:
+    """Refuse fewer than two systems, long tags, and those that name two systems."""
+    if len(files) + len(others) < 2:
+        raise InputError(f"a study compares at least two systems, got {len(files) + len(others)}.")
     first: dict[str, RunFile] = {}
     for file in files:
+        if file.system in others:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} is the name of a trained system too; "
+                "tags name the systems and must differ."
+            )
         if len(quote(file.system)) > LONGEST_TAG:
             raise InputError(
                 f"{file.path}: the tag names the system's files and must have at most "

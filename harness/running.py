@@ -22,7 +22,7 @@ from harness.store import Store
 from harness.study import Study
 from harness.world import world_settings
 from qrels import Judged
-from recommenders import find_system, read_settings
+from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning
 from runs.files import write_whole
 
@@ -83,10 +83,14 @@ def check(study: Study) -> dict[str, Metric]:
     if study.ratings is None:
         return metrics
     with study.placed("systems", "names"):
+        if study.runs is None and len(study.systems.names) < 2:
+            raise InputError("a study compares at least two systems.")
         for name in study.systems.names:
             find_system(name)
+        if len(study.systems.labels) < len(study.systems.names):
+            raise InputError("two systems of one name: the name without folders must differ.")
     for name, settings in study.systems.settings.items():
-        with study.placed("systems", "settings", name):
+        with study.placed("systems", "settings", label_of(name)):
             if name not in study.systems.names:
                 raise InputError(f"the study has no system {name!r} to set.")
             read_settings(name, settings)

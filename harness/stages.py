@@ -37,7 +37,7 @@ from harness.study import Study
 from harness.workers import restarts_in_silence, train_and_rank
 from qrels import Ratings, Split
 from qrels.trec import format_qrels
-from recommenders import read_settings
+from recommenders import file_of, is_user_system, read_settings
 from runs import InputError, Run
 from runs.trec import format_run, read_run
 
@@ -71,10 +71,9 @@ class Stages:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the systems, in the order of the study."""
-        if self.collection.split is None:
-            return tuple(run.system for run in self.collection.runs)
-        return self.study.systems.names
+        """Names of the systems: those trained, in the order of the study, then the runs given."""
+        given = tuple(run.system for run in self.collection.runs)
+        return given if self.collection.split is None else (*self.study.systems.labels, *given)
 
     @property
     def parts(self) -> list[str]:
@@ -90,13 +89,12 @@ class Stages:
             self._make("world", content_key(__version__, self.collection.inputs), self._world_files)
 
     def make_runs(self) -> list[Run]:
-        """Train the systems and rank for every topic, or write the runs that were given.
+        """Train the systems and rank for every topic; write the runs that were given.
 
         The runs are read back from their files: what is scored is what is written.
         """
-        if self.collection.split is None:
-            self._write_given_runs()
-        else:
+        self._write_given_runs()
+        if self.collection.split is not None:
             self._train(self.collection.split)
         depth = None if self.collection.split is None else self.study.systems.depth
         with self.progress("Reading the runs back", len(self.systems)) as bar:
@@ -152,18 +150,17 @@ class Stages:
         self.store.write(part, key, files, cost=clock.cost())
 
     def _train(self, split: Split) -> None:
-        keys = {system: self._run_key(split, system) for system in self.systems}
+        names = self.study.systems.labels
+        keys = {system: self._run_key(split, system) for system in names}
         pending = [
-            system
-            for system in self.systems
-            if not self.store.is_complete(run_part(system), keys[system])
+            system for system in names if not self.store.is_complete(run_part(system), keys[system])
         ]
         if not pending:
             return
         tasks = (
             joblib.delayed(train_and_rank)(
-                system,
-                dict(self.study.systems.settings.get(system, {})),
+                names[system],
+                dict(self.study.systems.settings.get(names[system], {})),
                 split.train,
                 split.test_users,
                 seed=self.study.seed,
@@ -197,9 +194,11 @@ class Stages:
         )
 
     def _run_key(self, split: Split, system: str) -> str:
-        settings = read_settings(system, self.study.systems.settings.get(system, {}))
+        name = self.study.systems.labels[system]
+        settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
             __version__,
+            sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
             ratings_digest(split.train),
             digest(split.test_users),
             system,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -27,6 +27,7 @@ from pydantic import (
 
 from analyses.measure import Measure
 from harness.naming import parse_name, print_name
+from recommenders import file_of, is_user_system, label_of
 from runs import InputError
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -111,11 +112,22 @@ class SplitSection(Section):
 class SystemsSection(Section):
     """Which systems are trained, and how deep they recommend."""
 
-    names: Names = Field(SYSTEMS, min_length=2)
+    names: Names = Field(SYSTEMS)
     depth: Whole = Field(100, ge=1, description="Length of the ranked lists.")
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
     )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Names by what the systems are called in runs and tables, in the order of the study."""
+        return {label_of(name): name for name in self.names}
+
+    def with_names(self, renamed: Callable[[str], str]) -> SystemsSection:
+        """Give other names to the systems, in their settings too."""
+        settings = {renamed(name): values for name, values in self.settings.items()}
+        names = tuple(renamed(name) for name in self.names)
+        return self.model_copy(update={"names": names, "settings": settings})
 
 
 class RunsSection(Section):
@@ -263,7 +275,7 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
-        if (self.runs is None) != (self.qrels is None):
+        if self.ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] go together")
         if (self.ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
@@ -384,17 +396,26 @@ def _anchored(study: Study, base: Path) -> Study:
     if study.ratings is not None and study.ratings.path is not None:
         path = anchor(study.ratings.path)
         update["ratings"] = study.ratings.model_copy(update={"path": path})
-    if study.qrels is not None and study.runs is not None:
+    if study.qrels is not None:
         update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
+    if study.runs is not None:
         patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
         update["runs"] = study.runs.model_copy(update={"paths": patterns})
+    update["systems"] = study.systems.with_names(lambda name: _anchored_name(name, anchor))
     plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
     update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
     return study.model_copy(update=update)
 
 
+def _anchored_name(name: str, anchor: Callable[[Path], Path]) -> str:
+    """Make the path absolute in the name of a user's system, such as ``my_system.py:MyScorer``."""
+    if not is_user_system(name):
+        return name
+    return f"{anchor(file_of(name))}:{name.rpartition(':')[2]}"
+
+
 def run_paths(study: Study) -> list[Path]:
-    """Find the run files of a study that begins with runs.
+    """Find the run files of a study.
 
     Raises
     ------

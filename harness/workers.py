@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from harness.clock import Clock, Cost
 from qrels import Ratings
-from recommenders import recommend, train
+from recommenders import label_of, recommend, train
 from runs import Run
 
 
@@ -49,7 +49,7 @@ def train_and_rank(
         end_with_parent()
     clock = Clock()
     scorer = train(system, settings, ratings, seed=seed)
-    run = recommend(scorer, ratings, users, system=system, depth=depth)
+    run = recommend(scorer, ratings, users, system=label_of(system), depth=depth)
     return run, clock.cost()
 
 

@@ -9,13 +9,17 @@ from recommenders.shared.recommending import component, recommend, train
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.system import Settings, SystemSpec, system
+from recommenders.shared.user_system import file_of, is_user_system, label_of
 
 __all__ = [
     "BatchScorer",
     "Settings",
     "SystemSpec",
     "component",
+    "file_of",
     "find_system",
+    "is_user_system",
+    "label_of",
     "read_settings",
     "recommend",
     "system",

@@ -88,6 +88,16 @@ def test_the_new_system_ranks_items() -> None:
     assert run.lengths.tolist() == np.minimum(unrated, 5).tolist()
 
 
+def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
+    (tmp_path / "my_system.py").write_text(block_with("python", "# my_system.py"))
+    text = block_with("toml", "my_system.py").replace('"ease", ', "")
+    changes = {"ratings": {"format": "world", "world": WORLD}, "output": tmp_path / "study"}
+    study = parsed(text, tmp_path, **changes)
+    run_study(study, n_jobs=1, progress=Silent())
+    means = pd.read_csv(tmp_path / "study/tables/means.csv")
+    assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
+
+
 def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     lines = [f"ann;book{n};{2 + n % 4};{n}" for n in range(40)]
     (tmp_path / "log.txt").write_text("reader;book;stars;when\n" + "\n".join(lines) + "\n")

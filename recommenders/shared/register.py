@@ -10,10 +10,11 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 import recommenders
-from recommenders.shared.system import Settings, SystemSpec
+from recommenders.shared.system import SystemSpec
+from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def systems() -> Mapping[str, SystemSpec]:
 
 
 def find_system(name: str) -> SystemSpec:
-    """Look a system up.
+    """Look a system up, in the folder or, as ``my_system.py:MyScorer``, in a file of a user.
 
     Raises
     ------
@@ -57,12 +58,14 @@ def find_system(name: str) -> SystemSpec:
     Traceback (most recent call last):
     runs.errors.InputError: no system is called 'eas'; did you mean 'ease'?
     """
+    if is_user_system(name):
+        return load_system(name)
     if name not in systems():
         raise InputError(f"no system is called {name!r}; {_nearest(name, systems())}")
     return systems()[name]
 
 
-def read_settings(name: str, settings: Mapping[str, Any]) -> Settings:
+def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
     """Check the settings given for a system; what is not given takes its default.
 
     Raises

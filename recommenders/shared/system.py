@@ -54,7 +54,7 @@ class SystemSpec:
     name: str
     family: str
     source: str
-    settings: type[Settings]
+    settings: type[BaseModel]
     fit: Trainer[Any]
     lenskit: Callable[[Any], Component[Any]] | None = None
 
@@ -62,6 +62,21 @@ class SystemSpec:
     def summary(self) -> str:
         """First line of the documentation."""
         return (self.fit.__doc__ or "").strip().partition("\n")[0]
+
+    def facts(self) -> dict[str, Any]:
+        """Say what is known of the system, as data: all but how it is trained."""
+        schema = self.settings.model_json_schema(mode="serialization")["properties"]
+        return {
+            "name": self.name,
+            "family": self.family,
+            "source": self.source,
+            "summary": self.summary,
+            "lenskit": self.lenskit is not None,
+            "settings": {
+                name: {key: value for key, value in field.items() if key != "title"}
+                for name, field in schema.items()
+            },
+        }
 
 
 def system(

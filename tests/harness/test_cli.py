@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -269,6 +270,18 @@ def test_describe_prints_brackets_in_a_name_as_they_are(
     assert "[red].csv" in harness("describe", write_ratings(Path("[red].csv"))).stdout
 
 
+def test_systems_are_described_as_data() -> None:
+    facts = json.loads(harness("systems", "--json").stdout)
+    assert [fact["name"] for fact in facts] == list(systems())
+    (ease,) = [fact for fact in facts if fact["name"] == "ease"]
+    assert ease["settings"]["regularization"]["default"] == 300.0
+    assert ease["settings"]["regularization"]["exclusiveMinimum"] == 0
+
+
+def test_a_system_that_is_named_is_described() -> None:
+    assert "Ridge penalty" in " ".join(harness("systems", "ease").stdout.split())
+
+
 def test_every_system_is_listed() -> None:
     listed = {line.split()[0] for line in harness("systems").stdout.splitlines() if line.split()}
     assert set(systems()) <= listed
@@ -311,6 +324,7 @@ def test_a_lost_report_is_made_again(copied: Path) -> None:
     ("table", "finding"),
     [
         ('[metrics]\nnames = ["nDGC"]', "line 5: no metric is called 'nDGC'; did you mean 'nDCG'?"),
+        ('[systems]\nnames = ["ease"]', "line 5: a study compares at least two systems."),
         ('[systems]\nnames = ["eas", "random"]', "line 5: no system is called 'eas'"),
         ("[systems.settings.ease]\nregularization = -1", "line 4: system 'ease': the setting"),
         ('[split]\nmethod = "user-randm"', "line 5: no split is called 'user-randm'"),

@@ -276,6 +276,44 @@ def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
     assert means["full", "P", 50] == pytest.approx(3 / 150)
 
 
+def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
+    own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
+    (tmp_path / "theirs.run").write_text(own)
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    means = table(run_text(text, tmp_path, output=tmp_path / "study"), "means")
+    by_system = means.groupby("system")["mean"].apply(list)
+    assert list(dict.fromkeys(means["system"]))[-1] == "theirs"
+    assert by_system["theirs"] == by_system["random"]
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        ("{user} Q0 no-such-item 1 1 theirs\n", "the item 'no-such-item' has no rating"),
+        ("{user} Q0 {item} 1 1 random\n", "'random' is the name of a trained system too"),
+    ],
+)
+def test_a_given_run_that_does_not_fit_is_refused(
+    tmp_path: Path, finished: Path, line: str, finding: str
+) -> None:
+    user, _, item = (finished / "runs/random.run").read_text().split()[:3]
+    (tmp_path / "theirs.run").write_text(line.format(user=user, item=item))
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    with pytest.raises(InputError, match=finding):
+        run_text(text, tmp_path, output=tmp_path / "study")
+
+
+def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
+    log = pd.read_csv(finished / "world/ratings.csv")
+    tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
+    pairs = set(zip(log.userId, log.movieId, strict=True))
+    user, item = min(pairs - set(zip(tested.user, tested.item, strict=True)))
+    (tmp_path / "theirs.run").write_text(f"{user} Q0 {item} 1 1 theirs\n")
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
+
+
 def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "twin", FULL)

@@ -37,7 +37,6 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + "[metric]\n", "line 4: there is no `metric`; did you mean `metrics`?"),
         (RATINGS + "[split]\ntest_share = 1.0\n", "line 5: `test_share` in [split]: input should"),
         (RATINGS + "[split]\nfold = 0\n", "line 5: `fold` in [split]: input should be greater"),
-        (RATINGS + '[systems]\nnames = ["ease"]\n', "line 5: `names` in [systems]: tuple should h"),
         (
             RATINGS + '[systems]\nnames = ["ease", "svd", "ease"]\n',
             "study.toml, line 5: `names` in [systems]: 'ease' stands twice.",

@@ -1,0 +1,214 @@
+"""Systems of a user: a LensKit component, or a system as the folder's own, in a file elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import Field as DataField
+from functools import cache, cached_property
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from recommenders.shared.system import Settings, SystemSpec
+from runs import InputError
+
+if TYPE_CHECKING:
+    from lenskit.pipeline import Component
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+    from runs import Numbering
+
+MARK = ".py:"
+
+
+def is_user_system(name: str) -> bool:
+    """Tell whether a name means an object in a file: ``my_system.py:MyScorer``."""
+    return MARK in name
+
+
+def label_of(name: str) -> str:
+    """Give what a system is called in runs and tables: its name, without folders.
+
+    Examples
+    --------
+    >>> label_of("/home/me/my_system.py:MyScorer"), label_of("ease")
+    ('my_system.py:MyScorer', 'ease')
+    """
+    return Path(name).name if is_user_system(name) else name
+
+
+def file_of(name: str) -> Path:
+    """Give the file of a user's system."""
+    return Path(name.rpartition(":")[0])
+
+
+@cache
+def load_system(name: str) -> SystemSpec:
+    """Load a user's system.
+
+    Parameters
+    ----------
+    name
+        Path of a Python file, a colon, and the name of a LensKit component class in it, or of
+        a function declared with `recommenders.system`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or fails, or holds nothing of that name that is a system, or
+        LensKit is not installed.
+    """
+    path, wanted = file_of(name), name.rpartition(":")[2]
+    found = getattr(_module(path), wanted, None)
+    if isinstance(found, SystemSpec):
+        return replace(found, name=label_of(name))
+    from lenskit.pipeline import Component
+
+    if isinstance(found, type) and issubclass(found, Component):
+        return _spec_of(name, found)
+    raise InputError(
+        f"{path}: there is no LensKit component class and no system called {wanted!r} in it."
+    )
+
+
+def _module(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"{path}: the file of the system does not exist.")
+    spec = importlib.util.spec_from_file_location(f"harness_system_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path}: a system must be in a Python file (.py).")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{path}: the file fails with {type(error).__name__}: {error}") from error
+    return module
+
+
+def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
+    """Describe a component class as a system: its configuration is what can be set."""
+
+    def configured(settings: BaseModel) -> Component[Any]:
+        return component(component.validate_config(settings.model_dump()))
+
+    def fit(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
+        with _placed(label_of(name)):
+            return ComponentScorer(
+                ratings, label_of(name), _trained(configured(settings), ratings, seed)
+            )
+
+    fit.__doc__ = component.__doc__
+    return SystemSpec(
+        name=label_of(name),
+        family="yours",
+        source=str(file_of(name)),
+        settings=_settings_of(component),
+        fit=fit,
+        lenskit=configured,
+    )
+
+
+def _settings_of(component: type[Component[Any]]) -> type[BaseModel]:
+    """Give the configuration class of a component, made to refuse what it does not know."""
+    config = component.config_class()
+    if config is None:
+        return Settings
+    if issubclass(config, BaseModel):
+        return type(config.__name__, (config,), {"model_config": ConfigDict(extra="forbid")})
+    described: dict[str, Any] = {f.name: (f.type, _default(f)) for f in fields(config)}  # type: ignore[arg-type]
+    return create_model(config.__name__, __config__=ConfigDict(extra="forbid"), **described)
+
+
+def _default(of: DataField[Any]) -> Any:
+    """Give a field of a data class as pydantic writes it."""
+    if of.default_factory is not MISSING:
+        return Field(default_factory=of.default_factory)
+    return ... if of.default is MISSING else of.default
+
+
+def _trained(component: Component[Any], ratings: Ratings, seed: int) -> Component[Any]:
+    from lenskit.training import Trainable
+
+    from recommenders.shared.lenskit_bridge import trained
+
+    return trained(component, ratings, seed=seed) if isinstance(component, Trainable) else component
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentScorer:
+    """A trained LensKit component, asked for one user after the other.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings: the histories of the users.
+    label
+        Name of the system, for errors.
+    component
+        Takes a query and candidate items, gives an item list with scores.
+    """
+
+    ratings: Ratings
+    label: str
+    component: Component[Any]
+
+    @property
+    def users(self) -> Numbering:
+        """Users it was trained on."""
+        return self.ratings.users
+
+    @property
+    def items(self) -> Numbering:
+        """Items it was trained on."""
+        return self.ratings.items
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these users."""
+        from recommenders.shared.lenskit_bridge import silence
+
+        with silence(), _placed(self.label):
+            return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
+
+    def _scores(self, user: np.int32) -> NDArray[np.floating]:
+        from lenskit.data import ItemList, RecQuery
+
+        row = self._histories[[user]]
+        history = ItemList(self.items.ids[row.indices], rating=row.data)
+        query = RecQuery(user_id=str(self.users.ids[user]), history_items=history)
+        answer = self.component(query, ItemList(self.items.ids))
+        scored = answer.scores() if isinstance(answer, ItemList) else None
+        if scored is None:
+            raise InputError(f"system {self.label!r} must return an ItemList with scores.")
+        scores = np.full(len(self.items), np.nan)
+        scores[self.items.numbers(answer.ids().astype(np.str_))] = scored
+        return scores
+
+    @cached_property
+    def _histories(self) -> csr_array[Any]:
+        return self.ratings.matrix()
+
+
+@contextmanager
+def _placed(label: str) -> Iterator[None]:
+    """Say in which file and line a user's system fails."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        frame = extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            f"system {label!r} fails in {frame.filename}, line {frame.lineno}: "
+            f"{type(error).__name__}: {error}"
+        ) from error

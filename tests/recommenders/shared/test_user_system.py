@@ -1,0 +1,123 @@
+"""Systems in files of users."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recommenders
+from qrels import Ratings
+from recommenders import BatchScorer, file_of, find_system, is_user_system, label_of
+from runs import InputError
+
+IMPORTS = """
+from dataclasses import dataclass
+
+import numpy as np
+from lenskit.data import ItemList
+from lenskit.pipeline import Component
+from lenskit.training import Trainable
+from pydantic import BaseModel
+from recommenders import Settings, system
+from recommenders.shared.scorers import FactorScorer
+"""
+COMPONENT = (
+    IMPORTS
+    + """
+class Config(BaseModel):
+    sign: int = 1
+
+class ByCount(Component[ItemList], Trainable):
+    "Count ratings."
+    config: Config
+
+    def train(self, data, options=None):
+        self.counts = data.item_stats()["rating_count"]
+
+    def __call__(self, query, items):
+        return ItemList(items, scores=self.config.sign * self.counts.reindex(items.ids()).values)
+"""
+)
+SYSTEM = (
+    IMPORTS
+    + """
+@system("counts", family="baseline", source="-", settings=Settings)
+def by_count(ratings, settings, *, seed):
+    "Count ratings."
+    counts = ratings.item_counts().astype(float)
+    return FactorScorer(ratings, np.ones((len(ratings.users), 1)), counts[:, None])
+"""
+)
+
+
+def trained(text: str, wanted: str, folder: Path, ratings: Ratings, **settings: int) -> BatchScorer:
+    (folder / "own.py").write_text(text)
+    return recommenders.train(f"{folder}/own.py:{wanted}", settings, ratings, seed=1)
+
+
+def counted(scorer: BatchScorer, ratings: Ratings) -> bool:
+    scores = scorer.score_batch(np.array([4, 2], dtype=np.int32))
+    return np.array_equal(scores, np.tile(ratings.item_counts(), (2, 1)))
+
+
+def test_a_name_is_a_file_and_an_object() -> None:
+    name = "/home/me/own.py:Mine"
+    assert is_user_system(name)
+    assert not is_user_system("item-knn")
+    assert (file_of(name), label_of(name)) == (Path("/home/me/own.py"), "own.py:Mine")
+
+
+def test_a_lenskit_component_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
+    assert counted(trained(COMPONENT, "ByCount", tmp_path, ratings), ratings)
+
+
+def test_a_declared_system_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
+    assert counted(trained(SYSTEM, "by_count", tmp_path, ratings), ratings)
+
+
+def test_the_configuration_is_what_can_be_set(tmp_path: Path, ratings: Ratings) -> None:
+    scorer = trained(COMPONENT, "ByCount", tmp_path, ratings, sign=-1)
+    assert (scorer.score_batch(np.array([0], dtype=np.int32)) <= 0).all()
+
+
+def test_a_data_class_may_be_the_configuration(tmp_path: Path, ratings: Ratings) -> None:
+    text = COMPONENT.replace("class Config(BaseModel)", "@dataclass\nclass Config")
+    with pytest.raises(InputError, match="has no setting 'sin'; did you mean 'sign'"):
+        trained(text, "ByCount", tmp_path, ratings, sin=1)
+    assert counted(trained(text, "ByCount", tmp_path / ".", ratings, sign=1), ratings)
+
+
+def test_a_component_without_configuration_has_no_settings(tmp_path: Path) -> None:
+    text = COMPONENT.replace("config: Config", "config: None").replace("self.config.sign * ", "")
+    (tmp_path / "own.py").write_text(text)
+    assert find_system(f"{tmp_path}/own.py:ByCount").facts()["settings"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (None, "the file of the system does not exist"),
+        ("1 / 0", "the file fails with ZeroDivisionError"),
+        ("Mine = 3", "no LensKit component class and no system called 'Mine'"),
+    ],
+)
+def test_a_file_without_the_system_is_refused(
+    tmp_path: Path, text: str | None, finding: str
+) -> None:
+    if text is not None:
+        (tmp_path / "own.py").write_text(text)
+    with pytest.raises(InputError, match=finding):
+        find_system(f"{tmp_path}/own.py:Mine")
+
+
+def test_a_component_that_fails_is_told_file_and_line(tmp_path: Path, ratings: Ratings) -> None:
+    text = COMPONENT.replace("self.counts = ", "self.counts = data.nothing + ")
+    with pytest.raises(InputError, match=r"'own.py:ByCount' fails in .*own.py, line \d+: Attrib"):
+        trained(text, "ByCount", tmp_path, ratings)
+
+
+def test_a_component_must_return_scores(tmp_path: Path, ratings: Ratings) -> None:
+    text = COMPONENT.replace("return ItemList(items, scores=", "return (items, ")
+    scorer = trained(text, "ByCount", tmp_path, ratings)
+    with pytest.raises(InputError, match="must return an ItemList with scores"):
+        scorer.score_batch(np.array([0], dtype=np.int32))
