@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import joblib
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from analyses.measure import Scores
@@ -37,7 +38,14 @@ from harness.study import Study
 from harness.workers import restarts_in_silence, train_and_rank
 from qrels import Ratings, Split
 from qrels.trec import format_qrels
-from recommenders import file_of, is_user_system, read_settings
+from recommenders import (
+    PROCESS_BYTES,
+    file_of,
+    is_user_system,
+    read_settings,
+    require_memory,
+    workers_within,
+)
 from runs import InputError, Run
 from runs.trec import format_run, read_run
 
@@ -150,17 +158,21 @@ class Stages:
         self.store.write(part, key, files, cost=clock.cost())
 
     def _train(self, split: Split) -> None:
-        names = self.study.systems.labels
+        names, settings = self.study.systems.labels, self.study.systems.settings
         keys = {system: self._run_key(split, system) for system in names}
         pending = [
             system for system in names if not self.store.is_complete(run_part(system), keys[system])
         ]
         if not pending:
             return
+        needs = [
+            PROCESS_BYTES + require_memory(names[s], settings.get(names[s], {}), split.train)
+            for s in pending
+        ]
         tasks = (
             joblib.delayed(train_and_rank)(
                 names[system],
-                dict(self.study.systems.settings.get(names[system], {})),
+                dict(settings.get(names[system], {})),
                 split.train,
                 split.test_users,
                 seed=self.study.seed,
@@ -169,7 +181,8 @@ class Stages:
             )
             for system in pending
         )
-        n_jobs = min(self.n_jobs, len(pending))
+        available = psutil.virtual_memory().available
+        n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for run, cost in workers(tasks):

@@ -33,8 +33,8 @@ GENEROSITY_SPREAD = 0.5
 # Fame may not be near zero, or one item in twenty would never be rated.
 LEAST_FAME = 0.1
 HIGHEST_POWER = 16.0
-# Two gigabytes, as one float64 is kept for each pair of user and item.
-MOST_CELLS = 250_000_000
+# Eight gigabytes, as one float64 is kept for each pair of user and item.
+MOST_CELLS = 1_000_000_000
 USERS_PER_BLOCK = 64
 DAY = 86_400
 OPENING = 946_684_800
@@ -97,7 +97,7 @@ class WorldSettings(BaseModel):
         least, most = self.n_users * self.min_ratings, self.n_users * self.n_items
         if most > MOST_CELLS:
             raise ValueError(
-                f"`n_users` times `n_items` must be at most {MOST_CELLS:,} (2 GB), got {most:,}."
+                f"`n_users` times `n_items` must be at most {MOST_CELLS:,} (8 GB), got {most:,}."
             )
         if not least <= self.n_ratings <= most:
             raise ValueError(
@@ -119,6 +119,10 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
         ),
         "ml-1m": WorldSettings(
             n_users=6_040, n_items=3_706, n_ratings=1_000_209, min_ratings=20, gini=0.634
+        ),
+        # The Gini coefficient is a guess: popularity on larger data is steeper.
+        "ml-10m": WorldSettings(
+            n_users=69_878, n_items=10_677, n_ratings=10_000_054, min_ratings=20, gini=0.75
         ),
     }
 )

@@ -5,13 +5,15 @@ Every module of this folder declares one system; what they share stands in the p
 LensKit nor torch.
 """
 
-from recommenders.shared.recommending import component, recommend, train
+from recommenders.shared.memory import PROCESS_BYTES, workers_within
+from recommenders.shared.recommending import component, recommend, require_memory, train
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.system import Settings, SystemSpec, system
 from recommenders.shared.user_system import file_of, is_user_system, label_of
 
 __all__ = [
+    "PROCESS_BYTES",
     "BatchScorer",
     "Settings",
     "SystemSpec",
@@ -22,7 +24,9 @@ __all__ = [
     "label_of",
     "read_settings",
     "recommend",
+    "require_memory",
     "system",
     "systems",
     "train",
+    "workers_within",
 ]

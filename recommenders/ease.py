@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from recommenders.shared.memory import refuse_above
+from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Settings, system
 
@@ -41,12 +41,22 @@ def ease_component(settings: EASESettings) -> EASEScorer:
     return EASEScorer(regularization=settings.regularization)
 
 
+def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
+    """Count the dense matrices."""
+    n_items = len(ratings.items)
+    return Need(
+        DENSE_MATRICES * 4 * n_items**2,
+        f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items",
+    )
+
+
 @system(
     "ease",
     family="item-linear",
     source="Steck (2019), Embarrassingly shallow autoencoders for sparse data, WWW, equation 8",
     settings=EASESettings,
     lenskit=ease_component,
+    need=ease_need,
 )
 def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemScorer:
     r"""Predict who rated what from the other items of the user, by ridge regression.
@@ -63,13 +73,6 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
     """
     from recommenders.shared.lenskit_bridge import trained
 
-    n_items = len(ratings.items)
-    refuse_above(
-        settings.max_gigabytes,
-        system="ease",
-        needed_bytes=DENSE_MATRICES * 4 * n_items**2,
-        why=f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items",
-    )
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
     model = trained(
         ease_component(settings), ratings, seed=seed, environment={"LK_EASE_SOLVER": "torch"}

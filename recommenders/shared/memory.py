@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from runs import InputError
 
+PROCESS_BYTES = 700_000_000
+"""What a worker holds before it trains: LensKit and torch."""
 
-def refuse_above(max_gigabytes: float, *, system: str, needed_bytes: int, why: str) -> None:
+
+@dataclass(frozen=True)
+class Need:
+    """Memory that training takes beyond the ratings, at its peak.
+
+    Parameters
+    ----------
+    n_bytes
+        How much, about.
+    why
+        What for, in a few words.
+    """
+
+    n_bytes: int
+    why: str
+
+
+def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
     """Refuse to start what needs more memory than allowed.
 
     Raises
@@ -15,13 +37,36 @@ def refuse_above(max_gigabytes: float, *, system: str, needed_bytes: int, why: s
 
     Examples
     --------
-    >>> refuse_above(4.0, system="ease", needed_bytes=9 * 10**9, why="3 matrices")
+    >>> refuse_above(4.0, Need(9 * 10**9, "3 matrices"), system="ease")
     Traceback (most recent call last):
     runs.errors.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
 4.0 GB; raise its setting 'max_gigabytes' or leave the system out.
     """
-    if needed_bytes > max_gigabytes * 1e9:
+    if need.n_bytes > max_gigabytes * 1e9:
         raise InputError(
-            f"system {system!r} needs about {needed_bytes / 1e9:.1f} GB ({why}), above the limit "
-            f"of {max_gigabytes} GB; raise its setting 'max_gigabytes' or leave the system out."
+            f"system {system!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
+            f"limit of {max_gigabytes} GB; raise its setting 'max_gigabytes' or leave the system "
+            "out."
         )
+
+
+def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -> int:
+    """Give how many of the trainings fit into memory side by side, whichever meet; at least 1.
+
+    Parameters
+    ----------
+    available_bytes
+        Memory that is free.
+    needs
+        Bytes that each training takes.
+    n_jobs
+        Workers wanted.
+
+    Examples
+    --------
+    >>> workers_within(10 * 10**9, [6 * 10**9, 5 * 10**9, 10**9], n_jobs=2)
+    1
+    """
+    largest = sorted(needs, reverse=True)
+    fitting = [n for n in range(1, n_jobs + 1) if sum(largest[:n]) <= available_bytes]
+    return max(fitting, default=1)

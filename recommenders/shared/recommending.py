@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from recommenders.shared.memory import refuse_above
 from recommenders.shared.register import find_system, read_settings
 from runs import InputError, Run, top_items
 
@@ -49,11 +50,28 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     spec, checked = find_system(name), read_settings(name, settings)
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
+    require_memory(name, settings, ratings)
     try:
         with threadpool_limits(1):
             return spec.fit(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
         raise _not_installed(name, error) from error
+
+
+def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:
+    """Give the bytes that training a system takes, about.
+
+    Raises
+    ------
+    InputError
+        If they are more than the system's setting ``max_gigabytes`` allows.
+    """
+    spec, checked = find_system(name), read_settings(name, settings)
+    if spec.need is None:
+        return 0
+    need = spec.need(ratings, checked)
+    refuse_above(checked.max_gigabytes, need, system=spec.name)  # type: ignore[attr-defined]
+    return need.n_bytes
 
 
 def component(name: str, settings: Mapping[str, Any] | None = None) -> Component[Any]:

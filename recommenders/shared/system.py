@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lenskit.pipeline import Component
 
     from qrels import Ratings
+    from recommenders.shared.memory import Need
     from recommenders.shared.scorers import BatchScorer
 
 SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
@@ -49,6 +50,9 @@ class SystemSpec:
     lenskit
         Makes LensKit's component for these settings, where the system is one of LensKit's;
         None where it is ours.
+    need
+        Estimates the memory that training takes, for systems with a setting ``max_gigabytes``;
+        None where it is little.
     """
 
     name: str
@@ -57,6 +61,7 @@ class SystemSpec:
     settings: type[BaseModel]
     fit: Trainer[Any]
     lenskit: Callable[[Any], Component[Any]] | None = None
+    need: Callable[[Ratings, Any], Need] | None = None
 
     @property
     def summary(self) -> str:
@@ -86,6 +91,7 @@ def system(
     source: str,
     settings: type[Settings],
     lenskit: Callable[[Any], Component[Any]] | None = None,
+    need: Callable[[Ratings, Any], Need] | None = None,
 ) -> Callable[[Trainer[Any]], SystemSpec]:
     """Declare the function below as the training of a system.
 
@@ -99,6 +105,6 @@ def system(
     """
 
     def declare(fit: Trainer[Any]) -> SystemSpec:
-        return SystemSpec(name, family, source, settings, fit, lenskit)
+        return SystemSpec(name, family, source, settings, fit, lenskit, need)
 
     return declare

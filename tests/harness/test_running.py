@@ -250,6 +250,14 @@ def test_a_refused_study_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
+def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    text = WHOLE.replace('"puresvd"', '"ease"').replace("[systems.settings.puresvd]", "")
+    text = text.replace("factors = 5", "[systems.settings.ease]\nmax_gigabytes = 1e-9")
+    with pytest.raises(InputError, match=r"system 'ease' needs about .* GB"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+    assert not list(tmp_path.glob("study/runs/*"))
+
+
 # Runs made elsewhere
 
 
