@@ -177,6 +177,7 @@ class Stages:
                 split.test_users,
                 seed=self.study.seed,
                 depth=self.study.systems.depth,
+                candidates=self._candidates(split),
                 main_process=os.getpid(),
             )
             for system in pending
@@ -207,7 +208,7 @@ class Stages:
         )
 
     def _run_key(self, split: Split, system: str) -> str:
-        name = self.study.systems.labels[system]
+        name, candidates = self.study.systems.labels[system], self._candidates(split)
         settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
             __version__,
@@ -218,7 +219,14 @@ class Stages:
             settings.model_dump(mode="json"),
             self.study.seed,
             self.study.systems.depth,
+            "all" if candidates is None else digest(candidates),
         )
+
+    def _candidates(self, split: Split) -> NDArray[np.bool_] | None:
+        """Mark the items that may be recommended; None for all that have training ratings."""
+        if self.study.systems.candidates == "trained":
+            return None
+        return split.test.item_counts() > 0
 
     @cached_property
     def _qrels_key(self) -> str:

@@ -114,6 +114,11 @@ class SystemsSection(Section):
 
     names: Names = Field(SYSTEMS)
     depth: Whole = Field(100, ge=1, description="Length of the ranked lists.")
+    candidates: Literal["trained", "test"] = Field(
+        "trained",
+        description="Items that may be recommended: all with training ratings, or only those of "
+        "them that the test part holds too. Never what the user rated in training.",
+    )
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
     )

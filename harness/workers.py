@@ -28,6 +28,7 @@ def train_and_rank(
     *,
     seed: int,
     depth: int,
+    candidates: NDArray[np.bool_] | None,
     main_process: int,
 ) -> tuple[Run, Cost]:
     """Train one system and rank for the users.
@@ -42,6 +43,8 @@ def train_and_rank(
         Numbers of the users to rank for.
     depth
         Length of the lists.
+    candidates
+        Mask over the items that may be recommended; all by default.
     main_process
         Id of the process that asked; a worker ends when the process that started it does.
     """
@@ -49,7 +52,9 @@ def train_and_rank(
         end_with_parent()
     clock = Clock()
     scorer = train(system, settings, ratings, seed=seed)
-    run = recommend(scorer, ratings, users, system=label_of(system), depth=depth)
+    run = recommend(
+        scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
+    )
     return run, clock.cost()
 
 

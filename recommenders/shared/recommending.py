@@ -106,12 +106,19 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
 
 def recommend(
-    scorer: BatchScorer, train: Ratings, users: NDArray[np.int32], *, system: str, depth: int
+    scorer: BatchScorer,
+    train: Ratings,
+    users: NDArray[np.int32],
+    *,
+    system: str,
+    depth: int,
+    candidates: NDArray[np.bool_] | None = None,
 ) -> Run:
     """Rank, for every user, all items with training ratings that the user has not rated.
 
-    This is the protocol known as AllItems. Equal scores are settled by :func:`runs.top_items`;
-    items that the system cannot score are left out, so a list may be short.
+    This is the protocol known as AllItems; with the items of the test part as candidates, it is
+    TestItems (Bellogín, Castells & Cantador, RecSys 2011). Equal scores are settled by
+    :func:`runs.top_items`; items that the system cannot score are left out, so a list may be short.
 
     Parameters
     ----------
@@ -125,18 +132,21 @@ def recommend(
         Name of the run.
     depth
         Length of the lists.
+    candidates
+        Mask over the items, of shape (n_items,): those that may be recommended; all by default.
 
     Returns
     -------
     The run, whose row t belongs to ``users[t]``.
     """
-    candidates = train.item_counts() > 0
+    trained = train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
     with threadpool_limits(1):
         for block in _blocks(len(users), n_items=len(train.items)):
             scores = scorer.score_batch(users[block])
-            scores[:, ~candidates] = -np.inf
+            scores[:, ~allowed] = -np.inf
             own = rated[users[block]]
             scores[np.repeat(np.arange(len(scores)), np.diff(own.indptr)), own.indices] = -np.inf
             items[block] = top_items(scores, depth=depth)

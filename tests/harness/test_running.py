@@ -258,6 +258,16 @@ def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: 
     assert not list(tmp_path.glob("study/runs/*"))
 
 
+def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
+    wide = WORLD.replace("n_items = 80", "n_items = 400").replace("gini = 0.5", "gini = 0.7")
+    text = wide + SYSTEMS.replace("depth", 'candidates = "test"\ndepth') + METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    tested = {line.split()[2] for line in (folder / "qrels/test.qrels").read_text().splitlines()}
+    lines = (folder / "runs/random.run").read_text().splitlines()
+    assert {line.split()[2] for line in lines} <= tested
+    assert len(tested) < 400
+
+
 # Runs made elsewhere
 
 
