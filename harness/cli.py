@@ -249,6 +249,13 @@ def check(
     help="In which scores are compared: as trec_eval 10 does, or 9 and pytrec_eval.",
 )
 @click.option(
+    "--rounding",
+    type=click.Choice(["up", "nearest"]),
+    default="up",
+    show_default=True,
+    help="Of recall points in iprec_at_recall and 11pt_avg: as trec_eval 9.0.8 does, or 10.",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice(["trec", "csv", "json", "table"]),
@@ -266,6 +273,7 @@ def evaluate(
     format_: str,
     per_topic: bool,
     level: int,
+    rounding: str,
     _complete: bool,
     **options: Any,
 ) -> None:
@@ -273,13 +281,13 @@ def evaluate(
     from harness.evaluating import evaluate_runs
     from harness.evaluation_text import FORMATS
     from harness.metric import available_metrics
-    from harness.trec_names import read_measures
+    from harness.trec_names import read_measures, remarks
 
-    columns = read_measures(measures or ["official"], available_metrics(plugins))
+    columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
     with _warnings_as_sentences():
         found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
     click.echo(FORMATS[format_](found, per_topic=per_topic), nl=False)
-    for remark in found.remarks():
+    for remark in (*remarks(measures), *found.remarks()):
         click.echo(remark, err=True)
 
 

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metric import Metric, find_metric, nearest
-from harness.naming import parse_name
+from harness.metrics.interpolated_average_precision import RECALL_POINTS
+from harness.metrics.interpolated_precision import ROUNDING
+from harness.naming import DECIMAL, parse_name
+from harness.trec_oddities import ODDITIES
 from qrels import Judged
 from runs import InputError
 
 Floats = NDArray[np.float64]
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 LOWEST_IN_LOGARITHM = 1e-5
 
 
@@ -87,6 +91,9 @@ COUNTS = {
     )
 }
 
+WITHOUT_METRIC = {**COUNTS, **{name: Column(name, score) for name, score in ODDITIES.items()}}
+"""What trec_eval prints and no metric of ours is needed for."""
+
 
 @dataclass(frozen=True)
 class TrecMeasure:
@@ -96,14 +103,17 @@ class TrecMeasure:
     ----------
     metric
         Name of ours.
-    cutoffs
-        Cut-offs if none are given; empty where the measure takes none.
+    parameters
+        Its parameters if none are given, one column each; empty where the measure takes none.
+    option
+        The option of the metric that a parameter sets; "" where parameters are cut-offs.
     average
         Makes one value of those of all topics.
     """
 
     metric: str
-    cutoffs: tuple[int, ...] = ()
+    parameters: tuple[float, ...] = ()
+    option: str = ""
     average: Callable[[Floats], float] = field(default=mean)
 
 
@@ -113,13 +123,17 @@ TREC_MEASURES = {
     "Rprec": TrecMeasure("Rprec"),
     "bpref": TrecMeasure("bpref"),
     "recip_rank": TrecMeasure("RR"),
+    "iprec_at_recall": TrecMeasure("IPrec", RECALL_POINTS, option="recall"),
     "P": TrecMeasure("P", RANKS),
     "recall": TrecMeasure("Recall", RANKS),
     "infAP": TrecMeasure("infAP_trec"),
     "gm_bpref": TrecMeasure("bpref", average=geometric_mean),
+    "Rprec_mult": TrecMeasure("Rprec", MULTIPLES, option="multiple"),
+    "11pt_avg": TrecMeasure("IAP"),
     "ndcg": TrecMeasure("nDCG"),
     "ndcg_cut": TrecMeasure("nDCG", RANKS),
     "map_cut": TrecMeasure("AP", RANKS),
+    "relative_P": TrecMeasure("RelP", RANKS),
     "success": TrecMeasure("Success", (1, 5, 10)),
     "set_P": TrecMeasure("SetP"),
     "set_recall": TrecMeasure("SetR"),
@@ -128,16 +142,39 @@ TREC_MEASURES = {
 
 ORDER = (
     *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    *("recip_rank", "P", "recall", "infAP", "gm_bpref", "ndcg", "ndcg_cut", "map_cut", "success"),
-    *("set_P", "set_recall", "set_F", "num_nonrel_judged_ret"),
+    *("recip_rank", "iprec_at_recall", "P", "recall", "infAP", "gm_bpref", "Rprec_mult"),
+    *("utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut"),
+    *("relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    "num_nonrel_judged_ret",
 )
 """trec_eval prints in this order, whatever the order asked for."""
 
 NICKNAMES = {
     "official": ORDER[: ORDER.index("P") + 1],
-    "set": (*ORDER[: ORDER.index("map")], "set_P", "set_recall", "set_F"),
+    "set": (*ORDER[: ORDER.index("map")], "utility", *ORDER[ORDER.index("set_P") : -1]),
     "all_trec": ORDER,
 }
+
+LEFT_OUT = {
+    "relstring": "it is no number",
+    "rbp": "trec_eval 10 alone has it, and reads variables there before they are set",
+    "rbp_resid": "trec_eval 10 alone has it",
+    "unj": "trec_eval 10 alone has it",
+}
+"""Measures of trec_eval's ``all_trec`` that are not offered, and why."""
+
+
+def remarks(texts: Sequence[str]) -> list[str]:
+    """Say which measures a nickname leaves out.
+
+    Examples
+    --------
+    >>> remarks(["all_trec"])
+    ['all_trec leaves out relstring, rbp, rbp_resid, unj; the last three are trec_eval 10 only.']
+    """
+    if "all_trec" not in texts:
+        return []
+    return [f"all_trec leaves out {', '.join(LEFT_OUT)}; the last three are trec_eval 10 only."]
 
 
 def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
@@ -146,13 +183,17 @@ def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     Examples
     --------
     >>> from harness.metric import built_in_metrics
-    >>> offered_names({"AP": built_in_metrics()["AP"]})[5:]
-    ('map', 'gm_map', 'map_cut', 'num_nonrel_judged_ret')
+    >>> offered_names({"AP": built_in_metrics()["AP"]})[5:8]
+    ('map', 'gm_map', 'utility')
     """
-    return tuple(name for name in ORDER if name in COUNTS or TREC_MEASURES[name].metric in metrics)
+    return tuple(
+        name for name in ORDER if name in WITHOUT_METRIC or TREC_MEASURES[name].metric in metrics
+    )
 
 
-def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[Column, ...]:
+def read_measures(
+    texts: Sequence[str], metrics: Mapping[str, Metric], *, rounding: str = "up"
+) -> tuple[Column, ...]:
     """Give the columns that measures, as one names them to trec_eval or to us, stand for.
 
     Parameters
@@ -163,6 +204,8 @@ def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[
         ``infAP@10`` the paper's.
     metrics
         The metrics there are.
+    rounding
+        Of recall points in trec_eval's measures: "up", as in trec_eval 9, or "nearest", as in 10.
 
     Returns
     -------
@@ -181,68 +224,110 @@ def read_measures(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[
     ['map', 'P_5', 'P_10', 'nDCG@10']
     """
     offered = offered_names(metrics)
-    cutoffs: dict[str, set[int]] = {}
+    rounded = _rounding(metrics, rounding)
+    parameters: dict[str, set[float]] = {}
     graded: dict[str, Column] = {}
     ours: dict[str, Column] = {}
     for text in texts:
-        base, _, parameters = text.strip().partition(".")
-        if base in NICKNAMES and not parameters:
+        base, _, given = text.strip().partition(".")
+        _require_offered(base, offered, metrics)
+        if base in NICKNAMES and not given:
             for name in NICKNAMES[base]:
-                cutoffs.setdefault(name, set()).update(_default_cutoffs(name))
-        elif base in ORDER and base not in offered:
-            raise InputError(
-                f"trec_eval's {base!r} is not offered: there is no metric "
-                f"{TREC_MEASURES[base].metric!r}."
-            )
-        elif base == "ndcg" and parameters:
-            graded[parameters] = _graded_column(parameters, metrics)
+                parameters.setdefault(name, set()).update(_default_parameters(name))
+        elif base == "ndcg" and given:
+            graded[given] = _graded_column(given, metrics)
         elif base in offered:
-            cutoffs.setdefault(base, set()).update(_cutoffs(base, parameters))
+            parameters.setdefault(base, set()).update(_parameters(base, given, metrics))
         else:
             column = _own_column(text, metrics, offered)
             ours[column.name] = column
     theirs: list[Column] = []
     for name in offered:
-        if name in cutoffs:
-            theirs += _columns(name, sorted(cutoffs[name]), metrics)
+        if name in parameters:
+            theirs += _columns(name, sorted(parameters[name]), rounded)
         if name == "ndcg":
             theirs += graded.values()
     return (*theirs, *ours.values())
 
 
-def _default_cutoffs(name: str) -> tuple[int, ...]:
-    return () if name in COUNTS else TREC_MEASURES[name].cutoffs
+def _require_offered(name: str, offered: Sequence[str], metrics: Mapping[str, Metric]) -> None:
+    """Refuse a measure that trec_eval has and we have not, saying why."""
+    reason = "" if name in metrics else LEFT_OUT.get(name, "")
+    if name in ORDER and name not in offered:
+        reason = f"there is no metric {TREC_MEASURES[name].metric!r}"
+    if reason:
+        raise InputError(f"trec_eval's {name!r} is not offered: {reason}.")
 
 
-def _cutoffs(name: str, parameters: str) -> tuple[int, ...]:
-    """Read the cut-offs behind a name; trec_eval stops at one that stands twice, too."""
-    defaults = _default_cutoffs(name)
-    if not parameters:
+def _rounding(metrics: Mapping[str, Metric], rounding: str) -> dict[str, Metric]:
+    """Have the metrics that round recall points do it in one way."""
+    return {
+        name: metric.with_options({ROUNDING.name: rounding})
+        if ROUNDING in metric.options
+        else metric
+        for name, metric in metrics.items()
+    }
+
+
+def _default_parameters(name: str) -> tuple[float, ...]:
+    return () if name in WITHOUT_METRIC else TREC_MEASURES[name].parameters
+
+
+def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[float, ...]:
+    """Read the parameters behind a name; trec_eval stops at one that stands twice, too."""
+    defaults = _default_parameters(name)
+    if not text:
         return defaults
     if not defaults:
-        raise InputError(f"the measure {name!r} takes no parameters, got {parameters!r}.")
-    texts = parameters.split(",")
-    for text in texts:
-        if not (text.isascii() and text.isdigit() and int(text) >= 1):
-            raise InputError(
-                f"the cut-offs of {name!r} must be whole numbers of at least 1, got {text!r}."
-            )
-    cutoffs = tuple(map(int, texts))
-    for cutoff in cutoffs:
-        if cutoffs.count(cutoff) > 1:
-            raise InputError(f"the cut-off {cutoff} of {name!r} stands twice.")
-    return cutoffs
-
-
-def _columns(name: str, cutoffs: Sequence[int], metrics: Mapping[str, Metric]) -> list[Column]:
-    if name in COUNTS:
-        return [COUNTS[name]]
+        raise InputError(f"the measure {name!r} takes no parameters, got {text!r}.")
     measure = TREC_MEASURES[name]
-    metric = metrics[measure.metric]
-    if not cutoffs:
+    texts = text.split(",")
+    if measure.option:
+        values = tuple(_decimal(name, part) for part in texts)
+    else:
+        values = tuple(_cutoff(name, part) for part in texts)
+    for value in values:
+        _scorer(measure, value, metrics)  # refuses what the metric does not take
+        if values.count(value) > 1:
+            raise InputError(f"{value:g} stands twice behind {name!r}.")
+    return values
+
+
+def _cutoff(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise InputError(
+            f"the cut-offs of {name!r} must be whole numbers of at least 1, got {text!r}."
+        )
+    return int(text)
+
+
+def _decimal(name: str, text: str) -> float:
+    if not DECIMAL.fullmatch(text):
+        raise InputError(f"the parameters of {name!r} must be numbers, got {text!r}.")
+    return float(text)
+
+
+def _columns(name: str, parameters: Sequence[float], metrics: Mapping[str, Metric]) -> list[Column]:
+    if name in WITHOUT_METRIC:
+        return [WITHOUT_METRIC[name]]
+    measure = TREC_MEASURES[name]
+    if not parameters:
         geometric = measure.average is geometric_mean
-        return [Column(name, metric, measure.average, per_topic=not geometric)]
-    return [Column(f"{name}_{n}", partial(metric, cutoff=n), measure.average) for n in cutoffs]
+        return [Column(name, metrics[measure.metric], measure.average, per_topic=not geometric)]
+    form = "3.2f" if measure.option else "d"
+    return [
+        Column(f"{name}_{value:{form}}", _scorer(measure, value, metrics), measure.average)
+        for value in parameters
+    ]
+
+
+def _scorer(
+    measure: TrecMeasure, parameter: float, metrics: Mapping[str, Metric]
+) -> Callable[[Judged], Floats]:
+    metric = metrics[measure.metric]
+    if measure.option:
+        return metric.with_options({measure.option: parameter})
+    return partial(metric, cutoff=int(parameter))
 
 
 def _graded_column(gains: str, metrics: Mapping[str, Metric]) -> Column:
@@ -258,4 +343,5 @@ def _own_column(text: str, metrics: Mapping[str, Metric], offered: Sequence[str]
         raise InputError(f"no measure is called {parsed.name!r}; {nearest(parsed.name, known)}")
     metric = find_metric(text, metrics)
     suffix = "" if parsed.cutoff is None else f"@{parsed.cutoff}"
-    return Column(metric.label + suffix, partial(metric, cutoff=parsed.cutoff))
+    score = partial(metric, cutoff=parsed.cutoff)
+    return Column(metric.label + suffix, score, lambda values: float(metric.average(values)))

@@ -84,15 +84,14 @@ def pooled(qrels: Qrels, run: Run) -> dict[str, dict[str, int]]:
 def pytrec_eval_scores(
     run: Run, qrels: Qrels, measure: str, *, cutoff: int | None = None, pool: bool = False
 ) -> NDArray[np.float64]:
-    """Per-user scores by pytrec_eval, 0 for users that it leaves out."""
+    """Per-user scores by pytrec_eval, 0 for users that it leaves out or divides 0 by 0 for."""
     judgements = pooled(qrels, run) if pool else qrels_as_dicts(qrels)
     evaluator = pytrec_eval.RelevanceEvaluator(
         judgements, {measure}, relevance_level=qrels.relevance_level
     )
     scored = evaluator.evaluate(run_as_dicts(run, cutoff=cutoff))
-    return np.array(
-        [
-            next(iter(scored[f"u{user}"].values())) if f"u{user}" in scored else 0.0
-            for user in range(run.n_users)
-        ]
-    )
+    values = [
+        next(iter(scored[f"u{user}"].values())) if f"u{user}" in scored else 0.0
+        for user in range(run.n_users)
+    ]
+    return np.nan_to_num(np.array(values))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric, ratio
+from harness.metric import Option, between, metric, ratio
 from qrels import Judged
 
 
@@ -13,11 +15,15 @@ from qrels import Judged
     "Rprec",
     source="Buckley & Voorhees (2000), Evaluating evaluation measure stability",
     trec_eval="Rprec with -M n",
+    options=(Option("multiple", 1, "multiple of R, above 0; 1 by default", between(0, inf)),),
 )
-def r_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def r_precision(
+    judged: Judged, *, cutoff: int | None = None, multiple: float = 1.0
+) -> NDArray[np.float64]:
     r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
 
-    .. math:: \mathrm{Rprec}@n = r_{\min(n, R)} / R
+    .. math::
+        \mathrm{Rprec}(x)@n = r_{\min(n, m)} / m, \qquad m = \lfloor x R + 0.9 \rfloor
 
     Parameters
     ----------
@@ -25,6 +31,8 @@ def r_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.floa
         Judged ranked lists.
     cutoff
         Ranks considered, n; all of them by default. Where R > n, Rprec@n is Recall@n.
+    multiple
+        The multiple x of R at which precision is measured; R itself, x = 1, by default.
 
     Returns
     -------
@@ -32,7 +40,8 @@ def r_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.floa
 
     Notes
     -----
-    Divided by R even where the list is shorter, as in trec_eval (``m_Rprec.c``).
+    Divided by R even where the list is shorter, as in trec_eval (``m_Rprec.c``); a multiple is
+    its ``Rprec_mult``.
 
     Examples
     --------
@@ -43,6 +52,6 @@ def r_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.floa
     """
     relevant = judged.relevant[:, :cutoff]
     ranks = np.arange(1, relevant.shape[1] + 1)
-    considered = ranks <= judged.n_relevant[:, None]
-    hits = (relevant & considered).sum(axis=1).astype(np.float64)
-    return ratio(hits, judged.n_relevant)
+    last_rank = np.floor(multiple * judged.n_relevant + 0.9)
+    hits = (relevant & (ranks <= last_rank[:, None])).sum(axis=1).astype(np.float64)
+    return ratio(hits, last_rank)

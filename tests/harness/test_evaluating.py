@@ -14,7 +14,7 @@ from hypothesis import given
 from harness.cli import main
 from harness.evaluating import Evaluations, evaluate_runs, only_judged
 from harness.metric import built_in_metrics
-from harness.trec_names import read_measures
+from harness.trec_names import LEFT_OUT, read_measures
 from qrels import Qrels, match
 from runs import InputError, InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
@@ -23,6 +23,7 @@ from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
 
 MISUSED = 2
 VERSIONS = ("v9.0.8", "v10.0")
+ROUNDING = {"v9.0.8": [], "v10.0": ["--rounding", "nearest"]}
 A = ["-mall_trec"]
 CS = "5,10,20,30,40,50,60,70,80,90,100"
 MANY = [
@@ -32,7 +33,7 @@ MANY = [
 ]
 CHOSEN = [
     *("-mP.5,7,3", "-mrecall.20,2000", "-mndcg_cut.10,20,23", "-msuccess.2,5,20"),
-    "-mndcg.1=3,2=9,4=4.5",
+    *("-mndcg.1=3,2=9,4=4.5", "-miprec_at_recall..10,.20,.25,.75,.50", "-mRprec_mult.0.2,5,0.35"),
 ]
 CUT = ["-mrecip_rank", "-mbpref", "-minfAP", "-mmap", "-mndcg", "-mset_P", "-mset_recall"]
 TEST = ("qrels.test", "results.test")
@@ -83,8 +84,7 @@ def test_lines_are_trec_evals(case: str, version: str) -> None:
         pytest.skip(f"{case} was not made with {version}")
     options, (qrels, run) = CASES[case]
     folder = CONFORMANCE / "trec_eval"
-    present = [option for option in options if _is_offered(option)]
-    answer = evaluate("--qrels", folder / qrels, folder / run, *present)
+    answer = evaluate("--qrels", folder / qrels, folder / run, *options, *ROUNDING[version])
     ours = answer.stdout.splitlines()
     expected = (folder / version / case).read_text().splitlines()
     names = {labels(line)[0] for line in ours}
@@ -98,13 +98,30 @@ def test_lines_are_trec_evals(case: str, version: str) -> None:
     assert len(given) > 5
 
 
-def _is_offered(option: str) -> bool:
-    """Whether the metric behind ``-mNAME`` is there."""
-    try:
-        read_measures([option.removeprefix("-m")], built_in_metrics())
-    except InputError:
-        return not option.startswith("-m")
-    return True
+@needs_conformance
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_default_output_is_trec_evals_to_the_letter(version: str) -> None:
+    folder = CONFORMANCE / "trec_eval"
+    files = ("--qrels", folder / "qrels.test", folder / "results.test")
+    assert evaluate(*files, *ROUNDING[version]).stdout_bytes == (
+        (folder / version / "out.test").read_bytes()
+    )
+
+
+@needs_conformance
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", ["out.test.a", "out.test.aq", "out.test.aql"])
+def test_all_trec_lacks_what_it_says_and_nothing_else(case: str, version: str) -> None:
+    options, (qrels, run) = CASES[case]
+    folder = CONFORMANCE / "trec_eval"
+    answer = evaluate("--qrels", folder / qrels, folder / run, *options, *ROUNDING[version])
+    lines = (folder / version / case).read_text().splitlines()
+    kept = [line for line in lines if not _is_left_out(labels(line)[0])]
+    assert answer.stdout.splitlines() == kept
+
+
+def _is_left_out(name: str) -> bool:
+    return name in LEFT_OUT or name.rpartition("_")[0] in LEFT_OUT
 
 
 def files(folder: Path, run: Run, qrels: Qrels) -> tuple[Path, Path]:
@@ -162,6 +179,28 @@ def collection(tmp_path: Path) -> tuple[Path, Path]:
     return qrels, write_run(tmp_path, "als", {"u1": ["x", "b", "d", "a"]})
 
 
+def test_the_default_output_by_hand(tmp_path: Path) -> None:
+    """One topic; one of its two relevant items is at rank 4 of 4."""
+    qrels = write_qrels(tmp_path, {"u": {"a": 1, "b": 0, "c": 1}})
+    run = write_run(tmp_path, "als", {"u": ["x", "b", "y", "a"]})
+    values = {
+        **{"num_ret": 4, "num_rel": 2, "num_rel_ret": 1, "map": "0.1250", "gm_map": "0.1250"},
+        **{"Rprec": "0.0000", "bpref": "0.0000", "recip_rank": "0.2500"},
+        **{f"iprec_at_recall_{i / 10:.2f}": "0.2500" for i in range(6)},
+        **{f"iprec_at_recall_{i / 10:.2f}": "0.0000" for i in range(6, 11)},
+        **{"P_5": "0.2000", "P_10": "0.1000", "P_15": "0.0667", "P_20": "0.0500"},
+        **{"P_30": "0.0333", "P_100": "0.0100", "P_200": "0.0050", "P_500": "0.0020"},
+        "P_1000": "0.0010",
+    }
+    expected = [
+        *(f"{name:<22}\tu\t{value}" for name, value in values.items() if name != "gm_map"),
+        "runid                 \tall\tals",
+        "num_q                 \tall\t1",
+        *(f"{name:<22}\tall\t{value}" for name, value in values.items()),
+    ]
+    assert evaluate("--qrels", qrels, run, "-q").stdout == "\n".join(expected) + "\n"
+
+
 def averages(collection: tuple[Path, Path], *measures: str, **options: object) -> list[float]:
     qrels, run = collection
     columns = read_measures(measures, built_in_metrics())
@@ -183,6 +222,27 @@ def test_judged_only_lists_close_up(collection: tuple[Path, Path]) -> None:
 
 def test_judged_only_follows_the_depth(collection: tuple[Path, Path]) -> None:
     assert averages(collection, "recip_rank", judged_only=True, depth=3) == [0.0]
+
+
+def test_a_geometric_mean_is_averaged_as_one(collection: tuple[Path, Path]) -> None:
+    theirs, ours = averages(collection, "gm_map", "AP(mean=geometric)")
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_recall_points_are_rounded_up_or_to_the_nearest(tmp_path: Path) -> None:
+    """At 0.3, trec_eval 9 wants two of four relevant items, trec_eval 10 one."""
+    qrels = write_qrels(tmp_path, {"u": dict.fromkeys("abcd", 1)})
+    run = write_run(tmp_path, "s", {"u": ["a", "x", "y", "b"]})
+    printed = [
+        evaluate("--qrels", qrels, run, "-miprec_at_recall.0.3", "--rounding", rounding).stdout
+        for rounding in ("up", "nearest")
+    ]
+    assert [text.split()[-1] for text in printed] == ["0.5000", "1.0000"]
+
+
+def test_what_all_trec_leaves_out_is_said_on_stderr(collection: tuple[Path, Path]) -> None:
+    answer = evaluate("--qrels", collection[0], collection[1], "-m", "all_trec")
+    assert answer.stderr.startswith("all_trec leaves out relstring, rbp")
 
 
 def test_a_relevance_level_makes_low_grades_non_relevant(collection: tuple[Path, Path]) -> None:

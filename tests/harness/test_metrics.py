@@ -30,6 +30,9 @@ PYTREC_EVAL = {
     "SetP": "set_P",
     "SetR": "set_recall",
     "SetF": "set_F",
+    "IPrec": "iprec_at_recall_0.5",
+    "IAP": "11pt_avg",
+    "RelP": "relative_P_{}",
 }
 NO_CUTOFF = {
     **{name: measure for name, measure in PYTREC_EVAL.items() if "{}" not in measure},
@@ -83,6 +86,23 @@ def test_the_beta_of_f_is_pytrec_evals(beta: float, case: tuple[Run, Qrels], cut
     run, qrels = case
     expected = pytrec_eval_scores(run, qrels, f"set_F_{beta}", cutoff=cutoff)
     scores = find_metric(f"SetF(beta={beta})", METRICS)(judge(run, qrels), cutoff=cutoff)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        *((f"IPrec(recall={x})", f"iprec_at_recall_{x}") for x in (0, 0.1, 0.25, 0.3, 0.7, 1)),
+        *((f"Rprec(multiple={x})", f"Rprec_mult_{x}") for x in (0.2, 0.6, 1.4, 3)),
+    ],
+)
+@pytest.mark.parametrize("n_judged", [15, 77, 160])
+def test_recall_points_and_multiples_of_r_are_pytrec_evals(
+    n_judged: int, name: str, measure: str
+) -> None:
+    run, qrels = random_case(3, n_users=60, n_items=200, depth=150, n_judged=n_judged)
+    expected = pytrec_eval_scores(run, qrels, measure)
+    scores = find_metric(name, METRICS)(judge(run, qrels))
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
@@ -183,6 +203,16 @@ def auc_by_hand(items: list[int], grades: Grades, level: int, tie: float) -> flo
     return sum(tie if good == bad else float(good < bad) for good, bad in pairs) / len(pairs)
 
 
+def nearest_interpolated_by_hand(
+    items: list[int], grades: Grades, level: int, recall: float
+) -> float:
+    hits = [grades.get(item, 0) >= level for item in items]
+    n_relevant = sum(grade >= level for grade in grades.values())
+    needed = int(recall * n_relevant + 0.5)
+    ranks = range(1, len(items) + 1)
+    return max((sum(hits[:k]) / k for k in ranks if sum(hits[:k]) >= needed), default=0.0)
+
+
 @pytest.mark.parametrize(
     ("name", "by_hand", "option"),
     [
@@ -194,6 +224,7 @@ def auc_by_hand(items: list[int], grades: Grades, level: int, tie: float) -> flo
         ("Q-measure", q_measure_by_hand, 1),
         ("Q-measure(beta=10)", q_measure_by_hand, 10),
         ("AUC", auc_by_hand, 0.5),
+        ("IPrec(recall=0.3,rounding=nearest)", nearest_interpolated_by_hand, 0.3),
     ],
 )
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
@@ -262,6 +293,9 @@ def test_scores_stay_in_the_range_that_is_declared(
     [
         ("RBP(p=1)", r"'p' \(persistence, between 0 and 1; 0\.9 by default\) cannot be 1"),
         ("SetF(beta=0)", "'beta' .* cannot be 0"),
+        ("IPrec(recall=1.5)", "'recall' .* cannot be 1.5"),
+        ("IAP(rounding=down)", "'rounding' .* cannot be 'down'"),
+        ("Rprec(multiple=0)", "'multiple' .* cannot be 0"),
         ("Q-measure(beta=high)", "'beta' .* cannot be 'high'"),
         ("ERR(top=4.5)", "'top' .* cannot be 4.5"),
         ("nDCG(gains=stars)", "'gains' .* cannot be 'stars'"),

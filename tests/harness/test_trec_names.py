@@ -1,7 +1,15 @@
 import pytest
 
 from harness.metric import built_in_metrics
-from harness.trec_names import COUNTS, ORDER, TREC_MEASURES, offered_names, read_measures
+from harness.trec_names import (
+    LEFT_OUT,
+    ORDER,
+    TREC_MEASURES,
+    WITHOUT_METRIC,
+    offered_names,
+    read_measures,
+    remarks,
+)
 from runs import InputError
 
 METRICS = built_in_metrics()
@@ -12,7 +20,7 @@ def names(*texts: str) -> list[str]:
 
 
 def test_the_order_holds_every_measure_once() -> None:
-    assert sorted(ORDER) == sorted([*COUNTS, *TREC_MEASURES])
+    assert sorted(ORDER) == sorted([*WITHOUT_METRIC, *TREC_MEASURES])
 
 
 def test_cut_offs_rise_whatever_the_order_asked_for() -> None:
@@ -23,6 +31,21 @@ def test_a_measure_without_cut_offs_has_trec_evals() -> None:
     assert names("recall")[:3] == ["recall_5", "recall_10", "recall_15"]
 
 
+def test_recall_points_and_multiples_are_printed_with_two_decimals() -> None:
+    assert names("Rprec_mult.2,.5", "iprec_at_recall..1,0") == [
+        "iprec_at_recall_0.00",
+        "iprec_at_recall_0.10",
+        "Rprec_mult_0.50",
+        "Rprec_mult_2.00",
+    ]
+
+
+def test_what_all_trec_leaves_out_is_said() -> None:
+    (sentence,) = remarks(["map", "all_trec"])
+    assert all(name in sentence for name in LEFT_OUT)
+    assert remarks(["official"]) == []
+
+
 def test_a_measure_is_given_once() -> None:
     assert names("map", "map", "nDCG@3", "nDCG@3") == ["map", "nDCG@3"]
 
@@ -30,6 +53,7 @@ def test_a_measure_is_given_once() -> None:
 def test_official_measures_come_in_trec_evals_order() -> None:
     official = names("official")
     assert official[:7] == ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map"]
+    assert official[10:21] == [f"iprec_at_recall_{i / 10:.2f}" for i in range(11)]
     assert official[-9:] == [f"P_{n}" for n in (5, 10, 15, 20, 30, 100, 200, 500, 1000)]
 
 
@@ -57,7 +81,13 @@ def test_trec_evals_infap_is_never_ours() -> None:
     [
         ("recal", "no measure is called 'recal'; did you mean 'recall'"),
         ("offical", "no measure is called 'offical'; did you mean 'official'"),
-        ("P.5,5", "the cut-off 5 of 'P' stands twice"),
+        ("P.5,5", "5 stands twice behind 'P'"),
+        ("iprec_at_recall..1,0.10", "0.1 stands twice behind 'iprec_at_recall'"),
+        ("iprec_at_recall.half", "parameters of 'iprec_at_recall' must be numbers, got 'half'"),
+        ("iprec_at_recall.2", "'recall' .* cannot be 2"),
+        ("Rprec_mult.0", "'multiple' .* cannot be 0"),
+        ("relstring", "trec_eval's 'relstring' is not offered: it is no number"),
+        ("rbp.p=0.8", "trec_eval's 'rbp' is not offered"),
         ("P.0", "the cut-offs of 'P' must be whole numbers of at least 1, got '0'"),
         ("ndcg_cut.23.4", "must be whole numbers of at least 1, got '23.4'"),
         ("P.5,", "must be whole numbers of at least 1, got ''"),
