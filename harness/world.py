@@ -498,7 +498,7 @@ def _blocks(n_users: int) -> Iterator[slice]:
 def _bisect(excess: Callable[[float], float], *, high: float, tolerance: float) -> float:
     """Find the argument between 0 and ``high`` at which a rising function is about 0."""
     low, middle = 0.0, high / 2
-    for _ in range(60):
+    for _ in range(200):
         found = excess(middle)
         if abs(found) <= tolerance:
             break

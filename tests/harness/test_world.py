@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
+from harness import world
 from harness.world import PRESETS, Truth, World, WorldSettings, make_world
 from qrels import Split
 from qrels.splits import user_random
@@ -55,6 +56,12 @@ def test_the_small_preset_has_the_size_it_promises(small: World) -> None:
 def test_the_ml_1m_preset_has_the_size_of_movielens(large: World) -> None:
     ratings = large.ratings
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (6040, 3706, 1_000_209)
+
+
+def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
+    settings = PRESETS["ml-10m"]
+    counts = world._activity(settings, np.random.default_rng(settings.seed).spawn(6)[1])
+    assert counts.sum() == 10_000_054
 
 
 def test_every_user_of_ml_1m_has_20_ratings(large: World) -> None:
