@@ -103,7 +103,7 @@ class HistoryScorer(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinearItemScorer(HistoryScorer):
-    r"""Item-linear systems: :math:`f(r_u) W`, with one weight for every pair of items.
+    r"""Item-linear systems: :math:`f(r_u) W + b`, with one weight for every pair of items.
 
     Dense weights are multiplied row by row of the history, without BLAS: as fast for
     histories this short, and the same to the last bit for every block.
@@ -114,17 +114,27 @@ class LinearItemScorer(HistoryScorer):
         Training ratings.
     weights
         :math:`W`, of shape (n_items, n_items): row j holds what having rated j says for
-        others. Sparse: an item that no weight links to the history scores NaN.
+        others. Sparse, without offsets: an item that no weight links to the history scores
+        ``unlinked``.
     features
         :math:`f`, from rows of ratings to the rows that are multiplied.
+    unlinked
+        NaN, for "cannot be scored", or a score.
+    item_offsets
+        :math:`b`, of shape (n_items,), NaN for items that cannot be scored; or None.
     """
 
-    weights: csr_array[Any] | NDArray[np.float32]
+    weights: csr_array[Any] | NDArray[np.floating]
     features: Callable[[csr_array[Any]], csr_array[Any]] = rated_or_not
+    unlinked: float = np.nan
+    item_offsets: NDArray[np.float64] | None = None
 
     def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
         product: Any = self.features(histories) @ self.weights
-        return product if isinstance(product, np.ndarray) else _filled(product)
+        if self.item_offsets is None:
+            return product if isinstance(product, np.ndarray) else filled(product, self.unlinked)
+        scores = product if isinstance(product, np.ndarray) else product.toarray()
+        return scores + self.item_offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +199,29 @@ class FactorScorer:
         return self.ratings.user_counts() > 0
 
 
-def _filled(matrix: csr_array[Any]) -> NDArray[np.floating]:
-    """Expand a sparse matrix, NaN where it holds nothing."""
-    dense = np.full(matrix.shape, np.nan, dtype=matrix.dtype)
+def dense_if_crowded(weights: csr_array[Any]) -> csr_array[Any] | NDArray[np.floating]:
+    """Hold weights densely where that is faster, and at most doubles the memory.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> dense_if_crowded(csr_array([[0.0, 4.5]]))
+    array([[0. , 4.5]])
+    """
+    n_rows, n_columns = weights.shape
+    return weights.toarray() if 3 * weights.nnz >= n_rows * n_columns else weights
+
+
+def filled(matrix: csr_array[Any], nothing: float = np.nan) -> NDArray[np.floating]:
+    """Expand a sparse matrix, with a number where it holds nothing.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> filled(csr_array([[0.0, 4.5]]))
+    array([[nan, 4.5]])
+    """
+    dense = np.full(matrix.shape, nothing, dtype=matrix.dtype)
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     dense[rows, matrix.indices] = matrix.data
     return dense

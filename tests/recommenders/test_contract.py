@@ -14,7 +14,33 @@ from recommenders import BatchScorer
 from recommenders.shared import recommending
 from runs import Numbering, Run
 
-SYSTEMS = ["ease", "item-knn", "popularity", "puresvd", "random", "svd", "wrmf"]
+SYSTEMS = [
+    "als-knn",
+    "chi2",
+    "ease",
+    "ht",
+    "item-knn",
+    "kld",
+    "krichene-x",
+    "krichene-y",
+    "krichene-z",
+    "lda",
+    "lm-wsr-ib",
+    "lm-wsr-ub",
+    "nncosngbr-ib",
+    "nncosngbr-ub",
+    "plsa",
+    "popularity",
+    "puresvd",
+    "random",
+    "rm1",
+    "rm2",
+    "rsv",
+    "rw",
+    "svd",
+    "uir-item",
+    "wrmf",
+]
 DEPTH = 20
 SEED = 7
 

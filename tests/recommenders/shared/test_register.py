@@ -47,7 +47,7 @@ def test_an_unknown_system_is_told_the_nearest_name() -> None:
 
 
 def test_where_no_name_is_near_all_are_listed() -> None:
-    with pytest.raises(InputError, match=r"'zzz'; there are: ease, item-knn, .*wrmf\."):
+    with pytest.raises(InputError, match=r"'zzz'; there are: .*ease, .*wrmf\."):
         recommenders.find_system("zzz")
 
 

@@ -7,6 +7,7 @@ from recommenders.shared.scorers import (
     FactorScorer,
     LinearItemScorer,
     ProjectionScorer,
+    dense_if_crowded,
     rating_rows,
 )
 from runs import Numbering
@@ -68,3 +69,17 @@ def test_histories_of_strangers_are_scored_too(ratings: Ratings) -> None:
     stranger = csr_array(np.array([[0.0, 0.0, 5.0]]))
     scores = LinearItemScorer(ratings, WEIGHTS).score_histories(stranger)
     np.testing.assert_array_equal(scores, [[6, 7, 0]])
+
+
+def test_sparse_weights_score_the_offset_where_nothing_links(ratings: Ratings) -> None:
+    weights = csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [6, 7, 0]]))
+    offsets = np.array([10.0, 20.0, np.nan])
+    scorer = LinearItemScorer(ratings, weights, item_offsets=offsets)
+    np.testing.assert_array_equal(scorer.score_batch(BOTH), [[10, 21.5, np.nan], [np.nan] * 3])
+
+
+def test_only_crowded_weights_are_held_densely() -> None:
+    weights = csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [6, 7, 0]]))
+    np.testing.assert_array_equal(dense_if_crowded(weights), weights.toarray())
+    lonely = csr_array(np.array([[0, 1.5, 0, 0]]))
+    assert dense_if_crowded(lonely) is lonely

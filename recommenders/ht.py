@@ -1,0 +1,276 @@
+"""HT: how soon a random walk from an item meets the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recommenders.shared.memory import Need
+from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from recommenders.shared.system import Settings, system
+from runs import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+    from runs import Numbering
+
+# The Laplacian, first sparse with 12 bytes an entry, then dense; it becomes its inverse.
+DENSE_MATRICES = 3
+ROWS = 512
+# Part of the sum of degrees, of which hitting times are multiples: above the errors of rounding.
+RESOLUTION = 1e-12
+
+
+class HTSettings(Settings):
+    """Settings of HT."""
+
+    max_gigabytes: float = Field(
+        4.0,
+        gt=0,
+        description="Memory that training may take, in GB: above 0. Where 3 dense matrices of "
+        "items x items in float64 need more, hitting times are truncated.",
+    )
+    steps: int = Field(
+        15,
+        ge=2,
+        description="Steps of the walk where hitting times are truncated (the paper's tau): at "
+        "least 2. Not used where they are exact.",
+    )
+
+
+def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
+    """Count the dense matrices; there are none where they would not fit ``max_gigabytes``."""
+    n_items = len(ratings.items)
+    needed_bytes = DENSE_MATRICES * 8 * n_items**2
+    fits = needed_bytes <= settings.max_gigabytes * 1e9
+    return Need(fits * needed_bytes, f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items}")
+
+
+@system(
+    "ht",
+    family="random walk",
+    source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
+    settings=HTSettings,
+    need=ht_need,
+)
+def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
+    r"""Rank items by the steps that a random walk from them needs to meet the user.
+
+    The walk goes to and fro between users and items, along ratings :math:`r_{ui}`, the higher
+    the likelier. With :math:`d` the sums of ratings, scores are :math:`-h`, where
+
+    .. math:: h_i = 1 + \sum_v \frac{r_{vi}}{d_i} h_v, \quad
+              h_v = 1 + \sum_j \frac{r_{vj}}{d_v} h_j, \quad h_u = 0
+
+    Exactly, from :math:`S = D_I - R^\top D_U^{-1} R` and the sum of degrees :math:`2 \sum R`,
+
+    .. math:: -h = \frac{2 \sum R}{d_u} r_u S^+ - 2 \, d_I S^+ + \mathrm{const}_u
+
+    with the best item at 0. Above ``max_gigabytes`` walks end after :math:`\tau` steps, and the
+    score is :math:`\tau - h`, by the recursion on blocks of users. An item from which no walk
+    leads to the user cannot be scored. The walk favours the long tail, and does poorly where
+    popular items are relevant.
+
+    Notes
+    -----
+    The recursion and its truncation are the paper's; the paper restricts it to a part of the
+    graph around the user, which is not done here. The closed form is ours: users other than
+    :math:`u` are eliminated, and what u adds has rank 1. A history that the graph does not hold
+    is scored as if its owner hung on it by ratings of vanishing weight.
+
+    Raises
+    ------
+    InputError
+        If a rating is negative, or all are zero.
+    """
+    if (ratings.rating < 0).any() or not ratings.rating.any():
+        raise InputError(
+            "system 'ht' cannot be trained: it needs ratings of at least 0, and one above."
+        )
+    if ht_need(ratings, settings).n_bytes == 0:
+        return TruncatedHittingTimes(ratings, settings.steps)
+    resolution = RESOLUTION * 2 * float(ratings.rating.sum())
+    return HittingTimes(ratings, *hitting_times(ratings.matrix()), resolution)
+
+
+@dataclass(frozen=True, eq=False)
+class HittingTimes(HistoryScorer):
+    """Scores by exact hitting times: by how much the best item of a user is nearer, negative.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings.
+    weights
+        float64 of shape (n_items, n_items): what a share of the user's ratings on item j says
+        for item i.
+    item_offsets
+        Of shape (n_items,).
+    components
+        Number of each item's connected component, of shape (n_items,).
+    resolution
+        What times are rounded to, so that errors of rounding do not settle ties.
+    """
+
+    weights: NDArray[np.float64]
+    item_offsets: NDArray[np.float64]
+    components: NDArray[np.int32]
+    resolution: float
+
+    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+        shares = row_shares(histories)
+        scores = shares @ self.weights + self.item_offsets
+        scores[(shares @ self._membership).toarray()[:, self.components] == 0] = np.nan
+        # Times are large and close to each other: from 0 down, float32 tells them apart.
+        scores -= np.fmax.reduce(scores, axis=1, keepdims=True)
+        return np.round(scores / self.resolution) * self.resolution
+
+    @cached_property
+    def _membership(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array
+
+        n_items = len(self.components)
+        shape = (n_items, int(self.components.max()) + 1)
+        return csr_array((np.ones(n_items), self.components, np.arange(n_items + 1)), shape=shape)
+
+
+@dataclass(frozen=True, eq=False)
+class TruncatedHittingTimes:
+    r"""Scores by walks that are cut off, for training users only.
+
+    The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
+    without its 1: each is the mean over where the walk goes, and :math:`g_u^t = t`. Nothing is
+    subtracted, so small differences between times are not lost.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings: the graph.
+    steps
+        Length of the walks.
+    """
+
+    ratings: Ratings
+    steps: int
+
+    @property
+    def users(self) -> Numbering:
+        """Users it was trained on."""
+        return self.ratings.users
+
+    @property
+    def items(self) -> Numbering:
+        """Items it was trained on."""
+        return self.ratings.items
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users."""
+        from_users, from_items, of_users, of_items = self._graph
+        columns = np.arange(len(user_numbers))
+        saved = np.zeros((len(self.items), len(user_numbers)))
+        for step in range(self.steps % 2 + 1, self.steps, 2):
+            saved_of_users = from_users @ saved
+            saved_of_users[user_numbers, columns] = step
+            saved = from_items @ saved_of_users
+        scores = saved.T.astype(np.float32)
+        scores[of_users[user_numbers, np.newaxis] != of_items] = np.nan
+        return scores
+
+    @cached_property
+    def _graph(
+        self,
+    ) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32], NDArray[np.int32]]:
+        """Give the chances of every step from users and from items, and both's components."""
+        matrix = self.ratings.matrix()
+        return row_shares(matrix), row_shares(matrix.T.tocsr()), *connected_components(matrix)
+
+
+def hitting_times(
+    matrix: csr_array[Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    """Solve for the weights, offsets and components of :class:`HittingTimes`."""
+    components = connected_components(matrix)[1]
+    degrees = matrix.sum(axis=0)
+    weights = inverse_laplacian(matrix, components)
+    offsets = -2 * (weights @ degrees)
+    weights *= 2 * np.bincount(components, weights=degrees)[components, np.newaxis]
+    return weights, offsets, components
+
+
+def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> NDArray[np.float64]:
+    r"""Invert :math:`D_I - R^\top D_U^{-1} R`, made regular by a constant on each component.
+
+    The constant shifts the inverse by a constant, which hitting times cancel.
+    """
+    laplacian = (matrix.T @ row_shares(matrix)).toarray(order="F")
+    np.negative(laplacian, out=laplacian)
+    degrees = matrix.sum(axis=0)
+    np.einsum("ii->i", laplacian)[:] += degrees
+    sizes = np.maximum(np.bincount(components), 1)
+    # The eigenvalue of the constant vector becomes the mean degree: the condition stays.
+    means = np.bincount(components, weights=degrees) / sizes
+    lifts = np.where(means > 0, means, 1.0) / sizes
+    for start in range(0, len(components), ROWS):
+        rows = slice(start, start + ROWS)
+        same = components[rows, np.newaxis] == components
+        laplacian[rows] += np.where(same, lifts[components], 0.0)
+    return _inverse(laplacian)
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Invert a positive definite matrix in its own memory."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, failed = dpotrf(matrix, lower=True, overwrite_a=True)
+    if failed:
+        raise InputError("system 'ht' cannot be trained: the ratings differ too much in size.")
+    inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    for start in range(0, len(inverse), ROWS):
+        rows = slice(start, start + ROWS)
+        inverse[rows, start + ROWS :] = inverse[start + ROWS :, rows].T
+        block = inverse[rows, rows]
+        block[:] = np.tril(block) + np.tril(block, -1).T
+    return inverse.T  # The same, row after row in memory.
+
+
+def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Number the connected components of the graph of ratings above 0, for users and items.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> connected_components(csr_array([[4.0, 0.0], [0.0, 0.0]]))
+    (array([0, 1], dtype=int32), array([0, 2], dtype=int32))
+    """
+    from scipy.sparse import csgraph, csr_array
+
+    n_users, n_items = matrix.shape
+    users, items = matrix.nonzero()
+    edges = csr_array(
+        (np.ones(len(users)), (users, n_users + items)), shape=(n_users + n_items,) * 2
+    )
+    labels = csgraph.connected_components(edges, directed=False)[1]
+    return labels[:n_users], labels[n_users:]
+
+
+def row_shares(matrix: csr_array[Any]) -> csr_array[Any]:
+    """Divide every row by its sum; a row of zeros stays.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> row_shares(csr_array([[1.0, 3.0], [0.0, 0.0]])).toarray()
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    sums = matrix.sum(axis=1)
+    shares = matrix.astype(np.float64)
+    shares.data /= np.repeat(np.where(sums > 0, sums, 1.0), np.diff(matrix.indptr))
+    return shares

@@ -1,0 +1,70 @@
+"""KLD: items that are likelier among the users near than in all, by Kullback and Leibler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recommenders.shared.expansion import Estimator, expansion_scorer
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from qrels import Ratings
+    from recommenders.shared.neighbour_sums import NeighbourSumScorer
+
+
+class KLDSettings(Settings):
+    """Settings of KLD."""
+
+    neighbours: int = Field(
+        200, ge=1, description="Nearest users that count (the paper's k): at least 1."
+    )
+    estimator: Estimator = "nln"
+
+
+@system(
+    "kld",
+    family="relevance feedback",
+    source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
+    "collaborative filtering recommendation, ECIR",
+    settings=KLDSettings,
+)
+def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumScorer:
+    r"""Weigh items by their part in the divergence of the users near from all users.
+
+    .. math:: s_{ui} = p_V(i) \log \frac{p_V(i)}{p_C(i)}
+
+    for the items that a neighbour has rated above 0; others cannot be scored. The
+    neighbourhood V is that of RW, the probabilities are those of
+    :class:`recommenders.shared.expansion.ExpansionWeights`.
+
+    The formula is known from the paper. That its length normalisation divides by the number
+    of users is inferred, and is the default as the reported quality is not met without: the
+    quotient then grows by the number of users per neighbour, and popularity counts again.
+
+    Raises
+    ------
+    InputError
+        If a rating is below 0, or all are 0.
+    """
+    return expansion_scorer(
+        ratings,
+        divergence,
+        system="kld",
+        neighbours=settings.neighbours,
+        estimator=settings.estimator,
+    )
+
+
+def divergence(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the terms of the Kullback-Leibler divergence.
+
+    Examples
+    --------
+    >>> divergence(np.array([0.5, 0.25]), np.array([0.25, 0.25])).round(4)
+    array([0.3466, 0.    ])
+    """
+    return near * np.log(near / in_all)

@@ -1,0 +1,85 @@
+"""X of Krichene & Rendle: matrix factorisation with a background of zeros."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from recommenders.shared.scorers import FactorScorer
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from lenskit.als import ImplicitMFScorer
+
+    from qrels import Ratings
+
+
+class KricheneXSettings(Settings):
+    """Settings of krichene-x: the paper's, but for the sweeps, which it does not print."""
+
+    factors: int = Field(
+        16, ge=1, le=2000, description="Number of factors (the paper's d): 1 to 2000."
+    )
+    regularization: float = Field(
+        10.0, gt=0, description="Penalty on the squared factors (the paper's lambda): above 0."
+    )
+    background: float = Field(
+        0.2,
+        gt=0,
+        description="Weight of the squared score of every pair, rated or not (the paper's "
+        "alpha): above 0.",
+    )
+    epochs: int = Field(
+        16,
+        ge=1,
+        description="Sweeps of alternating least squares: at least 1; 8 to 32 scatter around the "
+        "published figures.",
+    )
+
+
+def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
+    """Configure LensKit's component by a change of variables."""
+    from lenskit.als import ImplicitMFScorer
+
+    background = settings.background
+    return ImplicitMFScorer(
+        embedding_size=settings.factors,
+        weight=1 / background,
+        regularization=settings.regularization * (1 + background) / background,
+        epochs=settings.epochs,
+        user_embeddings="prefer",
+    )
+
+
+@system(
+    "krichene-x",
+    family="factors",
+    source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, section 9",
+    settings=KricheneXSettings,
+    lenskit=krichene_x_component,
+)
+def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> FactorScorer:
+    r"""Factorise who rated what, pulling all scores towards zero.
+
+    .. math:: \min \sum_{(u,i) \in H} (v_u \cdot v_i - 1)^2
+              + \alpha \sum_{u,i} (v_u \cdot v_i)^2 + \lambda \|V\|^2
+
+    over all pairs :math:`H` that somebody rated, whatever the rating; scores are
+    :math:`v_u \cdot v_i`.
+
+    Notes
+    -----
+    From the paper: the loss, d = 16, :math:`\lambda` = 10, :math:`\alpha` = 0.2. Not in it:
+    the number of sweeps and where they start.
+
+    LensKit minimises :math:`\sum_H (1 + w)(y - 1)^2 + \sum_{\text{not } H} y^2 + g \|V\|^2`.
+    With :math:`w = 1 / \alpha`, :math:`g = \lambda (1 + \alpha) / \alpha` and factors
+    :math:`\sqrt{1 + \alpha}` times as long, that is the loss above, but for a factor and a
+    constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
+    """
+    from recommenders.shared.lenskit_bridge import trained
+
+    model = trained(krichene_x_component(settings), ratings, seed=seed)
+    assert model.user_embeddings is not None
+    return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)

@@ -1,0 +1,64 @@
+"""Y of Krichene & Rendle: item neighbours without a limit, cubed similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from recommenders.shared.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from recommenders.shared.system import system
+
+if TYPE_CHECKING:
+    from qrels import Ratings
+    from recommenders.shared.scorers import LinearItemScorer
+
+
+class KricheneYSettings(NeighbourSettings):
+    """Settings of krichene-y: the paper's."""
+
+    as_printed: ClassVar[Mapping[str, Any]] = {"denominator": True}
+
+    q: float = Field(
+        3.0,
+        gt=0,
+        le=20,
+        description="Power that similarities are raised to (the paper's q): above 0, up to 20.",
+    )
+
+
+@system(
+    "krichene-y",
+    family="neighbours",
+    source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, "
+    "equations 27 to 30",
+    settings=KricheneYSettings,
+    need=similarities_need,
+)
+def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> LinearItemScorer:
+    r"""Recommend what is like the user's items, strong likeness counting most: q is 3.
+
+    .. math:: s_{ij} = \left(\frac{n_{ij}}{\sqrt{c_i} \sqrt{c_j}}\right)^q, \quad
+              s'_{ij} = s_{ij} [i \in N_k(j)] [j \in N_{k'}(i)], \quad
+              s''_{ij} = \frac{s'_{ij}}{\|s'_i\|}, \quad
+              y_{ui} = \sum_{j \in I_u} s''_{ij}
+
+    with :math:`n_{ij}` users who rated both items and :math:`c_i` who rated i; neither k nor
+    k' limits anything here. An item that shares no user with the user's items scores 0, as in
+    the paper, and is ranked after all others.
+
+    Raises
+    ------
+    InputError
+        If the similarities would not fit ``max_gigabytes``.
+
+    Notes
+    -----
+    From the paper: the equations, q = 3, no limits; its equation 30 also divides by
+    :math:`\sum_j s''_{ij}` over all items, which cancels the norm of equation 29, whichever
+    norm is meant. That is ``variant = "as_printed"``, and does not come out at the published
+    exact metrics. Inferred, as it does come out there on MovieLens 1M: no denominator, the
+    Euclidean norm, and :math:`s_{ii} = 1` within that norm.
+    """
+    return neighbour_scorer(ratings, settings)

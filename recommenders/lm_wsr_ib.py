@@ -1,0 +1,74 @@
+"""LM-WSR-IB: a weighted sum over the items whose language models explain an item best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from recommenders.shared.language_models import (
+    BackgroundWeight,
+    Discount,
+    PseudoRatings,
+    Smoothing,
+    counts,
+    smoothed,
+)
+from recommenders.shared.likelihoods import Weights, nearest_by_likelihood
+from recommenders.shared.scorers import LinearItemScorer, rating_rows
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from qrels import Ratings
+
+
+class LMWSRIBSettings(Settings):
+    """Settings of LM-WSR-IB."""
+
+    neighbours: int = Field(
+        50, ge=1, description="Likeliest items that count (the paper's k): at least 1."
+    )
+    smoothing: Smoothing = "jelinek-mercer"
+    background_weight: BackgroundWeight = 0.99
+    pseudo_ratings: PseudoRatings = 500.0
+    discount: Discount = 0.5
+    weights: Weights = "likelihood"
+
+
+@system(
+    "lm-wsr-ib",
+    family="neighbours",
+    source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
+    "neighbourhoods, ECIR",
+    settings=LMWSRIBSettings,
+)
+def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> LinearItemScorer:
+    r"""Add up the user's ratings of the items under whose models an item is likeliest.
+
+    .. math:: s_{ui} = \sum_{j \in J_i} s_{ij} r_{uj}, \quad
+              \log p(i|j) = \sum_v r_{vi} \log p_j(v)
+
+    with :math:`J_i` the k items of the highest likelihood among those with a user in common,
+    and :math:`p_j` the ratings of item j as a language model over users, smoothed
+    (:func:`recommenders.shared.language_models.smoothed`). An item is scored where the user
+    has rated one of :math:`J_i` above 0.
+
+    What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
+
+    Raises
+    ------
+    InputError
+        If a rating is below 0, or all are 0.
+    """
+    matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
+    models = smoothed(
+        matrix,
+        settings.smoothing,
+        background_weight=settings.background_weight,
+        pseudo_ratings=settings.pseudo_ratings,
+        discount=settings.discount,
+    )
+    graph = nearest_by_likelihood(
+        matrix, models, count=settings.neighbours, weights=settings.weights
+    )
+    return LinearItemScorer(ratings, graph.T.tocsr(), rating_rows)

@@ -1,0 +1,76 @@
+"""LM-WSR-UB: a weighted sum over the users whose language models explain the user best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from recommenders.shared.language_models import (
+    BackgroundWeight,
+    Discount,
+    PseudoRatings,
+    Smoothing,
+    counts,
+    smoothed,
+)
+from recommenders.shared.likelihoods import Weights, nearest_by_likelihood
+from recommenders.shared.neighbour_sums import NeighbourSumScorer
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from qrels import Ratings
+
+
+class LMWSRUBSettings(Settings):
+    """Settings of LM-WSR-UB."""
+
+    neighbours: int = Field(
+        100, ge=1, description="Likeliest users that count (the paper's k): at least 1."
+    )
+    smoothing: Smoothing = "jelinek-mercer"
+    background_weight: BackgroundWeight = 0.9
+    pseudo_ratings: PseudoRatings = 500.0
+    discount: Discount = 0.5
+    weights: Weights = "likelihood"
+
+
+@system(
+    "lm-wsr-ub",
+    family="neighbours",
+    source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
+    "neighbourhoods, ECIR",
+    settings=LMWSRUBSettings,
+)
+def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> NeighbourSumScorer:
+    r"""Add up the ratings of the users under whose models the user's ratings are likeliest.
+
+    .. math:: s_{ui} = \sum_{v \in V_u} s_{uv} r_{vi}, \quad
+              \log p(u|v) = \sum_j r_{uj} \log p_v(j)
+
+    with :math:`V_u` the k users of the highest likelihood among those with an item in common,
+    and :math:`p_v` the ratings of v as a language model, smoothed
+    (:func:`recommenders.shared.language_models.smoothed`). An item without a rating above 0
+    by a neighbour cannot be scored.
+
+    The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
+    the likelihood itself would leave one neighbour only, so its geometric mean over the
+    ratings is the default (:func:`recommenders.shared.likelihoods.nearest_by_likelihood`).
+
+    Raises
+    ------
+    InputError
+        If a rating is below 0, or all are 0.
+    """
+    matrix = counts(ratings, system="lm-wsr-ub")
+    models = smoothed(
+        matrix,
+        settings.smoothing,
+        background_weight=settings.background_weight,
+        pseudo_ratings=settings.pseudo_ratings,
+        discount=settings.discount,
+    )
+    graph = nearest_by_likelihood(
+        matrix, models, count=settings.neighbours, weights=settings.weights
+    )
+    return NeighbourSumScorer(ratings, graph, matrix)

@@ -1,0 +1,119 @@
+"""RM1: a relevance model as the mixture of the users near, weighed by their likelihood."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recommenders.shared.language_models import (
+    BackgroundWeight,
+    Discount,
+    PseudoRatings,
+    Smoothing,
+    counts,
+    smoothed,
+)
+from recommenders.shared.likelihoods import log_odds_of_neighbours
+from recommenders.shared.neighbour_sums import NeighbourSumScorer
+from recommenders.shared.neighbours import (
+    nearest_by_cosine,
+    pattern,
+    row_maxima,
+    row_of_entry,
+    with_data,
+)
+from recommenders.shared.relevance_models import UserPrior, user_priors
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+
+
+class RM1Settings(Settings):
+    """Settings of RM1."""
+
+    neighbours: int = Field(
+        100, ge=1, description="Nearest users that count (the paper's k): at least 1."
+    )
+    smoothing: Smoothing = "jelinek-mercer"
+    background_weight: BackgroundWeight = 0.5
+    pseudo_ratings: PseudoRatings = 500.0
+    discount: Discount = 0.5
+    user_prior: UserPrior = "uniform"
+
+
+@system(
+    "rm1",
+    family="relevance models",
+    source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
+    "for recommender systems, IP&M 49(4)",
+    settings=RM1Settings,
+)
+def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumScorer:
+    r"""Mix the models of the users near, each weighing as much as it explains the user.
+
+    .. math:: s_{ui} = \sum_{v \in V_u} w_{uv} \, p_v(i), \quad
+              w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)
+
+    with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
+    language model, smoothed (:func:`recommenders.shared.language_models.smoothed`). All items
+    with ratings in training are scored.
+
+    The formula is known from the paper. Its neighbours came from clusters; cosines are those
+    of later work by its authors. Smoothing, priors and k are inferred: of so many factors one
+    neighbour tends to outweigh the others, the less so the more weight the background has.
+
+    Raises
+    ------
+    InputError
+        If a rating is below 0, or all are 0.
+    """
+    matrix = counts(ratings, system="rm1")
+    models = smoothed(
+        matrix,
+        settings.smoothing,
+        background_weight=settings.background_weight,
+        pseudo_ratings=settings.pseudo_ratings,
+        discount=settings.discount,
+    )
+    graph = nearest_by_cosine(matrix, count=settings.neighbours)
+    logarithms = log_odds_of_neighbours(pattern(matrix), models, graph)
+    logarithms += np.log(user_priors(matrix, settings.user_prior))[graph.indices]
+    weights = shares_of_exponentials(with_data(graph, logarithms))
+    finish = partial(
+        _mixtures, shares=weights @ models.background_shares, collection=models.collection
+    )
+    return NeighbourSumScorer(ratings, weights, models.seen, finish)
+
+
+def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
+    """Give each entry's share of the exponentials of its row.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> shares_of_exponentials(csr_array([[-1000.0, -1000.0, 0.0]])).toarray()
+    array([[0.5, 0.5, 0. ]])
+    """
+    rows = row_of_entry(logarithms)
+    exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])
+    sums = np.bincount(rows, exponentials, minlength=logarithms.shape[0])
+    return with_data(logarithms, exponentials / sums[rows])
+
+
+def _mixtures(
+    sums: csr_array[Any],
+    user_numbers: NDArray[np.int32],
+    *,
+    shares: NDArray[np.float64],
+    collection: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Add the background; a user without neighbours has none, an item without ratings neither."""
+    background = shares[user_numbers, np.newaxis] * collection
+    return sums.toarray() + np.where(background > 0, background, np.nan)

@@ -1,0 +1,116 @@
+"""UIR-Item: the user-item relevance model, ranking items by the likelihood of the history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from recommenders.shared.memory import Need
+from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, rated_or_not
+from recommenders.shared.system import Settings, system
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+
+# At the peak 12 bytes as a sparse matrix and up to 24 as a dense one.
+BYTES_PER_PAIR = 36
+SAMPLED_ITEMS = 200
+
+
+class UIRItemSettings(Settings):
+    """Settings of UIR-Item."""
+
+    smoothing: float = Field(
+        0.001,
+        gt=0,
+        lt=1,
+        description="Weight of the collection in the probability of an item (the paper's "
+        "lambda): above 0, below 1. Up to 0.01 all do alike; close to 1 ranks like popularity; "
+        "rare items come first between, on small data.",
+    )
+    max_gigabytes: float = Field(
+        4.0, gt=0, description="Memory that training may take, in GB: above 0."
+    )
+
+
+def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
+    """Count the pairs of items that somebody rated both of."""
+    n_pairs = _pairs_rated_together(rated_or_not(ratings.matrix()).astype(np.float64))
+    return Need(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
+
+
+@system(
+    "uir-item",
+    family="relevance model",
+    source="Wang, de Vries & Reinders (2006), A user-item relevance model for log-based "
+    "collaborative filtering, ECIR",
+    settings=UIRItemSettings,
+    need=uir_item_need,
+)
+def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> LinearItemScorer:
+    r"""Rank items by how likely they make the user's history.
+
+    .. math:: \log P(i) + \sum_{b \in I_u} \log ((1 - \lambda) P(b \mid i) + \lambda P(b)),
+              \quad P(b \mid i) = \frac{n_{bi}}{\sum_{b' \ne i} n_{b'i}},
+              \quad P(i) = \frac{c_i}{\sum_j c_j}
+
+    less :math:`\sum_{b} \log \lambda P(b)`, which is the same for all items; :math:`n_{bi}`
+    users rated both, :math:`c_i` rated i. The values of ratings do not matter.
+
+    Notes
+    -----
+    The model and its linear smoothing are the paper's, from memory. That :math:`P(b \mid i)` is
+    a multinomial over the other items is inferred: :math:`n_{bi} / c_i` puts rare items first.
+
+    Raises
+    ------
+    InputError
+        If the pairs of items rated together would not fit ``max_gigabytes``.
+    """
+    rated = rated_or_not(ratings.matrix()).astype(np.float64)
+    counts = ratings.item_counts()
+    offsets = np.full(len(counts), np.nan)
+    offsets[counts > 0] = np.log(counts[counts > 0] / counts.sum())
+    weights = gain_weights(rated, smoothing=settings.smoothing)
+    return LinearItemScorer(ratings, dense_if_crowded(weights), item_offsets=offsets)
+
+
+def gain_weights(rated: csr_array[Any], *, smoothing: float) -> csr_array[Any]:
+    r"""Weigh what each rated item b adds to the score of i, relative to the collection.
+
+    .. math:: \log \bigl(1 + (1 - \lambda) P(b \mid i) / (\lambda P(b))\bigr)
+
+    which is 0 where nobody rated both, so that the matrix is sparse.
+
+    Parameters
+    ----------
+    rated
+        0/1 matrix of shape (n_users, n_items).
+    smoothing
+        :math:`\lambda`, above 0 and below 1.
+
+    Returns
+    -------
+    The weights, row b and column i, of shape (n_items, n_items).
+    """
+    together = rated.T.tocsr() @ rated
+    together.setdiag(0)
+    together.eliminate_zeros()
+    counts = rated.sum(axis=0)
+    background = np.repeat(counts / counts.sum(), np.diff(together.indptr))
+    together.data /= together.sum(axis=0)[together.indices]
+    together.data *= (1 - smoothing) / (smoothing * background)
+    np.log1p(together.data, out=together.data)
+    return together
+
+
+def _pairs_rated_together(rated: csr_array[Any]) -> int:
+    """Estimate the number of pairs of items that a user rated both, from evenly spread items."""
+    n_items = rated.shape[1]
+    sampled = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
+    entries = (rated.T.tocsr()[sampled] @ rated).nnz
+    return entries * n_items // len(sampled)

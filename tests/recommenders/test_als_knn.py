@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import recommenders
+from qrels import Ratings
+from recommenders.als_knn import ALSKNNSettings, cosine_neighbours, item_factors, pruned
+from recommenders.shared.scorers import LinearItemScorer
+from runs import InputError
+from tests.recommenders.test_krichene_z import four_users
+
+DIRECTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.8, -0.6], [0.0, 0.0]])
+
+
+def test_scores_sum_the_cosines_of_nearest_neighbours() -> None:
+    """Cosines: ab .6, ac 0, ad .8, bc .8, bd 0, cd -.6; with K = 1 a and d are mutual, b and c.
+
+    So u, who rated a and b, gets a, b of neither and d .8, c .8; x, who rated d, gets a .8.
+    """
+    scorer = LinearItemScorer(four_users(), cosine_neighbours(DIRECTIONS, kept=1))
+    scores = scorer.score_batch(np.array([0, 3], dtype=np.int32))
+    nan = np.nan
+    expected = [[nan, nan, 0.8, 0.8, nan], [0.8, nan, nan, nan, nan]]
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+def test_cosines_of_zero_and_below_make_no_neighbours() -> None:
+    kept = cosine_neighbours(DIRECTIONS, kept=5).toarray()
+    expected = np.where(DIRECTIONS @ DIRECTIONS.T > 1e-9, DIRECTIONS @ DIRECTIONS.T, 0)
+    np.testing.assert_allclose(kept, expected - np.diag(np.diag(expected)), atol=1e-12)
+
+
+def test_factors_solve_least_squares_with_confidence_that_grows_with_ratings(
+    ratings: Ratings,
+) -> None:
+    """The weight of a rated pair is 1 + alpha r: equation 5 of Hu, Koren & Volinsky."""
+    from lenskit.als import ImplicitMFScorer
+
+    from recommenders.shared.lenskit_bridge import trained
+
+    settings = ALSKNNSettings(factors=4, weight=0.5, regularization=3.0)
+    factors = item_factors(ratings, settings, seed=1)
+    model = trained(
+        ImplicitMFScorer(
+            embedding_size=4, weight=0.5, use_ratings=True, regularization=3.0, epochs=10
+        ),
+        ratings,
+        seed=1,
+    )
+    assert model.user_embeddings is not None
+    of_users = model.user_embeddings.astype(float)
+    for item, given in enumerate(ratings.matrix().toarray().T):
+        weighted = of_users.T * (1 + 0.5 * given)
+        solution = np.linalg.solve(weighted @ of_users + 3.0 * np.eye(4), weighted @ (given > 0))
+        np.testing.assert_allclose(factors[item], solution, atol=1e-4)
+
+
+def test_pruning_leaves_out_rare_items_and_users() -> None:
+    """Only v and w have 3 ratings, and only b has."""
+    kept = pruned(four_users(), ALSKNNSettings(min_user_ratings=3, min_item_ratings=3))
+    pairs = list(zip(kept.user.tolist(), kept.item.tolist(), strict=True))
+    assert pairs == [(1, 1), (2, 1)]
+
+
+def test_items_left_out_bring_and_get_nothing(ratings: Ratings) -> None:
+    least = int(np.median(ratings.item_counts()))
+    scorer = recommenders.train("als-knn", {"min_item_ratings": least}, ratings, seed=1)
+    rare = ratings.item_counts() < least
+    users = np.arange(len(ratings.users), dtype=np.int32)
+    assert np.isnan(scorer.score_batch(users)[:, rare]).all()
+    assert isinstance(scorer, LinearItemScorer)
+    assert not scorer.weights[np.flatnonzero(rare)].sum()
+
+
+@pytest.mark.parametrize("b", [0.0, 0.75])
+def test_bm25_can_be_trained_on(ratings: Ratings, b: float) -> None:
+    settings = {"weighting": "bm25", "bm25_b": b}
+    scorer = recommenders.train("als-knn", settings, ratings, seed=1)
+    assert np.isfinite(scorer.score_batch(np.array([0], dtype=np.int32))).any()
+
+
+def test_pruning_everything_is_an_error() -> None:
+    with pytest.raises(InputError, match="'als-knn' cannot be trained: no training rating is left"):
+        recommenders.train("als-knn", {"min_user_ratings": 9}, four_users(), seed=1)
+
+
+def test_negative_ratings_are_an_error() -> None:
+    below = replace(four_users(), rating=np.arange(-3.0, 6.0))
+    with pytest.raises(InputError, match="ratings must not be negative, got -3"):
+        recommenders.train("als-knn", {}, below, seed=1)

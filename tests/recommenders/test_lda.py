@@ -1,0 +1,56 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import recommenders
+from qrels import Ratings
+from runs import InputError, Numbering
+
+
+def two_clubs(*, members: int, items: int) -> Ratings:
+    """Every member of a club rated all its items but one, and none of the other club's."""
+    club = np.kron(np.eye(2, dtype=bool), np.ones((members, items), dtype=bool))
+    club[np.arange(2 * members), np.arange(2 * members) % (2 * items)] = False
+    user, item = (numbers.astype(np.int32) for numbers in np.nonzero(club))
+    users, names = (Numbering.of(f"{k:03}" for k in range(n)) for n in club.shape)
+    return Ratings(users, names, user, item, np.full(len(user), 4.0))
+
+
+def test_a_topic_is_what_goes_together() -> None:
+    clubs = two_clubs(members=30, items=12)
+    scorer = recommenders.train("lda", {"topics": 2, "passes": 20}, clubs, seed=1)
+    scores = scorer.score_batch(np.arange(60, dtype=np.int32)).reshape(2, 30, 2, 12)
+    for club in (0, 1):
+        assert scores[club, :, club].min() > 2 * scores[club, :, 1 - club].max()
+
+
+def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
+    scorer = recommenders.train("lda", {}, ratings, seed=1)
+    scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
+    assert (scores > 0).all()
+
+
+def test_a_seed_may_be_any_number_of_63_bits(ratings: Ratings) -> None:
+    first, second = (recommenders.train("lda", {}, ratings, seed=s) for s in (2**63 - 1, 2**31 - 1))
+    everybody = np.arange(len(ratings.users), dtype=np.int32)
+    assert not np.array_equal(first.score_batch(everybody), second.score_batch(everybody))
+
+
+@pytest.mark.parametrize("rating", [-1.0, 0.0])
+def test_counts_below_zero_or_all_zero_cannot_be_trained_on(
+    ratings: Ratings, rating: float
+) -> None:
+    wrong = replace(ratings, rating=np.full(len(ratings), rating))
+    with pytest.raises(InputError, match="'lda' cannot be trained: it needs ratings of at least 0"):
+        recommenders.train("lda", {}, wrong, seed=1)
+
+
+def test_without_scikit_learn_the_package_is_named(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.decomposition", None)
+    with pytest.raises(InputError, match="'lda' needs the package 'sklearn'"):
+        recommenders.train("lda", {}, ratings, seed=1)

@@ -1,0 +1,92 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import recommenders
+from qrels import Ratings
+from recommenders.plsa import distributions, em_step, likelihoods
+from runs import InputError, Numbering
+
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture
+def small() -> Ratings:
+    """Four users, five items, eight ratings."""
+    user = np.array([0, 0, 1, 1, 2, 2, 2, 3], dtype=np.int32)
+    item = np.array([0, 1, 0, 2, 2, 3, 4, 4], dtype=np.int32)
+    users, items = Numbering.of("uvwx"), Numbering.of("abcde")
+    return Ratings(users, items, user, item, np.array([4.0, 2, 5, 1, 3, 3, 5, 2]))
+
+
+def start(ratings: Ratings, *, topics: int) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(4)
+    of_users, of_items = rng.random((len(ratings.users), topics)), rng.random((5, topics))
+    return distributions(of_users, axis=1), distributions(of_items, axis=0)
+
+
+def step_by_posteriors(ratings: Ratings, of_users: Floats, of_items: Floats) -> list[Floats]:
+    """Deal each rating out among topics, and count: EM as the paper writes it."""
+    user_counts, item_counts = np.zeros_like(of_users), np.zeros_like(of_items)
+    for user, item, rating in zip(ratings.user, ratings.item, ratings.rating, strict=True):
+        posterior = of_users[user] * of_items[item]
+        posterior /= posterior.sum()
+        user_counts[user] += rating * posterior
+        item_counts[item] += rating * posterior
+    return [user_counts / user_counts.sum(axis=1, keepdims=True), item_counts / item_counts.sum(0)]
+
+
+def test_a_step_deals_ratings_out_among_topics(small: Ratings) -> None:
+    of_users, of_items = start(small, topics=3)
+    expected = step_by_posteriors(small, of_users, of_items)
+    for found, wanted in zip(em_step(small, of_users, of_items), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_a_step_by_hand(small: Ratings) -> None:
+    """Two topics, the first of a, b, c alike and the second of c, d, e; all users half of each.
+
+    User v gave a 5, from topic 1 for sure, and c 1, from either alike: 5.5 of 6 are topic 1.
+    Topic 1 has 4 + 5 of a, 2 of b, and half of the 1 + 3 of c: 13 in all.
+    """
+    of_items = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]) / 3
+    after_users, after_items = em_step(small, np.full((4, 2), 0.5), of_items)
+    np.testing.assert_allclose(after_users[1], [5.5 / 6, 0.5 / 6])
+    np.testing.assert_allclose(after_items[:, 0], np.array([9, 2, 2, 0, 0]) / 13)
+
+
+def test_no_step_makes_the_ratings_less_likely(ratings: Ratings) -> None:
+    rng = np.random.default_rng(1)
+    of_users = distributions(rng.random((len(ratings.users), 4)), axis=1)
+    of_items = distributions(rng.random((len(ratings.items), 4)), axis=0)
+    fits = []
+    for _ in range(15):
+        fits.append(ratings.rating @ np.log(likelihoods(ratings, of_users, of_items)))
+        of_users, of_items = em_step(ratings, of_users, of_items)
+    assert (np.diff(fits) > 0).all()
+
+
+def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
+    scorer = recommenders.train("plsa", {"topics": 4}, ratings, seed=1)
+    scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
+    assert (scores >= 0).all()
+
+
+def test_ratings_of_zero_are_no_observations(ratings: Ratings) -> None:
+    zeroed = replace(ratings, rating=np.where(ratings.item % 3 == 0, 0.0, ratings.rating))
+    left_out = ratings.select(ratings.item % 3 != 0)
+    users = np.unique(left_out.user)
+    first, second = (recommenders.train("plsa", {}, r, seed=1) for r in (zeroed, left_out))
+    np.testing.assert_array_equal(first.score_batch(users), second.score_batch(users))
+
+
+@pytest.mark.parametrize("rating", [-1.0, 0.0])
+def test_counts_below_zero_or_all_zero_cannot_be_trained_on(
+    ratings: Ratings, rating: float
+) -> None:
+    wrong = replace(ratings, rating=np.full(len(ratings), rating))
+    with pytest.raises(InputError, match="'plsa' cannot be trained: it needs ratings of at least"):
+        recommenders.train("plsa", {}, wrong, seed=1)
