@@ -104,6 +104,92 @@ def run(
     click.echo(f"The report is {report.resolve()}")
 
 
+@main.command(
+    epilog="Settings that `harness systems` shows with a range are searched; the others stay as "
+    "the study has them. Trial 0 has the defaults. The table of trials is tuning/SYSTEM.csv in the "
+    "study folder; started again, the search goes on from it."
+)
+@click.argument("study_file", metavar="STUDY.toml", type=PATH)
+@click.argument("system", metavar="SYSTEM|FILE.py:CLASS")
+@click.option(
+    "--metric",
+    default="nDCG@10",
+    show_default=True,
+    metavar="NAME",
+    help="What is made best; without a cut-off, at the depth of the study's lists.",
+)
+@click.option(
+    "--search",
+    type=click.Choice(["random", "tpe"]),
+    default="random",
+    show_default=True,
+    help="Random draws; or TPE, which learns from the trials and needs Optuna.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Trials in all, earlier ones among them.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="After these no further trial begins.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Trials at once; as many as cores by default. Results are the same. TPE makes one at a "
+    "time.",
+)
+@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@click.option("--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@sentences
+def tune(
+    study_file: Path,
+    system: str,
+    metric: str,
+    search: str,
+    trials: int,
+    minutes: float | None,
+    jobs: int | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    quiet: bool,
+) -> None:
+    """Search the settings of SYSTEM on a part of the study's training ratings.
+
+    Part of the training ratings is held out for validation, by the study's own way to split; its
+    test ratings are not touched. Prints the best settings as a table for the study file.
+
+    The exit code is 0 if settings were found, 1 if all trials failed, 2 for wrong usage.
+    """
+    from joblib import cpu_count
+
+    from harness.progress import watched
+    from harness.running import add_plugins
+    from harness.study import read_study
+    from harness.tuning import Budget
+    from harness.tuning import tune as search_settings
+
+    study = read_study(study_file, changes={} if output is None else {"output": output})
+    tuned = search_settings(
+        add_plugins(study, plugins),
+        system,
+        metric=metric,
+        search=search,
+        budget=Budget(trials, minutes),
+        n_jobs=jobs or cpu_count(),
+        progress=watched(quiet=quiet),
+    )
+    if tuned.best is None:
+        click.echo(f"Failed: no trial worked; the first: {tuned.trials[0].finding}", err=True)
+        sys.exit(FAILED)
+    click.echo(tuned.to_toml(), nl=False)
+
+
 @main.command()
 @click.argument("path", type=PATH)
 @click.option("--format", "format_", metavar="NAME", help="The format; guessed if absent.")
@@ -146,20 +232,30 @@ def systems(names: tuple[str, ...], as_json: bool) -> None:
         for spec in specs:
             _describe_system(spec)
     else:
-        with _table("name", "family", "settings (default)", "source") as add:
+        with _table("name", "family", "settings (default; searched)", "source") as add:
             for spec in specs:
-                settings = "\n".join(
-                    f"{name} ({value.get('default', 'needed')})"
-                    for name, value in spec.facts()["settings"].items()
-                )
-                add(spec.name, spec.family, settings or "none", spec.source)
+                settings = [
+                    f"{name} ({default}; {place})" if place else f"{name} ({default})"
+                    for name, default, place, _ in _settings(spec)
+                ]
+                add(spec.name, spec.family, "\n".join(settings) or "none", spec.source)
 
 
 def _describe_system(spec: SystemSpec) -> None:
     click.echo(f"{spec.name} ({spec.family}): {spec.summary}\n{spec.source}\n")
-    with _table("setting", "default", "meaning") as add:
-        for name, facts in spec.facts()["settings"].items():
-            add(name, str(facts.get("default", "needed")), facts.get("description", ""))
+    with _table("setting", "default", "searched", "meaning") as add:
+        for setting in _settings(spec):
+            add(*setting)
+
+
+def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
+    """Give name, default, where `tune` searches, and meaning of every setting."""
+    from recommenders import search_space
+
+    space = search_space(spec.settings)
+    for name, facts in spec.facts()["settings"].items():
+        default = str(facts.get("default", "needed"))
+        yield name, default, str(space.get(name, "")), facts.get("description", "")
 
 
 @main.command()

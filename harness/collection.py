@@ -19,7 +19,7 @@ from harness.datasets import read_ratings
 from harness.datasets.source import open_source
 from harness.study import QrelsSection, RatingsSection, SplitSection, Study, run_paths
 from harness.world import Truth, make_world, world_settings
-from qrels import Qrels, Ratings, Split, describe, k_core, qrels_from_columns, rating_scale
+from qrels import Qrels, Ratings, Scale, Split, describe, k_core, qrels_from_columns, rating_scale
 from qrels.splits import SPLITS, SplitCounts
 from qrels.trec import read_qrels
 from runs import InputError, InputWarning, Numbering, Run
@@ -94,21 +94,9 @@ def collect(study: Study) -> Collection:
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     ratings, inputs, truth = _load(section)
     scale = rating_scale(ratings)
-    level = scale.grade_of_threshold(section.threshold)
     ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-    split = _split(ratings, study.split, seed=study.seed)
-    topic = np.searchsorted(split.test_users, split.test.user)
-    qrels = qrels_from_columns(
-        topic,
-        split.test.item,
-        scale.grades_of(split.test.rating),
-        n_users=len(split.test_users),
-        relevance_level=level,
-    )
-    if not qrels.relevant.any():
-        raise InputError(
-            f"no test rating reaches the threshold {section.threshold:g}: nothing is relevant."
-        )
+    split = split_ratings(ratings, study.split, seed=study.seed)
+    qrels = judge_test(split, scale, threshold=section.threshold)
     facts = {
         "ratings": _plain(describe(ratings).to_frame().iloc[0].to_dict()),
         "grades": f"rating times {scale.factor}",
@@ -177,13 +165,55 @@ def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | Non
     return ratings, {"path": source.label, "sha256": sha256(source.data).hexdigest()}, None
 
 
-def _split(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
+def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
+    """Read or make ratings and give the training part alone.
+
+    Raises
+    ------
+    InputError
+        If the ratings or their split break a rule.
+    """
+    ratings, _, _ = _load(section)
+    core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    return split_ratings(core, split, seed=seed).train
+
+
+def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
+    """Split ratings as the section says.
+
+    Raises
+    ------
+    InputError
+        If the section breaks a rule of its method, or no test ratings are left.
+    """
     options = split_options(section, seed=seed)
     splits = SPLITS[section.method](ratings, **options)
     chosen = splits if isinstance(splits, Split) else splits[(section.fold or 1) - 1]
     if len(chosen.test) == 0:
         raise InputError(f"the split {section.method!r} leaves no test ratings.")
     return chosen
+
+
+def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
+    """Derive the judgements of the test users from their test ratings.
+
+    Raises
+    ------
+    InputError
+        If none of them reaches the threshold.
+    """
+    qrels = qrels_from_columns(
+        np.searchsorted(split.test_users, split.test.user),
+        split.test.item,
+        scale.grades_of(split.test.rating),
+        n_users=len(split.test_users),
+        relevance_level=scale.grade_of_threshold(threshold),
+    )
+    if not qrels.relevant.any():
+        raise InputError(
+            f"no test rating reaches the threshold {threshold:g}: nothing is relevant."
+        )
+    return qrels
 
 
 def split_options(section: SplitSection, *, seed: int) -> dict[str, Any]:

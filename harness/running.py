@@ -79,7 +79,7 @@ def check(study: Study) -> dict[str, Metric]:
         metrics = {label: find_metric(label, available) for label in study.metric_labels}
         _check_difference(metrics)
         for metric in metrics.values():
-            _try_out(metric, study.cutoffs)
+            try_out(metric, study.cutoffs)
     if study.ratings is None:
         return metrics
     with study.placed("systems", "names"):
@@ -111,8 +111,14 @@ def _check_difference(metrics: Mapping[str, Metric]) -> None:
         first[metric.label] = name
 
 
-def _try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
-    """Score three users, the last without judgements, to see whether the metric works at all."""
+def try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
+    """Score three users, the last without judgements, to see whether the metric works at all.
+
+    Raises
+    ------
+    InputError
+        If it does not, or one user's score depends on who else is scored.
+    """
     lists = np.array([[4.0, np.nan, 1.0], [np.nan, 4.0, np.nan], [np.nan, np.nan, np.nan]])
     judgements = np.array([[4.0, 4.0, 1.0], [4.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
     judged = Judged(lists, judgements, relevance_level=4.0)

@@ -34,7 +34,7 @@ from harness.score_files import (
 )
 from harness.scoring import score
 from harness.store import Store, content_key
-from harness.study import Study
+from harness.study import Study, SystemsSection
 from harness.workers import restarts_in_silence, train_and_rank
 from qrels import Ratings, Split
 from qrels.trec import format_qrels
@@ -177,7 +177,7 @@ class Stages:
                 split.test_users,
                 seed=self.study.seed,
                 depth=self.study.systems.depth,
-                candidates=self._candidates(split),
+                candidates=candidates_of(self.study.systems, split),
                 main_process=os.getpid(),
             )
             for system in pending
@@ -208,7 +208,8 @@ class Stages:
         )
 
     def _run_key(self, split: Split, system: str) -> str:
-        name, candidates = self.study.systems.labels[system], self._candidates(split)
+        name = self.study.systems.labels[system]
+        candidates = candidates_of(self.study.systems, split)
         settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
             __version__,
@@ -221,12 +222,6 @@ class Stages:
             self.study.systems.depth,
             "all" if candidates is None else digest(candidates),
         )
-
-    def _candidates(self, split: Split) -> NDArray[np.bool_] | None:
-        """Mark the items that may be recommended; None for all that have training ratings."""
-        if self.study.systems.candidates == "trained":
-            return None
-        return split.test.item_counts() > 0
 
     @cached_property
     def _qrels_key(self) -> str:
@@ -258,6 +253,11 @@ class Stages:
         if split is None or truth is None:
             return {}
         return {"world/ratings.csv": format_ratings(split), "world/truth.npz": truth.to_bytes()}
+
+
+def candidates_of(section: SystemsSection, split: Split) -> NDArray[np.bool_] | None:
+    """Mark the items that may be recommended; None for all that have training ratings."""
+    return None if section.candidates == "trained" else split.test.item_counts() > 0
 
 
 def run_name(system: str) -> str:

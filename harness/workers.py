@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from harness.clock import Clock, Cost
 from qrels import Ratings
 from recommenders import label_of, recommend, train
-from runs import Run
+from runs import InputError, Run
+
+Label = TypeVar("Label")
 
 
 def train_and_rank(
@@ -56,6 +58,32 @@ def train_and_rank(
         scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
     )
     return run, clock.cost()
+
+
+def try_and_rank(
+    label: Label, system: str, settings: dict[str, Any], *args: Any, **options: Any
+) -> tuple[Label, Run | str, Cost]:
+    """Train and rank as `train_and_rank` does, or say in a sentence why that failed.
+
+    Unusual settings may fail anywhere in the libraries below. What no settings could mend, a
+    package that is not installed, is raised.
+
+    Parameters
+    ----------
+    label
+        Given back with the outcome.
+    system, settings, args, options
+        See `train_and_rank`.
+    """
+    clock = Clock()
+    try:
+        run, cost = train_and_rank(system, settings, *args, **options)
+        return label, run, cost
+    except Exception as error:
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            raise
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        return label, " ".join(f"{kind}{error}".split()), clock.cost()
 
 
 @cache

@@ -142,7 +142,7 @@ def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSetti
     7
     >>> world_settings("smal", {})
     Traceback (most recent call last):
-    runs.errors.InputError: there is no preset 'smal' of the world; there are small, ml-1m.
+    runs.errors.InputError: there is no preset 'smal' of the world; there are small, ml-1m, ml-10m.
     """
     name = "small" if preset is None else preset
     if name not in PRESETS:

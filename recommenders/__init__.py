@@ -9,12 +9,15 @@ from recommenders.shared.memory import PROCESS_BYTES, workers_within
 from recommenders.shared.recommending import component, recommend, require_memory, train
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
-from recommenders.shared.system import Settings, SystemSpec, system
+from recommenders.shared.search_space import Choice, Range, search_space
+from recommenders.shared.system import Settings, SystemSpec, searched, system
 from recommenders.shared.user_system import file_of, is_user_system, label_of
 
 __all__ = [
     "PROCESS_BYTES",
     "BatchScorer",
+    "Choice",
+    "Range",
     "Settings",
     "SystemSpec",
     "component",
@@ -25,6 +28,8 @@ __all__ = [
     "read_settings",
     "recommend",
     "require_memory",
+    "search_space",
+    "searched",
     "system",
     "systems",
     "train",

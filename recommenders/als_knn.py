@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.shared.scorers import LinearItemScorer
+from recommenders.shared.search_space import Choice, Range
 from recommenders.shared.similarity import nearest
-from recommenders.shared.system import Settings, system
+from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -23,17 +24,23 @@ if TYPE_CHECKING:
 class ALSKNNSettings(Settings):
     """Settings of als-knn."""
 
-    factors: int = Field(
-        64, ge=1, le=2000, description="Number of factors: 1 to 2000; the thesis has 32 to 1024."
+    factors: int = searched(
+        64,
+        Range(16, 128, log=True),
+        ge=1,
+        le=2000,
+        description="Number of factors: 1 to 2000; the thesis has 32 to 1024.",
     )
-    regularization: float = Field(
+    regularization: float = searched(
         1.0,
+        Range(0.1, 10.0, log=True),
         gt=0,
         description="Penalty on the squared factors (the thesis's lambda): above 0; the thesis "
         "has 0.1 to 10.",
     )
-    weight: float = Field(
+    weight: float = searched(
         1.0,
+        Range(0.1, 20.0, log=True),
         gt=0,
         description="What a rating adds to the confidence in its pair (the thesis's alpha): "
         "above 0.",
@@ -41,11 +48,16 @@ class ALSKNNSettings(Settings):
     epochs: int = Field(
         10, ge=1, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
     )
-    neighbours: int = Field(
-        50, ge=1, description="Nearest items kept for every item (the thesis's K): at least 1."
+    neighbours: int = searched(
+        50,
+        Range(10, 200, log=True),
+        ge=1,
+        description="Nearest items kept for every item (the thesis's K): at least 1.",
     )
-    weighting: Literal["rating", "bm25"] = Field(
-        "rating", description="What enters the confidence: ratings, or their BM25 weights."
+    weighting: Literal["rating", "bm25"] = searched(
+        "rating",
+        Choice(("rating", "bm25")),
+        description="What enters the confidence: ratings, or their BM25 weights.",
     )
     bm25_k1: float = Field(
         1.2, gt=0, description="How far a BM25 weight grows with the rating (k1): above 0."

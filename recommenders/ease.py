@@ -9,7 +9,8 @@ from pydantic import Field
 
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import EASEScorer
@@ -23,8 +24,9 @@ DENSE_MATRICES = 3
 class EASESettings(Settings):
     """Settings of EASE."""
 
-    regularization: float = Field(
+    regularization: float = searched(
         300.0,
+        Range(10.0, 5000.0, log=True),
         gt=0,
         description="Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 do "
         "well on MovieLens.",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import ItemKNNScorer
@@ -22,8 +22,9 @@ UNBOUNDED = 2**31 - 1
 class ItemKNNSettings(Settings):
     """Settings of item-knn."""
 
-    neighbours: int = Field(
+    neighbours: int = searched(
         20,
+        Range(5, 200, log=True),
         ge=1,
         description="Most similar items kept for every item (the paper's k): at least 1. The "
         "paper has 10 to 50; more drift towards popularity.",

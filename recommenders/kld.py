@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recommenders.shared.expansion import Estimator, expansion_scorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 class KLDSettings(Settings):
     """Settings of KLD."""
 
-    neighbours: int = Field(
-        200, ge=1, description="Nearest users that count (the paper's k): at least 1."
+    neighbours: int = searched(
+        200,
+        Range(25, 1000, log=True),
+        ge=1,
+        description="Nearest users that count (the paper's k): at least 1.",
     )
     estimator: Estimator = "nln"
 

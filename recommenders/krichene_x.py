@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
@@ -18,14 +19,22 @@ if TYPE_CHECKING:
 class KricheneXSettings(Settings):
     """Settings of krichene-x: the paper's, but for the sweeps, which it does not print."""
 
-    factors: int = Field(
-        16, ge=1, le=2000, description="Number of factors (the paper's d): 1 to 2000."
+    factors: int = searched(
+        16,
+        Range(8, 128, log=True),
+        ge=1,
+        le=2000,
+        description="Number of factors (the paper's d): 1 to 2000.",
     )
-    regularization: float = Field(
-        10.0, gt=0, description="Penalty on the squared factors (the paper's lambda): above 0."
+    regularization: float = searched(
+        10.0,
+        Range(1.0, 100.0, log=True),
+        gt=0,
+        description="Penalty on the squared factors (the paper's lambda): above 0.",
     )
-    background: float = Field(
+    background: float = searched(
         0.2,
+        Range(0.01, 1.0, log=True),
         gt=0,
         description="Weight of the squared score of every pair, rated or not (the paper's "
         "alpha): above 0.",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from recommenders.shared.krichene import NeighbourSettings, neighbour_scorer, similarities_need
-from recommenders.shared.system import system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -20,8 +19,9 @@ class KricheneYSettings(NeighbourSettings):
 
     as_printed: ClassVar[Mapping[str, Any]] = {"denominator": True}
 
-    q: float = Field(
+    q: float = searched(
         3.0,
+        Range(0.5, 5.0),
         gt=0,
         le=20,
         description="Power that similarities are raised to (the paper's q): above 0, up to 20.",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from recommenders.shared.krichene import NeighbourSettings, neighbour_scorer, similarities_need
-from recommenders.shared.system import system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -25,8 +26,9 @@ class KricheneZSettings(NeighbourSettings):
         "denominator": True,
     }
 
-    k: int = Field(
+    k: int = searched(
         10,
+        Range(5, 200, log=True),
         ge=0,
         description="Item j counts for item i if i is among the k nearest to j (the paper's k): "
         "0 for no limit, or at least 1.",

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -18,21 +19,24 @@ if TYPE_CHECKING:
 class LDASettings(Settings):
     """Settings of LDA."""
 
-    topics: int = Field(
+    topics: int = searched(
         20,
+        Range(10, 100, log=True),
         ge=1,
         le=2000,
         description="Number of topics (the paper's k): 1 to 2000; 10 to 50 do well on MovieLens.",
     )
     passes: int = Field(5, ge=1, description="Passes over the ratings: at least 1.")
-    user_prior: float = Field(
+    user_prior: float = searched(
         0.1,
+        Range(0.01, 1.0, log=True),
         gt=0,
         le=1,
         description="Concentration of a user's topics (the paper's alpha): above 0, at most 1.",
     )
-    item_prior: float = Field(
+    item_prior: float = searched(
         1.0,
+        Range(0.01, 1.0, log=True),
         gt=0,
         le=1,
         description="Concentration of a topic's items (the paper's eta): above 0, at most 1.",

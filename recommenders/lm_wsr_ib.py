@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from recommenders.shared.language_models import (
     BackgroundWeight,
     Discount,
@@ -16,7 +14,8 @@ from recommenders.shared.language_models import (
 )
 from recommenders.shared.likelihoods import Weights, nearest_by_likelihood
 from recommenders.shared.scorers import LinearItemScorer, rating_rows
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -25,11 +24,14 @@ if TYPE_CHECKING:
 class LMWSRIBSettings(Settings):
     """Settings of LM-WSR-IB."""
 
-    neighbours: int = Field(
-        50, ge=1, description="Likeliest items that count (the paper's k): at least 1."
+    neighbours: int = searched(
+        50,
+        Range(10, 200, log=True),
+        ge=1,
+        description="Likeliest items that count (the paper's k): at least 1.",
     )
     smoothing: Smoothing = "jelinek-mercer"
-    background_weight: BackgroundWeight = 0.99
+    background_weight: BackgroundWeight = searched(0.99, Range(0.1, 0.999))
     pseudo_ratings: PseudoRatings = 500.0
     discount: Discount = 0.5
     weights: Weights = "likelihood"

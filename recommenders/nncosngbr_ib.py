@@ -12,7 +12,8 @@ from pydantic import Field
 from recommenders.shared.baselines import Baselines
 from recommenders.shared.neighbours import averages, nearest_by_cosine, pattern
 from recommenders.shared.scorers import HistoryScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,19 +24,29 @@ if TYPE_CHECKING:
 class NNCosNgbrIBSettings(Settings):
     """Settings of NNCosNgbr-IB."""
 
-    neighbours: int = Field(
-        100, ge=1, description="Nearest items that count (the paper's k): at least 1."
+    neighbours: int = searched(
+        100,
+        Range(10, 400, log=True),
+        ge=1,
+        description="Nearest items that count (the paper's k): at least 1.",
     )
-    shrinkage: float = Field(
+    shrinkage: float = searched(
         100.0,
+        Range(1.0, 1000.0, log=True),
         ge=0,
         description="Common users at which a cosine counts half (the paper's lambda): 0 or more.",
     )
-    item_damping: float = Field(
-        25.0, ge=0, description="Ratings at the mean added to each item's baseline: 0 or more."
+    item_damping: float = searched(
+        25.0,
+        Range(1.0, 100.0, log=True),
+        ge=0,
+        description="Ratings at the mean added to each item's baseline: 0 or more.",
     )
-    user_damping: float = Field(
-        10.0, ge=0, description="Ratings as expected added to each user's baseline: 0 or more."
+    user_damping: float = searched(
+        10.0,
+        Range(1.0, 100.0, log=True),
+        ge=0,
+        description="Ratings as expected added to each user's baseline: 0 or more.",
     )
     denominator: bool = Field(
         False,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ BLOCK_RATINGS = 8192
 class PLSASettings(Settings):
     """Settings of PLSA."""
 
-    topics: int = Field(
+    topics: int = searched(
         20,
+        Range(10, 100, log=True),
         ge=1,
         le=2000,
         description="Number of topics (the paper's k): 1 to 2000; 10 to 30 do well on MovieLens.",
     )
-    steps: int = Field(
+    steps: int = searched(
         60,
+        Range(10, 100, log=True),
         ge=1,
         description="Steps of expectation and maximisation: at least 1; 40 or more do on "
         "MovieLens. With many topics, fewer keep them from fitting too closely.",

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recommenders.shared.scorers import ProjectionScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class PureSVDSettings(Settings):
     """Settings of PureSVD."""
 
-    factors: int = Field(
+    factors: int = searched(
         30,
+        Range(5, 200, log=True),
         ge=1,
         le=2000,
         description="Number of singular vectors kept (the paper's f): 1 to 2000. The paper has "

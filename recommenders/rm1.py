@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recommenders.shared.language_models import (
     BackgroundWeight,
@@ -27,7 +26,8 @@ from recommenders.shared.neighbours import (
     with_data,
 )
 from recommenders.shared.relevance_models import UserPrior, user_priors
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,11 +38,14 @@ if TYPE_CHECKING:
 class RM1Settings(Settings):
     """Settings of RM1."""
 
-    neighbours: int = Field(
-        100, ge=1, description="Nearest users that count (the paper's k): at least 1."
+    neighbours: int = searched(
+        100,
+        Range(25, 400, log=True),
+        ge=1,
+        description="Nearest users that count (the paper's k): at least 1.",
     )
     smoothing: Smoothing = "jelinek-mercer"
-    background_weight: BackgroundWeight = 0.5
+    background_weight: BackgroundWeight = searched(0.5, Range(0.01, 0.99))
     pseudo_ratings: PseudoRatings = 500.0
     discount: Discount = 0.5
     user_prior: UserPrior = "uniform"

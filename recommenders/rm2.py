@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from recommenders.shared.language_models import (
     BackgroundWeight,
     Discount,
@@ -21,7 +19,8 @@ from recommenders.shared.relevance_models import (
     UserPrior,
     user_priors,
 )
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -30,13 +29,14 @@ if TYPE_CHECKING:
 class RM2Settings(Settings):
     """Settings of RM2."""
 
-    neighbours: int = Field(
+    neighbours: int = searched(
         50,
+        Range(20, 200, log=True),
         ge=1,
         description="Nearest users that count (the paper's k): at least 1. Time grows with it.",
     )
     smoothing: Smoothing = "jelinek-mercer"
-    background_weight: BackgroundWeight = 0.1
+    background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
     pseudo_ratings: PseudoRatings = 500.0
     discount: Discount = 0.5
     user_prior: UserPrior = "uniform"

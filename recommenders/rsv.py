@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recommenders.shared.language_models import counts
 from recommenders.shared.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
 from recommenders.shared.neighbours import nearest_by_cosine, pattern, row_of_entry, with_data
 from recommenders.shared.scorers import filled
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 class RSVSettings(Settings):
     """Settings of RSV."""
 
-    neighbours: int = Field(
-        100, ge=1, description="Nearest users that count (the paper's k): at least 1."
+    neighbours: int = searched(
+        100,
+        Range(25, 1000, log=True),
+        ge=1,
+        description="Nearest users that count (the paper's k): at least 1.",
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.als import BiasedMFScorer
@@ -19,14 +20,20 @@ if TYPE_CHECKING:
 class SVDSettings(Settings):
     """Settings of SVD."""
 
-    factors: int = Field(50, ge=1, le=2000, description="Number of factors: 1 to 2000.")
-    regularization: float = Field(
+    factors: int = searched(
+        50, Range(5, 200, log=True), ge=1, le=2000, description="Number of factors: 1 to 2000."
+    )
+    regularization: float = searched(
         0.1,
+        Range(0.01, 1.0, log=True),
         gt=0,
         description="Penalty on the squared factors, per rating: above 0.",
     )
-    damping: float = Field(
-        5.0, ge=0, description="Ratings at the mean added to each bias: 0 or more."
+    damping: float = searched(
+        5.0,
+        Range(0.5, 50.0, log=True),
+        ge=0,
+        description="Ratings at the mean added to each bias: 0 or more.",
     )
     epochs: int = Field(10, ge=1, description="Sweeps of alternating least squares: at least 1.")
 

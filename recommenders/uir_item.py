@@ -9,7 +9,8 @@ from pydantic import Field
 
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, rated_or_not
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,8 +25,9 @@ SAMPLED_ITEMS = 200
 class UIRItemSettings(Settings):
     """Settings of UIR-Item."""
 
-    smoothing: float = Field(
+    smoothing: float = searched(
         0.001,
+        Range(0.00001, 0.1, log=True),
         gt=0,
         lt=1,
         description="Weight of the collection in the probability of an item (the paper's "

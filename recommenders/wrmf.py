@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
@@ -18,17 +19,25 @@ if TYPE_CHECKING:
 class WRMFSettings(Settings):
     """Settings of WRMF."""
 
-    factors: int = Field(
-        64, ge=1, le=2000, description="Number of factors (the paper's f): 1 to 2000."
+    factors: int = searched(
+        64,
+        Range(8, 128, log=True),
+        ge=1,
+        le=2000,
+        description="Number of factors (the paper's f): 1 to 2000.",
     )
-    weight: float = Field(
+    weight: float = searched(
         2.0,
+        Range(0.5, 50.0, log=True),
         gt=0,
         description="Weight that a rated item has beyond an unrated one (the paper's alpha): "
         "above 0. Small values suit data as dense as MovieLens; the paper has 40.",
     )
-    regularization: float = Field(
-        30.0, gt=0, description="Penalty on the squared factors (the paper's lambda): above 0."
+    regularization: float = searched(
+        30.0,
+        Range(0.5, 500.0, log=True),
+        gt=0,
+        description="Penalty on the squared factors (the paper's lambda): above 0.",
     )
     epochs: int = Field(
         15, ge=1, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+from recommenders.shared.search_space import Place, as_data
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -22,6 +24,36 @@ class Settings(BaseModel):
     """Settings of a system: described fields with ranges; unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def searched(default: Any, place: Place, **facts: Any) -> Any:
+    """Declare a setting that `harness tune` searches; one declared by `Field` stays as it is.
+
+    Parameters
+    ----------
+    default
+        The default, which must be in the place.
+    place
+        Where values worth trying are: a `Range` or a `Choice`.
+    facts
+        What `pydantic.Field` takes: the description, and what is allowed at all.
+
+    Raises
+    ------
+    ValueError
+        If the default is somewhere else.
+
+    Examples
+    --------
+    >>> from recommenders.shared.search_space import Range
+    >>> class MySettings(Settings):
+    ...     factors: int = searched(30, Range(5, 200), ge=1, description="Number of factors.")
+    >>> MySettings().factors
+    30
+    """
+    if default not in place:
+        raise ValueError(f"the default {default!r} is not where it is searched: {place}.")
+    return Field(default, json_schema_extra=as_data(place), **facts)
 
 
 class Trainer(Protocol[SettingsT]):

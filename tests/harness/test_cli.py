@@ -56,7 +56,17 @@ def run(folder: Path, text: str, *options: str | Path) -> Result:
 def test_help_names_every_command() -> None:
     answer = harness("--help")
     assert answer.exit_code == 0
-    commands = {"run", "describe", "systems", "metrics", "check", "evaluate", "export", "report"}
+    commands = {
+        "run",
+        "tune",
+        "describe",
+        "systems",
+        "metrics",
+        "check",
+        "evaluate",
+        "export",
+        "report",
+    }
     assert commands <= set(answer.output.split())
 
 

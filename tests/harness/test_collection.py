@@ -223,7 +223,7 @@ def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
 
 def test_a_single_run_is_refused(given_folder: Path) -> None:
     (given_folder / "partial.run").unlink()
-    with pytest.raises(InputError, match="a study compares at least two runs, got 1"):
+    with pytest.raises(InputError, match="a study compares at least two systems, got 1"):
         collect_text(TREC, given_folder)
 
 
