@@ -39,7 +39,7 @@ class ALSKNNSettings(Settings):
         "has 0.1 to 10.",
     )
     weight: float = searched(
-        1.0,
+        3.0,
         Range(0.1, 20.0, log=True),
         gt=0,
         description="What a rating adds to the confidence in its pair (the thesis's alpha): "
@@ -49,7 +49,7 @@ class ALSKNNSettings(Settings):
         10, ge=1, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
     )
     neighbours: int = searched(
-        50,
+        100,
         Range(10, 200, log=True),
         ge=1,
         description="Nearest items kept for every item (the thesis's K): at least 1.",

@@ -11,13 +11,17 @@ from lenskit.training import TrainingOptions
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.component import SystemConfig, SystemScorer, ratings_of
+from recommenders.shared.component import ratings_of
 from recommenders.shared.lenskit_bridge import dataset_of
+
+# Systems whose item neighbours may all be strangers to a user.
+CANNOT_SCORE_ALL = {"als-knn", "item-knn"}
 
 # LensKit's tests have fixtures that pytest is going to refuse, and a field that it drops itself.
 lenskit_tests = pytest.mark.filterwarnings(
     "ignore:Class-scoped fixtures defined as instance",
     "ignore:user_items is deprecated:DeprecationWarning",
+    "ignore:no query items",
 )
 
 
@@ -55,18 +59,20 @@ def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LK_NUM_PROCS", "1")
 
 
-@lenskit_tests
-class TestPureSVD(BasicComponentTests, ScorerTests):
-    component = SystemScorer  # type: ignore[misc]
-    config = SystemConfig(system="puresvd", settings={"factors": 5})
-    configs = [config.model_dump()]  # noqa: RUF012
+def component_tests(name: str) -> type:
+    """Give LensKit's tests, for the component that a user gets under this name."""
+    component = recommenders.component(name)
+    attributes = {
+        "component": type(component),
+        "config": component.config,
+        "configs": [component.dump_config()],
+        "can_score": "some" if name in CANNOT_SCORE_ALL else "known",
+    }
+    return lenskit_tests(type(f"Test_{name}", (BasicComponentTests, ScorerTests), attributes))
 
 
-@lenskit_tests
-class TestRandom(BasicComponentTests, ScorerTests):
-    component = SystemScorer  # type: ignore[misc]
-    config = SystemConfig(system="random")
-    configs = [config.model_dump()]  # noqa: RUF012
+# pytest collects classes by their names in the module.
+globals().update({f"Test_{name}": component_tests(name) for name in recommenders.systems()})
 
 
 def test_a_history_counts_more_than_the_user_it_came_from(ratings: Ratings) -> None:

@@ -1,0 +1,122 @@
+"""Ranking everybody by every system, against LensKit's own road with the same system.
+
+Run with ``make bench``, or ``pytest tests/benchmarks/test_ranking_speed.py -s --benchmark-only``.
+Data have the shape of MovieLens 1M: the simulated world ``ml-1m``, 80 % of each user's ratings
+training. Times are CPU time of one thread. LensKit's is that of ``lenskit.batch.recommend`` with
+one process, for a sample of users, extrapolated to all; that it lists the same items is checked
+first, near-ties aside.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+import recommenders
+from harness.world import make_world, world_settings
+from qrels import Ratings
+from qrels.splits import user_random
+from recommenders import BatchScorer
+from tests.benchmarks.machine import cpu_seconds, describe_machine
+
+DEPTH, SEED, SAMPLED_USERS, TARGET = 100, 1, 300, 6
+
+SYSTEMS = list(recommenders.systems())
+
+
+@cache
+def training_ratings() -> Ratings:
+    """Without the few items that lost all ratings, which only LensKit would recommend."""
+    world = make_world(world_settings("ml-1m", {}))
+    train = user_random(world.ratings, test_share=0.2, seed=SEED).train
+    items, item = np.unique(train.item, return_inverse=True)
+    return replace(train, items=train.items.select(items), item=item.astype(np.int32))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _head_of_table() -> Iterator[None]:
+    """Print what the rows below mean, and the machine."""
+    with threadpool_limits(1):
+        print(f"\n{describe_machine()}, LensKit {version('lenskit')}; one thread")
+        print(f"CPU-s for {len(training_ratings().users):,} users x top {DEPTH}; LensKit's ranking")
+        print(f"is extrapolated from {SAMPLED_USERS} users; ratio to reach: {TARGET}")
+        print(f"{'system':16}{'training':>10}{'ranking':>10}{'LensKit':>10}{'ratio':>8}")
+        yield
+
+
+class LensKitRoad:
+    """A LensKit pipeline around a system, trained as ours was.
+
+    Parameters
+    ----------
+    name
+        Name of the system.
+    trained
+        Ours, of which a component around it need not be trained again.
+    """
+
+    def __init__(self, name: str, trained: BatchScorer) -> None:
+        from lenskit.pipeline import topn_pipeline
+        from lenskit.training import TrainingOptions
+
+        from recommenders.shared.component import SystemScorer
+        from recommenders.shared.lenskit_bridge import dataset_of, one_thread, silence
+
+        component: Any = recommenders.component(name)
+        if isinstance(component, SystemScorer):
+            component.scorer = trained
+        with silence(), one_thread():
+            dataset = dataset_of(training_ratings())
+            options = TrainingOptions(rng=SEED, device="cpu", retrain=False)
+            component.train(dataset, options)
+            self._pipeline = topn_pipeline(component, n=DEPTH)
+            self._pipeline.train(dataset, options)
+
+    def recommend(self, user_ids: NDArray[np.str_]) -> Any:
+        from lenskit.batch import recommend
+
+        from recommenders.shared.lenskit_bridge import one_thread, silence
+
+        with silence(), one_thread():
+            return recommend(self._pipeline, user_ids.tolist(), n_jobs=1)
+
+
+def check_same_lists(scorer: BatchScorer, users: NDArray[np.int32], theirs: Any) -> None:
+    """Demand, rank by rank, items that our scores do not tell apart."""
+    ratings = training_ratings()
+    ours = recommenders.recommend(scorer, ratings, users, system="ours", depth=DEPTH).items
+    scores = scorer.score_batch(users).astype(np.float64)
+    for row, user_id in enumerate(ratings.users.ids[users]):
+        expected = ratings.items.numbers(theirs.lookup(user_id).ids().astype(str))
+        found = ours[row][ours[row] >= 0]
+        assert len(found) == len(expected), user_id
+        np.testing.assert_allclose(scores[row, found], scores[row, expected], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.filterwarnings("ignore")
+def test_ranking_everybody(benchmark: Any, name: str) -> None:
+    ratings, trained = training_ratings(), []
+    training = cpu_seconds(lambda: trained.append(recommenders.train(name, {}, ratings, seed=SEED)))
+    everybody = np.arange(len(ratings.users), dtype=np.int32)
+    sample = everybody[:: len(everybody) // SAMPLED_USERS][:SAMPLED_USERS]
+    sampled_ids = ratings.users.ids[sample]
+
+    road = LensKitRoad(name, trained[0])
+    check_same_lists(trained[0], sample, road.recommend(sampled_ids))
+
+    def rank() -> object:
+        return recommenders.recommend(trained[0], ratings, everybody, system=name, depth=DEPTH)
+
+    ours = min(cpu_seconds(rank) for _ in range(2))
+    of_sample = min(cpu_seconds(lambda: road.recommend(sampled_ids)) for _ in range(2))
+    theirs = of_sample * len(everybody) / len(sample)
+    ratio = theirs / ours
+    print(f"\n{name:16}{training:>10.2f}{ours:>10.2f}{theirs:>10.1f}{ratio:>8.1f}", flush=True)
+    benchmark.pedantic(rank)
