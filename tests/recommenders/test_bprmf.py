@@ -1,0 +1,64 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import recommenders
+from qrels import Ratings
+from runs import Numbering
+
+EVERYBODY = np.arange(90, dtype=np.int32)
+
+PRINT_CHECKSUM = """
+from hashlib import sha256
+import numpy as np
+import torch
+import recommenders
+from tests.recommenders.conftest import ratings_of_tastes
+torch.set_num_threads({threads})
+ratings = ratings_of_tastes(n_users=90, n_items=130, seed=1)
+scorer = recommenders.train("bprmf", {{"epochs": 3}}, ratings, seed=1)
+print(sha256(scorer.score_batch(np.arange(90, dtype=np.int32)).tobytes()).hexdigest())
+"""
+
+
+def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
+    """The area under the curve of the training ratings, user by user."""
+    scores = recommenders.train("bprmf", {"epochs": 100}, ratings, seed=1).score_batch(EVERYBODY)
+    rated = ratings.matrix().toarray() > 0
+    above = [
+        (row[own][:, np.newaxis] > row[~own]).mean() for row, own in zip(scores, rated, strict=True)
+    ]
+    assert np.mean(above) > 0.75
+
+
+def test_values_of_ratings_do_not_matter(ratings: Ratings) -> None:
+    constant = replace(ratings, rating=np.full(len(ratings), 2.0))
+    first, second = (recommenders.train("bprmf", {}, r, seed=1) for r in (ratings, constant))
+    np.testing.assert_array_equal(first.score_batch(EVERYBODY), second.score_batch(EVERYBODY))
+
+
+def test_a_user_who_rated_everything_can_be_trained_on() -> None:
+    """There is no unrated item to draw for u."""
+    users, items = Numbering.of(["u", "v"]), Numbering.of(["a", "b", "c"])
+    user, item = np.array([[0, 0, 0, 1], [0, 1, 2, 1]], dtype=np.int32)
+    full = Ratings(users, items, user, item, np.full(4, 4.0))
+    scorer = recommenders.train("bprmf", {}, full, seed=1)
+    scores = scorer.score_batch(np.arange(2, dtype=np.int32))
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.slow
+def test_neither_threads_nor_a_fresh_process_change_the_scores() -> None:
+    checksums = {
+        subprocess.run(
+            [sys.executable, "-c", PRINT_CHECKSUM.format(threads=threads)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in (1, 2)
+    }
+    assert len(checksums) == 1
