@@ -25,13 +25,13 @@ class LMWSRIBSettings(Settings):
     """Settings of LM-WSR-IB."""
 
     neighbours: int = searched(
-        50,
+        100,
         Range(10, 200, log=True),
         ge=1,
         description="Likeliest items that count (the paper's k): at least 1.",
     )
     smoothing: Smoothing = "jelinek-mercer"
-    background_weight: BackgroundWeight = searched(0.99, Range(0.1, 0.999))
+    background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
     pseudo_ratings: PseudoRatings = 500.0
     discount: Discount = 0.5
     weights: Weights = "likelihood"
@@ -56,6 +56,8 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
+    Much depends on a high background weight: with less of it, with Dirichlet smoothing, or
+    weighing by ``"gain"``, items with few ratings come first.
 
     Raises
     ------

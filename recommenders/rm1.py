@@ -45,7 +45,7 @@ class RM1Settings(Settings):
         description="Nearest users that count (the paper's k): at least 1.",
     )
     smoothing: Smoothing = "jelinek-mercer"
-    background_weight: BackgroundWeight = searched(0.5, Range(0.01, 0.99))
+    background_weight: BackgroundWeight = searched(0.8, Range(0.01, 0.99))
     pseudo_ratings: PseudoRatings = 500.0
     discount: Discount = 0.5
     user_prior: UserPrior = "uniform"
