@@ -73,10 +73,10 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
 
     .. math:: -h = \frac{2 \sum R}{d_u} r_u S^+ - 2 \, d_I S^+ + \mathrm{const}_u
 
-    with the best item at 0. Above ``max_gigabytes`` walks end after :math:`\tau` steps, and the
-    score is :math:`\tau - h`, by the recursion on blocks of users. An item from which no walk
-    leads to the user cannot be scored. The walk favours the long tail, and does poorly where
-    popular items are relevant.
+    with sums over the connected component of u, and the best item at 0. Above ``max_gigabytes``
+    walks end after :math:`\tau` steps, and the score is :math:`\tau - h`, by the recursion on
+    blocks of users. An item from which no walk leads to the user cannot be scored. The walk
+    favours the long tail, and does poorly where popular items are relevant.
 
     Notes
     -----
