@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -27,7 +28,7 @@ from pydantic import (
 
 from analyses.measure import Measure
 from harness.naming import parse_name, print_name
-from recommenders import file_of, is_user_system, label_of
+from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -52,6 +53,14 @@ Cutoffs = Annotated[
 Levels = Annotated[
     tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
 ]
+
+
+def _of_set(names: Any) -> Any:
+    """Put the systems of a set in place of its name."""
+    try:
+        return system_set(names) if isinstance(names, str) else names
+    except InputError as error:
+        raise ValueError(str(error).rstrip(".")) from None
 
 
 class Section(BaseModel):
@@ -112,7 +121,9 @@ class SplitSection(Section):
 class SystemsSection(Section):
     """Which systems are trained, and how deep they recommend."""
 
-    names: Names = Field(SYSTEMS)
+    names: Annotated[Names, BeforeValidator(_of_set)] = Field(
+        SYSTEMS, description="Names, or that of a set: valcarce-2018, all."
+    )
     depth: Whole = Field(100, ge=1, description="Length of the ranked lists.")
     candidates: Literal["trained", "test"] = Field(
         "trained",

@@ -10,6 +10,7 @@ from recommenders.shared.recommending import component, recommend, require_memor
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.search_space import Choice, Range, search_space
+from recommenders.shared.sets import system_set
 from recommenders.shared.system import Settings, SystemSpec, searched, system
 from recommenders.shared.user_system import file_of, is_user_system, label_of
 
@@ -31,6 +32,7 @@ __all__ = [
     "search_space",
     "searched",
     "system",
+    "system_set",
     "systems",
     "train",
     "workers_within",

@@ -18,6 +18,7 @@ from recommenders.shared.neighbours import (
     row_sums,
     with_data,
 )
+from recommenders.shared.products import dense_product
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -109,4 +110,4 @@ def log_odds_of_neighbours(
 def gains_in_all(matrix: csr_array[Any], models: LanguageModels) -> Likeness:
     """Sum, for any two rows, what the second model gains over its background on the first."""
     by_column = models.gains().T.tocsr()
-    return lambda rows: (matrix[rows] @ by_column).toarray()
+    return lambda rows: dense_product(matrix[rows], by_column)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.shared.products import dense_product
 from runs import top_items
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ def nearest_by_cosine(
     rated, rated_by = pattern(matrix), pattern(transposed)
 
     def cosines(rows: slice) -> NDArray[np.float64]:
-        products = (matrix[rows] @ transposed).toarray()
+        products = dense_product(matrix[rows], transposed)
         alike = products > 0
         values = np.full(products.shape, -np.inf)
         np.divide(products, lengths[rows, np.newaxis] * lengths, out=values, where=alike)
         if shrinkage > 0:
-            common = (rated[rows] @ rated_by).toarray()
+            common = dense_product(rated[rows], rated_by)
             np.multiply(values, common / (common + shrinkage), out=values, where=alike)
         return values
 

@@ -38,6 +38,10 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + "[split]\ntest_share = 1.0\n", "line 5: `test_share` in [split]: input should"),
         (RATINGS + "[split]\nfold = 0\n", "line 5: `fold` in [split]: input should be greater"),
         (
+            RATINGS + '[systems]\nnames = "som"\n',
+            "line 5: `names` in [systems]: there is no set of systems 'som'; there are valcarce-2",
+        ),
+        (
             RATINGS + '[systems]\nnames = ["ease", "svd", "ease"]\n',
             "study.toml, line 5: `names` in [systems]: 'ease' stands twice.",
         ),
@@ -190,3 +194,9 @@ def test_a_metric_may_have_options_and_a_cutoff_of_its_own() -> None:
         'names = ["P(rel=3)", "nDCG@7"]\ncutoffs = [5, 10]\n'
     )
     assert [str(measure) for measure in study.measures] == ["P(rel=3)@5", "P(rel=3)@10", "nDCG@7"]
+
+
+def test_a_set_of_systems_may_be_named_as_one() -> None:
+    study = parse(RATINGS + '[systems]\nnames = "valcarce-2018"\n')
+    assert len(study.systems.names) == 21
+    assert {"slim", "rm2", "random"} <= set(study.systems.names)
