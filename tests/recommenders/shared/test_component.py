@@ -1,5 +1,6 @@
 """LensKit's own tests of components, on our systems; and what they do not ask."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ lenskit_tests = pytest.mark.filterwarnings(
     "ignore:Class-scoped fixtures defined as instance",
     "ignore:user_items is deprecated:DeprecationWarning",
     "ignore:no query items",
+    "ignore:no user history available",
+    "ignore:The given NumPy array is not writable",
 )
 
 
@@ -54,9 +57,12 @@ def ml_100k(ml_ratings: pd.DataFrame) -> pd.DataFrame:
     return ml_ratings
 
 
-@pytest.fixture(autouse=True)
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LK_NUM_PROCS", "1")
+@pytest.fixture(scope="module", autouse=True)
+def one_process_without_compiler() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LK_NUM_PROCS", "1")
+        patch.setenv("LK_TORCH_COMPILE", "0")
+        yield
 
 
 def component_tests(name: str) -> type:
