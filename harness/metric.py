@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -21,6 +20,7 @@ from harness.averaging import logarithms
 from harness.naming import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
+from runs.modules import load_module
 
 
 class MetricFunction(Protocol):
@@ -295,19 +295,7 @@ def plugin_metrics(path: Path) -> dict[str, Metric]:
     InputError
         If the file is missing, fails when run, or declares no metric.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: the metric plug-in does not exist.")
-    spec = importlib.util.spec_from_file_location(f"harness_plugin_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path}: a metric plug-in must be a Python file (.py).")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(
-            f"{path}: the plug-in fails with {type(error).__name__}: {error}"
-        ) from error
+    module = load_module(path, what="metric plug-in")
     declared = _declared(module)
     if not declared:
         raise InputError(f"{path}: no function in it is declared with @metric(...).")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from recommenders.shared.neighbours import nearest
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range
-from recommenders.shared.similarity import nearest
+from recommenders.shared.similarity import only_positive
 from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
@@ -205,8 +206,7 @@ def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 def cosine_neighbours(directions: NDArray[np.float64], *, kept: int) -> csr_array[Any]:
     """Keep the positive cosines of the nearest items, blocks of items at a time."""
     return nearest(
-        lambda block: directions[block] @ directions.T,
-        n_items=len(directions),
-        neighbours=kept,
-        keep_self=False,
+        lambda rows: only_positive(directions[rows] @ directions.T),
+        n_rows=len(directions),
+        count=kept,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.shared.memory import Need
-from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
 from recommenders.shared.system import Settings, system
 from runs import InputError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels import Ratings
-    from runs import Numbering
 
 # The Laplacian, first sparse with 12 bytes an entry, then dense; it becomes its inverse.
 DENSE_MATRICES = 3
@@ -142,7 +141,7 @@ class HittingTimes(HistoryScorer):
 
 
 @dataclass(frozen=True, eq=False)
-class TruncatedHittingTimes:
+class TruncatedHittingTimes(TrainedOnRatings):
     r"""Scores by walks that are cut off, for training users only.
 
     The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
@@ -157,18 +156,7 @@ class TruncatedHittingTimes:
         Length of the walks.
     """
 
-    ratings: Ratings
     steps: int
-
-    @property
-    def users(self) -> Numbering:
-        """Users it was trained on."""
-        return self.ratings.users
-
-    @property
-    def items(self) -> Numbering:
-        """Items it was trained on."""
-        return self.ratings.items
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""

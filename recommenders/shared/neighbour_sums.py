@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.shared.neighbours import averages, pattern
-from recommenders.shared.scorers import filled
+from recommenders.shared.scorers import TrainedOnRatings, filled
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from qrels import Ratings
-    from runs import Numbering
 
 # From sums over neighbours, with entries where there is one, and their users to scores, NaN
 # where there is none.
@@ -37,7 +34,7 @@ def sums_themselves(sums: csr_array[Any], user_numbers: NDArray[np.int32]) -> ND
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourSumScorer:
+class NeighbourSumScorer(TrainedOnRatings):
     r"""User neighbourhoods: :math:`f_u(\sum_v g_{uv} x_{vi})`, for training users only.
 
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
@@ -59,21 +56,10 @@ class NeighbourSumScorer:
         Whether a sum is divided by the weights of the neighbours that have an entry.
     """
 
-    ratings: Ratings
     graph: csr_array[Any]
     values: csr_array[Any]
     finish: Finish = sums_themselves
     averaged: bool = False
-
-    @property
-    def users(self) -> Numbering:
-        """Users it was trained on."""
-        return self.ratings.users
-
-    @property
-    def items(self) -> Numbering:
-        """Items it was trained on."""
-        return self.ratings.items
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
@@ -82,12 +68,8 @@ class NeighbourSumScorer:
         if self.averaged:
             sums = averages(sums, near @ pattern(self.values))
         scores = self.finish(sums, user_numbers).astype(np.float32, copy=False)
-        scores[~self._trained[user_numbers]] = np.nan
+        scores[~self.has_ratings[user_numbers]] = np.nan
         return scores
-
-    @cached_property
-    def _trained(self) -> NDArray[np.bool_]:
-        return self.ratings.user_counts() > 0
 
 
 def neighbourhood_sizes(graph: csr_array[Any]) -> NDArray[np.intp]:

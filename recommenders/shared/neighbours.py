@@ -26,8 +26,10 @@ BLOCK_ROWS = 512
 BLOCK_BYTES = 64 * 2**20
 
 
-def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
-    """Keep, of every row, the neighbours it is most like; nothing neighbours itself.
+def nearest(
+    likeness: Likeness, *, n_rows: int, count: int, keep_self: bool = False
+) -> csr_array[Any]:
+    """Keep, of every row, the neighbours it is most like.
 
     Parameters
     ----------
@@ -38,6 +40,8 @@ def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
     count
         Neighbours kept of every row (fewer where fewer exist). Equals, in float32, go by
         their number.
+    keep_self
+        Whether a row may be its own neighbour.
 
     Returns
     -------
@@ -55,8 +59,9 @@ def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
 
     def graph_of(rows: slice) -> csr_array[Any]:
         values = likeness(rows)
-        own = np.arange(rows.start, rows.stop)
-        values[own - rows.start, own] = -np.inf
+        if not keep_self:
+            own = np.arange(rows.start, rows.stop)
+            values[own - rows.start, own] = -np.inf
         chosen = top_items(values, depth=min(count, n_rows))
         row, rank = np.nonzero(chosen >= 0)
         column = chosen[row, rank]

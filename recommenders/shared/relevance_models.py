@@ -12,12 +12,11 @@ from pydantic import Field
 
 from recommenders.shared.language_models import LanguageModels
 from recommenders.shared.neighbours import row_of_entry, row_sums
+from recommenders.shared.scorers import TrainedOnRatings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from qrels import Ratings
-    from runs import Numbering
 
 UserPrior: TypeAlias = Annotated[
     Literal["uniform", "linear"],
@@ -41,7 +40,7 @@ def user_priors(matrix: csr_array[Any], prior: UserPrior) -> NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class RelevanceModelScorer:
+class RelevanceModelScorer(TrainedOnRatings):
     r"""Conditional sampling, for training users only, one user at a time.
 
     .. math:: (1 - |I_u|) \log p(i) + \sum_{j \in I_u} \log \sum_{v \in V_u} p(v) p_v(i) p_v(j)
@@ -63,21 +62,10 @@ class RelevanceModelScorer:
         :math:`p(i)`.
     """
 
-    ratings: Ratings
     graph: csr_array[Any]
     models: LanguageModels
     user_priors: NDArray[np.float64]
     item_prior: ItemPrior
-
-    @property
-    def users(self) -> Numbering:
-        """Users it was trained on."""
-        return self.ratings.users
-
-    @property
-    def items(self) -> Numbering:
-        """Items it was trained on."""
-        return self.ratings.items
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users; NaN for items without ratings."""

@@ -60,13 +60,13 @@ def rated_or_not(histories: csr_array[Any]) -> csr_array[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryScorer(ABC):
-    """Scores whoever has a history of ratings: the training users and anybody else.
+class TrainedOnRatings:
+    """What was trained on ratings scores their users and items.
 
     Parameters
     ----------
     ratings
-        Training ratings: the histories of the training users.
+        Training ratings.
     """
 
     ratings: Ratings
@@ -80,6 +80,22 @@ class HistoryScorer(ABC):
     def items(self) -> Numbering:
         """Items it was trained on."""
         return self.ratings.items
+
+    @cached_property
+    def has_ratings(self) -> NDArray[np.bool_]:
+        """Mark the users with training ratings, of shape (n_users,)."""
+        return self.ratings.user_counts() > 0
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryScorer(TrainedOnRatings, ABC):
+    """Scores whoever has a history of ratings: the training users and anybody else.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings: the histories of the training users.
+    """
 
     @cached_property
     def histories(self) -> csr_array[Any]:
@@ -156,7 +172,7 @@ class ProjectionScorer(HistoryScorer):
 
 
 @dataclass(frozen=True, eq=False)
-class FactorScorer:
+class FactorScorer(TrainedOnRatings):
     r"""Factor models: :math:`p_u \cdot q_i + b_u + b_i`, for training users only.
 
     Parameters
@@ -169,21 +185,10 @@ class FactorScorer:
         :math:`b_u` and :math:`b_i`, of shapes (n_users,) and (n_items,), or 0.
     """
 
-    ratings: Ratings
     user_factors: NDArray[np.floating]
     item_factors: NDArray[np.floating]
     user_offsets: NDArray[np.floating] | float = 0.0
     item_offsets: NDArray[np.floating] | float = 0.0
-
-    @property
-    def users(self) -> Numbering:
-        """Users it was trained on."""
-        return self.ratings.users
-
-    @property
-    def items(self) -> Numbering:
-        """Items it was trained on."""
-        return self.ratings.items
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
@@ -191,12 +196,8 @@ class FactorScorer:
         scores = of_users @ self.item_factors.T.astype(np.float64)
         scores += np.broadcast_to(self.user_offsets, len(self.users))[user_numbers, np.newaxis]
         scores += self.item_offsets
-        scores[~self._trained[user_numbers]] = np.nan
+        scores[~self.has_ratings[user_numbers]] = np.nan
         return scores.astype(np.float32)
-
-    @cached_property
-    def _trained(self) -> NDArray[np.bool_]:
-        return self.ratings.user_counts() > 0
 
 
 def dense_if_crowded(weights: csr_array[Any]) -> csr_array[Any] | NDArray[np.floating]:

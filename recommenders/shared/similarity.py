@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.shared.neighbours import nearest
 from recommenders.shared.scorers import rated_or_not
-from runs import NO_ITEM, top_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels import Ratings
 
-BLOCK_ITEMS = 512
 # A number and a place for each pair, and two numbers more while cosines are worked out.
 BYTES_PER_PAIR = 28
 
@@ -69,71 +67,31 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
     return shared
 
 
-def nearest(
-    rows: Callable[[slice], NDArray[np.float64]], *, n_items: int, neighbours: int, keep_self: bool
-) -> csr_array[Any]:
-    """Keep the highest positive similarities of every item.
+def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool) -> csr_array[Any]:
+    """Keep the highest positive similarities of every row of a sparse matrix.
 
     Equal similarities are settled by item number, lower first; they are compared as float32.
 
-    Parameters
-    ----------
-    rows
-        Gives the similarities of some items to all, of shape (n_rows, n_items), as a new array.
-    n_items
-        Number of items.
-    neighbours
-        Number of items kept in each row.
-    keep_self
-        Whether an item may be among its own nearest.
-
-    Returns
-    -------
-    Shape (n_items, n_items): row j holds the similarities of the items nearest to j.
-
     Examples
     --------
-    >>> similar = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    >>> nearest(
-    ...     lambda block: similar[block].copy(), n_items=3, neighbours=1, keep_self=False
-    ... ).toarray()
+    >>> from scipy.sparse import csr_array
+    >>> similar = csr_array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
+    >>> nearest_of(similar, neighbours=1, keep_self=False).toarray()
     array([[0. , 0.5, 0. ],
            [0.5, 0. , 0. ],
            [0.5, 0. , 0. ]])
     """
-    from scipy.sparse import csr_array, vstack
-
-    kept = [csr_array((0, n_items))]
-    for start in range(0, n_items, BLOCK_ITEMS):
-        similarities = rows(slice(start, start + BLOCK_ITEMS))
-        if not keep_self:
-            own = np.arange(len(similarities))
-            similarities[own, start + own] = 0
-        kept.append(_highest(similarities, neighbours))
-    return csr_array(vstack(kept, format="csr"))
-
-
-def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool) -> csr_array[Any]:
-    """Keep the highest similarities of every row of a sparse matrix; see `nearest`."""
     return nearest(
-        lambda block: similarities[block].toarray(),
-        n_items=similarities.shape[0],
-        neighbours=neighbours,
+        lambda rows: only_positive(similarities[rows].toarray()),
+        n_rows=similarities.shape[0],
+        count=neighbours,
         keep_self=keep_self,
     )
 
 
-def _highest(similarities: NDArray[np.float64], kept: int) -> csr_array[Any]:
-    from scipy.sparse import csr_array
-
-    positive = np.where(similarities > 0, similarities, -np.inf)
-    columns = top_items(positive, depth=min(kept, similarities.shape[1]))
-    found = columns != NO_ITEM
-    rows = np.nonzero(found)[0]
-    values = similarities[rows, columns[found]]
-    matrix = csr_array((values, (rows, columns[found])), shape=similarities.shape)
-    matrix.sort_indices()
-    return matrix
+def only_positive(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put minus infinity, no neighbour, in place of what is not above 0."""
+    return np.where(similarities > 0, similarities, -np.inf)
 
 
 def _row_values(values: NDArray[np.integer], matrix: csr_array[Any]) -> NDArray[np.integer]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, replace
@@ -11,22 +9,22 @@ from dataclasses import Field as DataField
 from functools import cache, cached_property
 from pathlib import Path
 from traceback import extract_tb
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
+from runs.modules import load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
     from scipy.sparse import csr_array
 
     from qrels import Ratings
-    from runs import Numbering
 
 MARK = ".py:"
 
@@ -69,7 +67,7 @@ def load_system(name: str) -> SystemSpec:
         LensKit is not installed.
     """
     path, wanted = file_of(name), name.rpartition(":")[2]
-    found = getattr(_module(path), wanted, None)
+    found = getattr(load_module(path, what="file of the system"), wanted, None)
     if isinstance(found, SystemSpec):
         return replace(found, name=label_of(name))
     from lenskit.pipeline import Component
@@ -79,21 +77,6 @@ def load_system(name: str) -> SystemSpec:
     raise InputError(
         f"{path}: there is no LensKit component class and no system called {wanted!r} in it."
     )
-
-
-def _module(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise InputError(f"{path}: the file of the system does not exist.")
-    spec = importlib.util.spec_from_file_location(f"harness_system_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path}: a system must be in a Python file (.py).")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(f"{path}: the file fails with {type(error).__name__}: {error}") from error
-    return module
 
 
 def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
@@ -146,7 +129,7 @@ def _trained(component: Component[Any], ratings: Ratings, seed: int) -> Componen
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentScorer:
+class ComponentScorer(TrainedOnRatings):
     """A trained LensKit component, asked for one user after the other.
 
     Parameters
@@ -159,19 +142,8 @@ class ComponentScorer:
         Takes a query and candidate items, gives an item list with scores.
     """
 
-    ratings: Ratings
     label: str
     component: Component[Any]
-
-    @property
-    def users(self) -> Numbering:
-        """Users it was trained on."""
-        return self.ratings.users
-
-    @property
-    def items(self) -> Numbering:
-        """Items it was trained on."""
-        return self.ratings.items
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these users."""

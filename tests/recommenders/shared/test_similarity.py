@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from recommenders.shared import similarity
+from recommenders.shared import neighbours
 from recommenders.shared.similarity import cosines, nearest_of, pairs_at_most
 
 
@@ -29,7 +29,7 @@ def test_the_nearest_are_the_same_for_every_size_of_block(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     all_at_once = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
-    monkeypatch.setattr(similarity, "BLOCK_ITEMS", 7)
+    monkeypatch.setattr(neighbours, "BLOCK_ROWS", 7)
     in_blocks = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
     np.testing.assert_array_equal(in_blocks.toarray(), all_at_once.toarray())
 

@@ -97,7 +97,7 @@ def test_a_component_without_configuration_has_no_settings(tmp_path: Path) -> No
     ("text", "finding"),
     [
         (None, "the file of the system does not exist"),
-        ("1 / 0", "the file fails with ZeroDivisionError"),
+        ("1 / 0", "the file of the system fails with ZeroDivisionError"),
         ("Mine = 3", "no LensKit component class and no system called 'Mine'"),
     ],
 )
