@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from recommenders.shared.memory import refuse_above
 from recommenders.shared.register import find_system, read_settings
+from recommenders.shared.scorers import BestScorer
 from runs import InputError, Run, top_items
 
 if TYPE_CHECKING:
@@ -145,12 +146,21 @@ def recommend(
     items = np.empty((len(users), depth), dtype=np.int32)
     with threadpool_limits(1):
         for block in _blocks(len(users), n_items=len(train.items)):
-            scores = scorer.score_batch(users[block])
+            scores = _scores(scorer, users[block], allowed, depth=depth)
             scores[:, ~allowed] = -np.inf
             own = rated[users[block]]
             scores[np.repeat(np.arange(len(scores)), np.diff(own.indptr)), own.indices] = -np.inf
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)
+
+
+def _scores(
+    scorer: BatchScorer, users: NDArray[np.int32], allowed: NDArray[np.bool_], *, depth: int
+) -> NDArray[np.float32]:
+    """Score all items, or those that may be recommended where the system can tell them."""
+    if isinstance(scorer, BestScorer):
+        return scorer.score_best(users, allowed, depth=depth)
+    return scorer.score_batch(users)
 
 
 def _blocks(n_users: int, *, n_items: int) -> Iterator[slice]:

@@ -29,9 +29,8 @@ ItemPrior: TypeAlias = Annotated[
     Field(description='Prior of an item, p(i): "uniform", or "linear" in the sum of its ratings.'),
 ]
 
-USERS_AT_ONCE = 32
 # With some room for rounding.
-LOG_OF_LARGEST = 0.99 * np.log(np.finfo(np.float32).max)
+LOG_OF_LARGEST = 0.99 * np.log(np.finfo(np.float64).max)
 
 
 def user_priors(matrix: csr_array[Any], prior: UserPrior) -> NDArray[np.float64]:
@@ -45,8 +44,8 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     .. math:: (1 - |I_u|) \log p(i) + \sum_{j \in I_u} \log \sum_{v \in V_u} p(v) p_v(i) p_v(j)
 
-    up to a constant of the user: the highest score of a user is 0. All models are divided by
-    the collection, so that float32 holds the products; the sums of logarithms are in float64.
+    up to a constant of the user: the best item that the user has not rated scores 0. All models
+    are divided by the collection, so that float64 holds products of many.
 
     Parameters
     ----------
@@ -69,69 +68,40 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users; NaN for items without ratings."""
-        scores = np.full((len(user_numbers), len(self.items)), np.nan, dtype=np.float32)
-        # The models of all their neighbours are picked at once, for a few users at a time.
-        for start in range(0, len(user_numbers), USERS_AT_ONCE):
-            users = user_numbers[start : start + USERS_AT_ONCE]
-            near = self.graph[users]
-            models = self._ratios[near.indices]
-            for row in np.flatnonzero(np.diff(near.indptr)):
-                of_user = slice(near.indptr[row], near.indptr[row + 1])
-                ratios, columns = self._ratio_table(models, near.indices, of_user)
-                weights = self._priors[near.indices[of_user]]
-                scores[start + row] = self._log_odds(int(users[row]), ratios, columns, weights)
-        scores[:, self.models.collection == 0] = np.nan
-        return scores
+        return self.score_best(user_numbers, self.models.collection > 0, depth=0)
 
-    def _ratio_table(
-        self, models: csr_array[Any], neighbours: NDArray[np.integer], rows: slice
-    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Expand :math:`p_v(i) / p_C(i)`, with one column for all items that nobody near rated.
+    def score_best(
+        self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
+    ) -> NDArray[np.float32]:
+        """Score the items that may be among the best of the candidates; see `BestScorer`."""
+        from recommenders.shared.relevance_loop import add_log_odds
 
-        Parameters
-        ----------
-        models
-            What was seen, of shape (n_neighbours, n_items), over the collection.
-        neighbours
-            Their user numbers.
-        rows
-            Those to expand.
-
-        Returns
-        -------
-        The ratios, of shape (rows, n_columns), and the column of each item.
-        """
-        ends = models.indptr[rows.start : rows.stop + 1]
-        items = models.indices[ends[0] : ends[-1]]
-        seen = np.zeros(len(self.items), dtype=np.bool_)
-        seen[items] = True
-        rated = np.flatnonzero(seen)
-        columns = np.full(len(seen), len(rated), dtype=np.int32)
-        columns[rated] = np.arange(len(rated), dtype=np.int32)
-        ratios = np.empty((len(ends) - 1, len(rated) + 1), dtype=np.float32)
-        ratios[:] = self._shares[neighbours[rows], np.newaxis]
-        first_of_row = np.arange(0, ratios.size, ratios.shape[1])
-        places = np.repeat(first_of_row, np.diff(ends)) + columns.take(items)
-        ratios.ravel()[places] += models.data[ends[0] : ends[-1]]
-        return ratios, columns
-
-    def _log_odds(
-        self,
-        user: int,
-        ratios: NDArray[np.float32],
-        columns: NDArray[np.int32],
-        weights: NDArray[np.float32],
-    ) -> NDArray[np.float64]:
-        """Score every item, the best of them 0."""
-        own = columns[self._own[user]]
-        of_own = ratios[:, own] * weights[:, np.newaxis]
-        # Relative to an item that nobody near rated, a constant of the user: never below 1.
-        of_own /= ratios[:, -1] @ of_own
-        meetings = np.matmul(of_own.T, ratios, dtype=np.float32)
-        scores = sums_of_logarithms(meetings, at_once=self._factors_at_once)[columns]
+        near, own, ratios = self.graph[user_numbers], self._rated[user_numbers], self._ratios
         # This undoes the division by the collection, and applies the prior.
-        scores += (len(own) if self.item_prior == "uniform" else 1) * self._log_collection
-        return scores - scores.max()
+        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(len(user_numbers))
+        scores = n_own[:, np.newaxis] * self._log_collection
+        add_log_odds(
+            near.indptr,
+            near.indices,
+            own.indptr,
+            own.indices,
+            ratios.indptr,
+            ratios.indices,
+            ratios.data,
+            self.models.background_shares.astype(np.float32),
+            (self.user_priors / self.user_priors.max()).astype(np.float32),
+            self._factors_at_once,
+            candidates,
+            depth,
+            scores,
+        )
+        scores -= _best_of_others(scores, own)[:, np.newaxis]
+        scores[np.diff(near.indptr) == 0] = np.nan
+        return scores.astype(np.float32)
+
+    @cached_property
+    def _rated(self) -> csr_array[Any]:
+        return self.ratings.matrix()
 
     @cached_property
     def _ratios(self) -> csr_array[Any]:
@@ -139,49 +109,28 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     @cached_property
     def _factors_at_once(self) -> int:
-        """How many factors float32 holds at the most, none being above that of one neighbour."""
-        ratios = self.models.ratios()
-        shares = self.models.background_shares[row_of_entry(ratios)]
-        highest = 1 + max(1.0, (ratios.data / shares).max())
-        return max(1, min(8, int(LOG_OF_LARGEST / np.log(highest))))
-
-    @cached_property
-    def _shares(self) -> NDArray[np.float32]:
-        return self.models.background_shares.astype(np.float32)
-
-    @cached_property
-    def _priors(self) -> NDArray[np.float32]:
-        return (self.user_priors / self.user_priors.max()).astype(np.float32)
-
-    @cached_property
-    def _own(self) -> list[NDArray[np.int32]]:
-        ends = np.cumsum(self.ratings.user_counts())
-        return np.split(self.ratings.item, ends[:-1])
+        """How many factors float64 holds at the most, none being above that of one neighbour."""
+        shares = self.models.background_shares[row_of_entry(self._ratios)]
+        highest = 1 + max(1.0, (self._ratios.data / shares).max())
+        return max(1, int(LOG_OF_LARGEST / np.log(highest)))
 
     @cached_property
     def _log_collection(self) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore"):
-            return np.log(self.models.collection)
+        known = self.models.collection > 0
+        return np.log(self.models.collection, out=np.full(known.shape, np.nan), where=known)
 
 
-def sums_of_logarithms(factors: NDArray[np.float32], *, at_once: int) -> NDArray[np.float64]:
-    """Sum the logarithms of every column, multiplying some factors before a logarithm is taken.
-
-    Parameters
-    ----------
-    factors
-        Of shape (n_rows, n_columns), above 0.
-    at_once
-        Factors whose product float32 surely holds, at least 1.
+def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray[np.float64]:
+    """Give the highest score of each row among the items that its user has not rated, or 0.
 
     Examples
     --------
-    >>> factors = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.125]], dtype=np.float32)
-    >>> sums_of_logarithms(factors, at_once=2)
-    array([0., 0.])
+    >>> from scipy.sparse import csr_array
+    >>> _best_of_others(np.array([[3.0, 1.0, np.nan], [2.0, np.nan, np.nan]]),
+    ...                 csr_array([[5.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    array([1., 0.])
     """
-    n_groups, n_columns = len(factors) // at_once, factors.shape[1]
-    grouped, left = np.split(factors, [n_groups * at_once])
-    products = grouped.reshape(n_groups, at_once, n_columns).prod(axis=1)
-    sums: NDArray[np.float64] = np.log(products).sum(axis=0, dtype=np.float64)
-    return sums + np.log(left.prod(axis=0))
+    others = np.where(np.isnan(scores), -np.inf, scores)
+    others[row_of_entry(own), own.indices] = -np.inf
+    best = others.max(axis=1)
+    return np.where(np.isfinite(best), best, 0.0)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,31 @@ class BatchScorer(Protocol):
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these users."""
+
+
+@runtime_checkable
+class BestScorer(BatchScorer, Protocol):
+    """Can tell, for less than it takes to score them, which items are not among the best."""
+
+    def score_best(
+        self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
+    ) -> NDArray[np.float32]:
+        """Score what may be among the best for these users.
+
+        Parameters
+        ----------
+        user_numbers
+            Numbers of the users.
+        candidates
+            Mask over the items, of shape (n_items,): those of which the best are wanted.
+        depth
+            How many of them are wanted besides those that the user has rated.
+
+        Returns
+        -------
+        Scores as of ``score_batch``, up to a constant of the user, or minus infinity for items
+        that are not among the best.
+        """
 
 
 def rating_rows(histories: csr_array[Any]) -> csr_array[Any]:
