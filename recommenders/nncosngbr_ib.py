@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from recommenders.shared.baselines import Baselines
+from recommenders.shared.baselines import Baselines, BaselineSettings
 from recommenders.shared.neighbours import averages, nearest_by_cosine, pattern
 from recommenders.shared.scorers import HistoryScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from qrels import Ratings
 
 
-class NNCosNgbrIBSettings(Settings):
+class NNCosNgbrIBSettings(BaselineSettings):
     """Settings of NNCosNgbr-IB."""
 
     neighbours: int = searched(
@@ -35,23 +34,6 @@ class NNCosNgbrIBSettings(Settings):
         Range(1.0, 1000.0, log=True),
         ge=0,
         description="Common users at which a cosine counts half (the paper's lambda): 0 or more.",
-    )
-    item_damping: float = searched(
-        25.0,
-        Range(1.0, 100.0, log=True),
-        ge=0,
-        description="Ratings at the mean added to each item's baseline: 0 or more.",
-    )
-    user_damping: float = searched(
-        10.0,
-        Range(1.0, 100.0, log=True),
-        ge=0,
-        description="Ratings as expected added to each user's baseline: 0 or more.",
-    )
-    denominator: bool = Field(
-        False,
-        description="Whether the sum is divided by its weights, which predicts ratings and "
-        "ranks badly.",
     )
 
 

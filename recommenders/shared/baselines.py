@@ -7,11 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from recommenders.shared.neighbours import row_of_entry, with_data
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+class BaselineSettings(Settings):
+    """What systems on baselines have in common."""
+
+    item_damping: float = searched(
+        25.0,
+        Range(1.0, 100.0, log=True),
+        ge=0,
+        description="Ratings at the mean added to each item's baseline: 0 or more.",
+    )
+    user_damping: float = searched(
+        10.0,
+        Range(1.0, 100.0, log=True),
+        ge=0,
+        description="Ratings as expected added to each user's baseline: 0 or more.",
+    )
+    denominator: bool = Field(
+        False,
+        description="Whether the sum is divided by its weights, which predicts ratings and "
+        "ranks badly.",
+    )
 
 
 @dataclass(frozen=True, eq=False)
