@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -25,6 +25,9 @@ from qrels.trec import read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.files import read_bytes
 from runs.trec import RunFile, common_items, read_run, require_known_users
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 FOLDS = 5
 LONGEST_TAG = 150
@@ -130,14 +133,23 @@ def _given_runs(
                 "trained systems may only rank items of their catalogue."
             )
     runs = tuple(file.to_run(split.topics, items) for file in run_files)
-    for file, run in zip(run_files, runs, strict=True):
-        _warn_of_training_items(file.path, run, split)
+    if runs:
+        rated = split.train.matrix()[split.test_users]
+        for file, run in zip(run_files, runs, strict=True):
+            _warn_of_training_items(file.path, run, rated)
     return runs
 
 
-def _warn_of_training_items(path: Path, run: Run, split: Split) -> None:
-    """Warn of recommendations that the user has rated already: they fill ranks in vain."""
-    rated = split.train.matrix()[split.test_users]
+def _warn_of_training_items(path: Path, run: Run, rated: csr_array[Any]) -> None:
+    """Warn of recommendations that the user has rated already: they fill ranks in vain.
+
+    Parameters
+    ----------
+    path, run
+        A run file, and what it holds.
+    rated
+        Training ratings of the users of the run, of shape (n_users, n_items).
+    """
     topic, column = np.nonzero(run.items >= 0)
     known = rated[topic, run.items[topic, column]]
     if known.any():

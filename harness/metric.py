@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from traceback import extract_tb
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +19,7 @@ from harness.averaging import logarithms
 from harness.naming import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
-from runs.modules import load_module
+from runs.modules import failure_of, load_module
 
 
 class MetricFunction(Protocol):
@@ -212,7 +211,7 @@ class Metric:
             scores = self.function(judged, cutoff=cutoff, **options)
             values = np.asarray(scores, dtype=np.float64)
         except Exception as error:
-            raise InputError(f"metric {self.label!r} fails {_place_of(error)}") from error
+            raise InputError(f"metric {self.label!r} fails {failure_of(error)}") from error
         if values.shape != (judged.n_users,):
             raise InputError(
                 f"metric {self.label!r} must return one value per user, of shape "
@@ -357,14 +356,6 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if close:
         return f"did you mean {folded[close[0]]!r}?"
     return f"there are {', '.join(names)}."
-
-
-def _place_of(error: Exception) -> str:
-    """Say where and how a function failed, in the file where it did."""
-    frame = extract_tb(error.__traceback__)[-1]
-    place = f"in {frame.filename}, line {frame.lineno}"
-    remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return f"{place}: {type(error).__name__}: {error}{remarks}"
 
 
 def _declared(module: ModuleType) -> dict[str, Metric]:

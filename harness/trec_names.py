@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from harness import averaging
 from harness.metric import Metric, find_metric, nearest
 from harness.metrics.interpolated_average_precision import RECALL_POINTS
 from harness.metrics.interpolated_precision import ROUNDING
@@ -21,7 +22,6 @@ Floats = NDArray[np.float64]
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
-LOWEST_IN_LOGARITHM = 1e-5
 
 
 def mean(values: Floats) -> float:
@@ -42,7 +42,7 @@ def geometric_mean(values: Floats) -> float:
     >>> round(geometric_mean(np.array([0.1, 0.001])), 6)
     0.01
     """
-    return float(np.exp(np.log(np.maximum(values, LOWEST_IN_LOGARITHM)).mean()))
+    return float(averaging.geometric_mean(values))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from recommenders.shared.amounts import require_amounts
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
 from recommenders.shared.system import Settings, system
@@ -89,10 +90,7 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     InputError
         If a rating is negative, or all are zero.
     """
-    if (ratings.rating < 0).any() or not ratings.rating.any():
-        raise InputError(
-            "system 'ht' cannot be trained: it needs ratings of at least 0, and one above."
-        )
+    require_amounts(ratings, system="ht")
     if ht_need(ratings, settings).n_bytes == 0:
         return TruncatedHittingTimes(ratings, settings.steps)
     resolution = RESOLUTION * 2 * float(ratings.rating.sum())

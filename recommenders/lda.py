@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from recommenders.shared.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
-from runs import InputError
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -76,10 +76,7 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     """
     from sklearn.decomposition import LatentDirichletAllocation
 
-    if (ratings.rating < 0).any() or not ratings.rating.any():
-        raise InputError(
-            "system 'lda' cannot be trained: it needs ratings of at least 0, and one above."
-        )
+    require_amounts(ratings, system="lda")
     model = LatentDirichletAllocation(
         n_components=settings.topics,
         doc_topic_prior=settings.user_prior,

@@ -10,7 +10,7 @@ from recommenders.shared.language_models import (
     PseudoRatings,
     Smoothing,
     counts,
-    smoothed,
+    smoothed_by,
 )
 from recommenders.shared.likelihoods import Weights, nearest_by_likelihood
 from recommenders.shared.neighbour_sums import NeighbourSumScorer
@@ -65,13 +65,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
-    models = smoothed(
-        matrix,
-        settings.smoothing,
-        background_weight=settings.background_weight,
-        pseudo_ratings=settings.pseudo_ratings,
-        discount=settings.discount,
-    )
+    models = smoothed_by(matrix, settings)
     graph = nearest_by_likelihood(
         matrix, models, count=settings.neighbours, weights=settings.weights
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.shared.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
-from runs import InputError
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -67,10 +67,7 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
     InputError
         If a rating is negative, or all are zero.
     """
-    if (ratings.rating < 0).any() or not ratings.rating.any():
-        raise InputError(
-            "system 'plsa' cannot be trained: it needs ratings of at least 0, and one above."
-        )
+    require_amounts(ratings, system="plsa")
     rng = np.random.default_rng(seed)
     of_users = distributions(rng.random((len(ratings.users), settings.topics)) + 0.5, axis=1)
     of_items = distributions(rng.random((len(ratings.items), settings.topics)) + 0.5, axis=0)

@@ -14,7 +14,7 @@ from recommenders.shared.language_models import (
     PseudoRatings,
     Smoothing,
     counts,
-    smoothed,
+    smoothed_by,
 )
 from recommenders.shared.likelihoods import log_odds_of_neighbours
 from recommenders.shared.neighbour_sums import NeighbourSumScorer
@@ -78,13 +78,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm1")
-    models = smoothed(
-        matrix,
-        settings.smoothing,
-        background_weight=settings.background_weight,
-        pseudo_ratings=settings.pseudo_ratings,
-        discount=settings.discount,
-    )
+    models = smoothed_by(matrix, settings)
     graph = nearest_by_cosine(matrix, count=settings.neighbours)
     logarithms = log_odds_of_neighbours(pattern(matrix), models, graph)
     logarithms += np.log(user_priors(matrix, settings.user_prior))[graph.indices]

@@ -10,7 +10,7 @@ from recommenders.shared.language_models import (
     PseudoRatings,
     Smoothing,
     counts,
-    smoothed,
+    smoothed_by,
 )
 from recommenders.shared.neighbours import nearest_by_cosine
 from recommenders.shared.relevance_models import (
@@ -72,13 +72,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm2")
-    models = smoothed(
-        matrix,
-        settings.smoothing,
-        background_weight=settings.background_weight,
-        pseudo_ratings=settings.pseudo_ratings,
-        discount=settings.discount,
-    )
+    models = smoothed_by(matrix, settings)
     return RelevanceModelScorer(
         ratings,
         nearest_by_cosine(matrix, count=settings.neighbours),

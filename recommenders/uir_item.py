@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from recommenders.shared.memory import Need
-from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, rated_or_not
+from recommenders.shared.neighbours import pattern
+from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
 
@@ -41,7 +42,7 @@ class UIRItemSettings(Settings):
 
 def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
     """Count the pairs of items that somebody rated both of."""
-    n_pairs = _pairs_rated_together(rated_or_not(ratings.matrix()).astype(np.float64))
+    n_pairs = _pairs_rated_together(pattern(ratings.matrix()))
     return Need(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
 
 
@@ -73,7 +74,7 @@ def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> Linea
     InputError
         If the pairs of items rated together would not fit ``max_gigabytes``.
     """
-    rated = rated_or_not(ratings.matrix()).astype(np.float64)
+    rated = pattern(ratings.matrix())
     counts = ratings.item_counts()
     offsets = np.full(len(counts), np.nan)
     offsets[counts > 0] = np.log(counts[counts > 0] / counts.sum())

@@ -1,10 +1,11 @@
-"""Python files of users."""
+"""Python files of users, and where they fail."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 from runs.errors import InputError
@@ -39,3 +40,11 @@ def load_module(path: Path, *, what: str) -> ModuleType:
             f"{path}: the {what} fails with {type(error).__name__}: {error}"
         ) from error
     return module
+
+
+def failure_of(error: Exception) -> str:
+    """Say where and how a function failed, in the file where it did, with the notes on it."""
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"in {frame.filename}, line {frame.lineno}"
+    remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"{place}: {type(error).__name__}: {error}{remarks}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,37 @@ def smoothed(
         shares = row_sums(with_data(matrix, taken / divisors))
     shares = np.where(sums > 0, shares, 1.0)
     return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
+
+
+class SmoothingSettings(Protocol):
+    """How a system is told to smooth its models."""
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """Which of the three ways."""
+
+    @property
+    def background_weight(self) -> float:
+        """That of Jelinek-Mercer."""
+
+    @property
+    def pseudo_ratings(self) -> float:
+        """Those of Dirichlet."""
+
+    @property
+    def discount(self) -> float:
+        """That of absolute discounting."""
+
+
+def smoothed_by(matrix: csr_array[Any], settings: SmoothingSettings) -> LanguageModels:
+    """Estimate the model of each row, smoothed as the settings say; see `smoothed`."""
+    return smoothed(
+        matrix,
+        settings.smoothing,
+        background_weight=settings.background_weight,
+        pseudo_ratings=settings.pseudo_ratings,
+        discount=settings.discount,
+    )
 
 
 def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from recommenders.shared.memory import refuse_above
+from recommenders.shared.neighbours import row_of_entry
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BestScorer
 from runs import InputError, Run, top_items
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from qrels import Ratings
     from recommenders.shared.scorers import BatchScorer
+    from recommenders.shared.system import SystemSpec
 
 BLOCK_BYTES = 64 * 2**20
 BLOCK_USERS = 512
@@ -51,7 +53,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     spec, checked = find_system(name), read_settings(name, settings)
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
-    require_memory(name, settings, ratings)
+    _require_memory(spec, checked, ratings)
     try:
         with threadpool_limits(1):
             return spec.fit(ratings, checked, seed=seed)
@@ -67,11 +69,14 @@ def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> 
     InputError
         If they are more than the system's setting ``max_gigabytes`` allows.
     """
-    spec, checked = find_system(name), read_settings(name, settings)
+    return _require_memory(find_system(name), read_settings(name, settings), ratings)
+
+
+def _require_memory(spec: SystemSpec, settings: Any, ratings: Ratings) -> int:
     if spec.need is None:
         return 0
-    need = spec.need(ratings, checked)
-    refuse_above(checked.max_gigabytes, need, system=spec.name)  # type: ignore[attr-defined]
+    need = spec.need(ratings, settings)
+    refuse_above(settings.max_gigabytes, need, system=spec.name)
     return need.n_bytes
 
 
@@ -149,7 +154,7 @@ def recommend(
             scores = _scores(scorer, users[block], allowed, depth=depth)
             scores[:, ~allowed] = -np.inf
             own = rated[users[block]]
-            scores[np.repeat(np.arange(len(scores)), np.diff(own.indptr)), own.indices] = -np.inf
+            scores[row_of_entry(own), own.indices] = -np.inf
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)
 

@@ -76,7 +76,7 @@ class RelevanceModelScorer(TrainedOnRatings):
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
         from recommenders.shared.relevance_loop import add_log_odds
 
-        near, own, ratios = self.graph[user_numbers], self._rated[user_numbers], self._ratios
+        near, own, ratios = self.graph[user_numbers], self.histories[user_numbers], self._ratios
         # This undoes the division by the collection, and applies the prior.
         n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(len(user_numbers))
         scores = n_own[:, np.newaxis] * self._log_collection
@@ -98,10 +98,6 @@ class RelevanceModelScorer(TrainedOnRatings):
         scores -= _best_of_others(scores, own)[:, np.newaxis]
         scores[np.diff(near.indptr) == 0] = np.nan
         return scores.astype(np.float32)
-
-    @cached_property
-    def _rated(self) -> csr_array[Any]:
-        return self.ratings.matrix()
 
     @cached_property
     def _ratios(self) -> csr_array[Any]:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.shared.neighbours import row_of_entry, with_data
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -78,10 +80,7 @@ def rated_or_not(histories: csr_array[Any]) -> csr_array[Any]:
     >>> rated_or_not(csr_array([[0.0, 4.5]])).toarray()
     array([[0., 1.]], dtype=float32)
     """
-    return type(histories)(
-        (np.ones(len(histories.data), np.float32), histories.indices, histories.indptr),
-        shape=histories.shape,
-    )
+    return with_data(histories, np.ones(histories.nnz, np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +106,11 @@ class TrainedOnRatings:
         return self.ratings.items
 
     @cached_property
+    def histories(self) -> csr_array[Any]:
+        """Training ratings as a matrix of shape (n_users, n_items)."""
+        return self.ratings.matrix()
+
+    @cached_property
     def has_ratings(self) -> NDArray[np.bool_]:
         """Mark the users with training ratings, of shape (n_users,)."""
         return self.ratings.user_counts() > 0
@@ -121,11 +125,6 @@ class HistoryScorer(TrainedOnRatings, ABC):
     ratings
         Training ratings: the histories of the training users.
     """
-
-    @cached_property
-    def histories(self) -> csr_array[Any]:
-        """Training ratings as a matrix of shape (n_users, n_items)."""
-        return self.ratings.matrix()
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
@@ -248,6 +247,5 @@ def filled(matrix: csr_array[Any], nothing: float = np.nan) -> NDArray[np.floati
     array([[nan, 4.5]])
     """
     dense = np.full(matrix.shape, nothing, dtype=matrix.dtype)
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    dense[rows, matrix.indices] = matrix.data
+    dense[row_of_entry(matrix), matrix.indices] = matrix.data
     return dense

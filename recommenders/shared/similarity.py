@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.neighbours import nearest
-from recommenders.shared.scorers import rated_or_not
+from recommenders.shared.neighbours import nearest, pattern, row_of_entry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,10 +59,10 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
            [0.707, 1.   , 0.   ],
            [0.   , 0.   , 0.   ]])
     """
-    rated = rated_or_not(ratings.matrix()).astype(np.float64)
+    rated = pattern(ratings.matrix())
     shared = rated.T.tocsr() @ rated
     counts = ratings.item_counts()
-    shared.data /= np.sqrt(_row_values(counts, shared) * counts[shared.indices])
+    shared.data /= np.sqrt(counts[row_of_entry(shared)] * counts[shared.indices])
     return shared
 
 
@@ -92,8 +91,3 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool
 def only_positive(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Put minus infinity, no neighbour, in place of what is not above 0."""
     return np.where(similarities > 0, similarities, -np.inf)
-
-
-def _row_values(values: NDArray[np.integer], matrix: csr_array[Any]) -> NDArray[np.integer]:
-    """Give the value of its row to every stored number."""
-    return np.repeat(values, np.diff(matrix.indptr))

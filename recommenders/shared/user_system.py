@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import Field as DataField
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
-from runs.modules import load_module
+from runs.modules import failure_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
-    from scipy.sparse import csr_array
 
     from qrels import Ratings
 
@@ -155,7 +153,7 @@ class ComponentScorer(TrainedOnRatings):
     def _scores(self, user: np.int32) -> NDArray[np.floating]:
         from lenskit.data import ItemList, RecQuery
 
-        row = self._histories[[user]]
+        row = self.histories[[user]]
         history = ItemList(self.items.ids[row.indices], rating=row.data)
         query = RecQuery(user_id=str(self.users.ids[user]), history_items=history)
         answer = self.component(query, ItemList(self.items.ids))
@@ -166,10 +164,6 @@ class ComponentScorer(TrainedOnRatings):
         scores[self.items.numbers(answer.ids().astype(np.str_))] = scored
         return scores
 
-    @cached_property
-    def _histories(self) -> csr_array[Any]:
-        return self.ratings.matrix()
-
 
 @contextmanager
 def _placed(label: str) -> Iterator[None]:
@@ -179,8 +173,4 @@ def _placed(label: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        frame = extract_tb(error.__traceback__)[-1]
-        raise InputError(
-            f"system {label!r} fails in {frame.filename}, line {frame.lineno}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        raise InputError(f"system {label!r} fails {failure_of(error)}") from error
