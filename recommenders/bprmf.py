@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.flexmf import FlexMFImplicitScorer
@@ -18,17 +19,25 @@ if TYPE_CHECKING:
 class BPRMFSettings(Settings):
     """Settings of BPRMF."""
 
-    factors: int = Field(
-        32, ge=1, le=2000, description="Number of factors (the paper's k): 1 to 2000."
+    factors: int = searched(
+        32,
+        Range(16, 128, log=True),
+        ge=1,
+        le=2000,
+        description="Number of factors (the paper's k): 1 to 2000.",
     )
-    regularization: float = Field(
+    regularization: float = searched(
         0.5,
+        Range(0.05, 2.0, log=True),
         ge=0,
         description="Weight decay of AdamW, which stands for the paper's lambda: 0 or more; 0.3 "
         "to 1 do well on MovieLens.",
     )
-    learning_rate: float = Field(
-        0.01, gt=0, description="Step of the optimiser (the paper's alpha): above 0."
+    learning_rate: float = searched(
+        0.01,
+        Range(0.001, 0.05, log=True),
+        gt=0,
+        description="Step of the optimiser (the paper's alpha): above 0.",
     )
     epochs: int = Field(20, ge=1, description="Passes over the ratings: at least 1.")
     batch_ratings: int = Field(8192, ge=1, description="Ratings in one step: at least 1.")

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Settings, system
+from recommenders.shared.search_space import Range
+from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import SLIMScorer  # type: ignore[attr-defined]
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
 class SLIMSettings(Settings):
     """Settings of SLIM."""
 
-    l1_regularization: float = Field(
+    l1_regularization: float = searched(
         2.0,
+        Range(0.1, 10.0, log=True),
         gt=0,
         description="Penalty on the weights (the paper's lambda): above 0. More leaves fewer.",
     )
-    l2_regularization: float = Field(
+    l2_regularization: float = searched(
         200.0,
+        Range(10.0, 1000.0, log=True),
         gt=0,
         description="Penalty on the squared weights (the paper's beta): above 0. 50 to 400 do "
         "well on MovieLens.",
     )
-    neighbours: int = Field(
+    neighbours: int = searched(
         200,
+        Range(50, 400, log=True),
         ge=0,
         description="Most similar items that may predict an item, by cosine (the paper's fsSLIM): "
         "0 or more, where 0 stands for all items, which takes ten times as long and more.",

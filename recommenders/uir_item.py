@@ -48,7 +48,7 @@ def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
 
 @system(
     "uir-item",
-    family="relevance model",
+    family="relevance models",
     source="Wang, de Vries & Reinders (2006), A user-item relevance model for log-based "
     "collaborative filtering, ECIR",
     settings=UIRItemSettings,
