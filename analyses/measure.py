@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,21 +11,21 @@ from numpy.typing import NDArray
 from runs import InputError
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Measure:
-    """A metric at a cut-off.
+    """A metric at a cut-off, or over whole lists.
 
     Examples
     --------
-    >>> str(Measure("nDCG", 10))
-    'nDCG@10'
+    >>> str(Measure("nDCG", 10)), str(Measure("AP"))
+    ('nDCG@10', 'AP')
     """
 
     metric: str
-    cutoff: int
+    cutoff: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.metric}@{self.cutoff}"
+        return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +72,20 @@ class Scores:
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
-        """Cut-offs, rising."""
-        return tuple(sorted({measure.cutoff for measure in self.measures}))
+        """Cut-offs, rising; those of whole lists are not among them."""
+        return rising_cutoffs(self.measures)
 
     def means(self) -> NDArray[np.float64]:
         """Mean over all users, of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
+
+
+def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:
+    """Give every cut-off at which something is measured, rising.
+
+    Examples
+    --------
+    >>> rising_cutoffs([Measure("P", 10), Measure("AP"), Measure("P", 5)])
+    (5, 10)
+    """
+    return tuple(sorted({m.cutoff for m in measures if m.cutoff is not None}))

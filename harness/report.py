@@ -14,22 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from harness.catalogue import FIGURES
 from runs import InputError
 
-TITLES = {
-    "figure1": "Agreement among the cut-offs of each metric",
-    "figure2": "Sparsity: loss of judgements, by cut-off",
-    "figure3": "Popularity: loss of the judgements of popular items, by cut-off",
-    "figure4": "p-values of all pairs of systems, by cut-off",
-    "figure5": "Agreement among metrics",
-    "figure6": "Sparsity: loss of judgements, by metric",
-    "figure7": "Popularity: loss of the judgements of popular items, by metric",
-    "figure8": "p-values of all pairs of systems, by metric",
-}
-"""Titles by the number that the figure has in Valcarce et al. (2018)."""
-
 SMALLEST = 1e-12
-ONE_PANEL = ("figure5", "figure6", "figure7", "figure8")
 
 
 @dataclass(frozen=True)
@@ -95,12 +83,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _figure(folder: Path, figure: dict[str, str]) -> dict[str, Any]:
     image = (folder / "figures" / f"{figure['name']}.svg").read_bytes()
-    number = figure["name"].partition("_")[0]
+    number, drawing = figure["name"].partition("_")[0], FIGURES[figure["name"]]
     return {
         **figure,
         "number": re.sub(r"figure(\d+)", r"Figure \1", number),
-        "title": TITLES[number],
-        "single": number in ONE_PANEL,
+        "title": drawing.title,
+        "single": drawing.single,
         "source": f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}",
     }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.measure import Measure, Scores
+from analyses.measure import Measure, Scores, rising_cutoffs
 from harness.averaging import logarithms
 from harness.judging import Block, divide
 from harness.metric import LEVEL, MEAN, Metric
@@ -46,7 +46,7 @@ def score(
         Called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
-    depth = max((measure.cutoff for measure in measures), default=0)
+    depth = max(rising_cutoffs(measures), default=0)
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
             _score_block(
@@ -93,7 +93,7 @@ class SampleScorer:
         self._qrels = qrels
         self._measures = measures
         self._metrics = metrics
-        self._cutoffs = sorted({measure.cutoff for measure in measures})
+        self._cutoffs = rising_cutoffs(measures)
 
     def __call__(self, kept: NDArray[np.bool_], *, per_user: bool = False) -> NDArray[np.float64]:
         """Score the samples.

@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from analyses.measure import Measure
+from analyses.measure import Measure, rising_cutoffs
 from harness.naming import parse_name, print_name
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
@@ -333,7 +333,7 @@ class Study(Section):
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """Every cut-off at which something is measured, rising."""
-        return tuple(sorted({measure.cutoff for measure in self.measures}))
+        return rising_cutoffs(self.measures)
 
     def to_toml(self) -> bytes:
         """Write the study with every default spelled out, as TOML."""

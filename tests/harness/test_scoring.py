@@ -186,7 +186,7 @@ def test_blocks_of_users_change_no_bit(users_at_once: int, monkeypatch: pytest.M
 
 
 def on_whole_matrices(
-    metric: Metric, cutoff: int, runs: Sequence[Run], qrels: Qrels, kept: NDArray[np.bool_]
+    metric: Metric, cutoff: int | None, runs: Sequence[Run], qrels: Qrels, kept: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Scores of shape (n_systems, n_users, n_samples), as one would write it down."""
     samples = [

@@ -1,0 +1,28 @@
+"""The analyses of a study, one per file: what each makes of runs and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.analysing.correlation import analyse_correlation
+from harness.analysing.discrimination import analyse_discrimination
+from harness.analysing.popularity import analyse_popularity
+from harness.analysing.sparsity import analyse_sparsity
+from harness.analysing.work import Output, Work
+from harness.study import Study
+
+__all__ = ["ANALYSES", "Output", "Work", "wanted"]
+
+ANALYSES: Mapping[str, Callable[[Work], Output]] = {
+    "correlation": analyse_correlation,
+    "sparsity": analyse_sparsity,
+    "popularity": analyse_popularity,
+    "discrimination": analyse_discrimination,
+}
+
+
+def wanted(study: Study) -> list[tuple[str, dict[str, Any]]]:
+    """Name the analyses of a study, with their settings."""
+    sections = study.analyses.model_dump(mode="json")
+    return [(name, sections[name]) for name in ANALYSES if sections[name] is not None]

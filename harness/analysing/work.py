@@ -1,0 +1,89 @@
+"""What an analysis may use, and what it contributes to the study folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from analyses.evidence import to_evidence
+from analyses.measure import Scores
+from harness.catalogue import figures_of
+from harness.collection import Collection
+from harness.figures import as_png, as_svg
+from harness.metric import Metric
+from harness.progress import Progress
+from harness.scoring import SampleScorer
+from harness.study import Study
+from runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.catalogue import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What an analysis may use.
+
+    Parameters
+    ----------
+    study, collection
+        What is studied, on what.
+    runs, scores
+        The systems' lists, and the scores of every user.
+    metrics
+        The metrics by name.
+    n_jobs
+        Workers; results do not depend on it.
+    progress
+        Shows what is being done.
+    """
+
+    study: Study
+    collection: Collection
+    runs: Sequence[Run]
+    scores: Scores
+    metrics: Mapping[str, Metric]
+    n_jobs: int
+    progress: Progress
+
+    def sample_scorer(self) -> SampleScorer:
+        """Give the function that scores the systems under changed judgements."""
+        return SampleScorer(self.runs, self.collection.qrels, self.study.measures, self.metrics)
+
+
+@dataclass
+class Output:
+    """Files of an analysis.
+
+    Parameters
+    ----------
+    files
+        Content by name, relative to the study folder.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def add_table(self, name: str, frame: pd.DataFrame) -> None:
+        """Add a table: numbers in full, so that equal results are equal bytes."""
+        content = frame.to_csv(index=False, lineterminator="\n")
+        self.files[f"tables/{name}.csv"] = content.encode()
+
+    def add_result(self, work: Work, analysis: str, result: Result) -> None:
+        """Keep a result as evidence, with the figures of the catalogue that show it."""
+        self.files[evidence_name(analysis)] = to_evidence(result)
+        drawings = figures_of(analysis)
+        with work.progress("Drawing figures", len(drawings)) as bar:
+            for name, drawing in drawings.items():
+                figure = drawing.draw(result)
+                self.files[f"figures/{name}.svg"] = as_svg(figure)
+                self.files[f"figures/{name}.png"] = as_png(figure)
+                self.files[f"figures/{name}.txt"] = (result.caption() + "\n").encode()
+                bar.advance()
+
+
+def evidence_name(analysis: str) -> str:
+    """Name the file that keeps the result of an analysis."""
+    return f"evidence/{analysis}.npz"
