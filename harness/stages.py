@@ -99,12 +99,14 @@ class Stages:
     def make_runs(self) -> list[Run]:
         """Train the systems and rank for every topic; write the runs that were given.
 
-        The runs are read back from their files: what is scored is what is written.
+        Where systems are trained, all runs are read back from their files, which may be those of
+        an earlier call. What is scored is what is written.
         """
         self._write_given_runs()
-        if self.collection.split is not None:
-            self._train(self.collection.split)
-        depth = None if self.collection.split is None else self.study.systems.depth
+        if self.collection.split is None:
+            return list(self.collection.runs)
+        self._train(self.collection.split)
+        depth = self.study.systems.depth
         with self.progress("Reading the runs back", len(self.systems)) as bar:
             runs = []
             for system in self.systems:
@@ -115,24 +117,28 @@ class Stages:
 
     def make_scores(self, runs: Sequence[Run]) -> Scores:
         """Score every user, system and measure; write means and coverage."""
+        made: list[Scores] = []
 
         def build() -> dict[str, bytes]:
-            with self.progress("Scoring the runs", len(runs)) as bar:
-                scores = score(
-                    runs,
-                    self.collection.qrels,
-                    self.study.measures,
-                    self.metrics,
-                    users=self.collection.topics.ids,
-                    advance=bar.advance,
-                )
-            output = Output({SCORES: scores_to_parquet(scores)})
-            output.add_table("means", means_table(scores, self.metrics))
+            made.append(self._score(runs))
+            output = Output({SCORES: scores_to_parquet(made[0])})
+            output.add_table("means", means_table(made[0], self.metrics))
             output.add_table("coverage", coverage_table(runs, self.collection))
             return output.files
 
         self._make("scores", self._scores_key, build)
-        return scores_from_parquet(self.store.read(SCORES))
+        return made[0] if made else scores_from_parquet(self.store.read(SCORES))
+
+    def _score(self, runs: Sequence[Run]) -> Scores:
+        with self.progress("Scoring the runs", len(runs)) as bar:
+            return score(
+                runs,
+                self.collection.qrels,
+                self.study.measures,
+                self.metrics,
+                users=self.collection.topics.ids,
+                advance=bar.advance,
+            )
 
     def analyse(self, runs: Sequence[Run], scores: Scores) -> None:
         """Make every analysis of the study."""

@@ -229,14 +229,28 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     for kind, named in (("user", topics.ids), ("item", items.ids)):
         require_fit_ids(named, kind=kind)
     require_fit_ids(np.array([run.system]), kind="system")
-    ids = items.ids.tolist()
+    beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
-    return "".join(
-        f"{topic} Q0 {ids[item]}{ending}"
-        for topic, ranked in zip(topics.ids.tolist(), run.items.tolist(), strict=True)
-        for item, ending in zip(ranked, endings, strict=True)
-        if item >= 0
-    ).encode()
+    user, column = np.nonzero(run.items >= 0)
+    parts = (beginnings, user), (items.ids.tolist(), run.items[user, column]), (endings, column)
+    return _join_rows([_take(texts, numbers) for texts, numbers in parts])
+
+
+def _take(texts: list[str], numbers: NDArray[np.integer]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(texts, pa.large_string()).take(pa.array(numbers))
+
+
+def _join_rows(columns: Sequence[Any]) -> bytes:
+    """Join the texts of each row, and all rows: they lie one after the other in Arrow's memory."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    rows = compute.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
+    if len(rows) == 0:
+        return b""
+    return rows.buffers()[2].to_pybytes()
 
 
 def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
