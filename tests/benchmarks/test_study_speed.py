@@ -1,0 +1,107 @@
+"""A whole study from run files and qrels, on the world ``ml-1m``: CPU time and memory.
+
+Run with ``pytest tests/benchmarks/test_study_speed.py -s --benchmark-only``. 21 systems rank by the
+world's own popularity and taste, each with another share of them and of noise; the study reads
+their files, scores 77 measures, and makes correlation, sparsity (1,000 samples), popularity and
+discrimination (exact), with bands, tables, figures and the report, in a process of its own.
+"""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.collection import Collection, collect
+from harness.study import parse_study
+from qrels.trec import format_qrels
+from runs import Run, top_items
+from runs.trec import format_run
+from tests.benchmarks.machine import describe_machine
+
+N_SYSTEMS, DEPTH = 21, 100
+WORLD = """
+name = "world"
+[ratings]
+format = "world"
+preset = "ml-1m"
+"""
+STUDY = """
+name = "whole"
+[runs]
+paths = ["runs/*.run"]
+[qrels]
+path = "test.qrels"
+relevance_level = 4
+"""
+ANALYSES = {
+    "without bands": """
+[analyses.correlation]
+replicates = 0
+[analyses.sparsity]
+replicates = 0
+[analyses.popularity]
+replicates = 0
+[analyses.discrimination]
+replicates = 0
+""",
+    "with bands": """
+[analyses.correlation]
+[analyses.sparsity]
+[analyses.popularity]
+[analyses.discrimination]
+""",
+    "all analyses": "",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run files and qrels of the world."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "runs").mkdir()
+    world = collect(parse_study(WORLD, source="world", base=folder, changes={}))
+    (folder / "test.qrels").write_bytes(format_qrels(world.qrels, world.topics, world.items))
+    for number in range(N_SYSTEMS):
+        content = format_run(ranked(world, number), world.topics, world.items)
+        (folder / "runs" / f"{number}.run").write_bytes(content)
+    return folder
+
+
+def ranked(world: Collection, number: int) -> Run:
+    """Rank what is not in training by popularity, true taste and noise."""
+    if world.split is None or world.truth is None:
+        raise ValueError("a world has ratings and a truth.")
+    generator = np.random.default_rng(number)
+    counts = np.log1p(world.split.train.item_counts())
+    seen = world.split.train.matrix()
+    weight, noise = generator.uniform(0.2, 1.0), generator.uniform(0.3, 1.5)
+    known = world.truth.items.numbers(world.items.ids)
+    lists = []
+    for users in np.array_split(world.split.test_users, 8):
+        people = world.truth.users.numbers(world.split.train.users.ids[users])
+        scores = weight * counts + world.truth.ratings(people)[:, known]
+        scores += noise * generator.normal(size=scores.shape)
+        scores[seen[users].nonzero()] = -np.inf
+        lists.append(top_items(scores, depth=DEPTH))
+    return Run(f"s{number:02}", np.concatenate(lists))
+
+
+@pytest.mark.parametrize("analyses", ANALYSES)
+def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
+    (folder / "study.toml").write_text(STUDY + ANALYSES[analyses])
+    command = [sys.executable, "-m", "harness.cli", "run", str(folder / "study.toml")]
+    output = folder / analyses.replace(" ", "-")
+    command += ["--output", str(output), "--quiet", "--jobs", "1"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    benchmark.pedantic(subprocess.run, args=(command,), kwargs={"check": True}, rounds=1)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"\n{describe_machine()}")
+    print(
+        f"{analyses}: {seconds:.1f} CPU-s, largest process so far {after.ru_maxrss / 1024:.0f} MiB"
+    )
+    assert (output / "report.html").is_file()
