@@ -388,6 +388,61 @@ def evaluate(
 
 
 @main.command()
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--coefficient",
+    default="tau-b",
+    show_default=True,
+    metavar="NAME",
+    help="tau-b, tau-a, tau-ap, tau-ap-a, tau-ap-b, weighted-tau, rbo or spearman.",
+)
+@click.option("--reference", metavar="NAME", help="Compare all measures with this one.")
+@click.option(
+    "--replicates",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Resampled sets of topics behind the intervals, which need scores per topic.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, help="Of the intervals."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Three decimals, or all digits of all coefficients, or LaTeX.",
+)
+@click.option("--output", type=PATH, help="A folder for the CSV, and a figure as SVG and PNG.")
+@sentences
+def correlate(
+    paths: tuple[Path, ...],
+    reference: str | None,
+    format_: str,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Compare how measures order the systems in FILE.
+
+    FILE is a table of means: systems down, their names first, and measures across, such as nDCG@10
+    or ap; or tables/means.csv of a study. Several FILEs, or the folder of a study, hold scores per
+    topic: one measure a file, named as the file, systems across. From these come intervals.
+    """
+    from harness.correlating import correlate_files, measure_called, write_correlation
+    from harness.correlation_text import FORMATS
+
+    with _warnings_as_sentences():
+        found = correlate_files(paths, **options)
+    chosen = None if reference is None else measure_called(reference, found.measures)
+    click.echo(FORMATS[format_](found, reference=chosen), nl=False)
+    click.echo(found.caption(), err=True)
+    if output is not None:
+        write_correlation(found, output, reference=chosen)
+
+
+@main.command()
 @click.argument("study", type=PATH)
 @click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
 @sentences

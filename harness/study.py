@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from analyses.measure import Measure, rising_cutoffs
+from analyses.ordering import find_coefficient
 from harness.naming import parse_name, print_name
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
@@ -191,8 +192,23 @@ class MetricsSection(Section):
         return tuple(sorted(values))
 
 
+def _coefficient(name: str) -> str:
+    """Refuse a coefficient that there is not."""
+    try:
+        return find_coefficient(name).name
+    except InputError as error:
+        raise ValueError(str(error).rstrip(".")) from None
+
+
 class CorrelationSection(Section):
     """Agreement among cut-offs and among metrics."""
+
+    coefficient: Annotated[str, AfterValidator(_coefficient)] = Field(
+        "tau-b", description="Of the figures and intervals; the tables have all."
+    )
+    replicates: Whole = Field(
+        1000, ge=0, description="Resampled sets of users behind the intervals; 0: no intervals."
+    )
 
 
 class SparsitySection(Section):

@@ -1,12 +1,18 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from analyses.correlation import Correlation, correlate
+from analyses.correlation import Correlation, correlate, correlate_means
+from analyses.evidence import read_evidence, to_evidence
 from analyses.measure import Measure, Scores
+from analyses.ordering import COEFFICIENTS
+from analyses.resampling import draw_weights
 from runs import InputError
 
 MEASURES = tuple(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
+NUMBERS = ["tau", "low", "high", *(name for name in COEFFICIENTS if name != "tau-b")]
 
 
 def correlation() -> Correlation:
@@ -16,19 +22,158 @@ def correlation() -> Correlation:
     return correlate(Scores(values, MEASURES, ("a", "b", "c"), np.array(list("wxyz"))))
 
 
+@pytest.fixture
+def noisy(rng: np.random.Generator) -> Scores:
+    """Six systems, each a little better than the one before, over thirty users."""
+    values = np.linspace(0, 0.5, 6)[:, None] + rng.random((4, 6, 30))
+    users = np.arange(30).astype(np.str_)
+    return Scores(values, MEASURES, tuple("abcdef"), users)
+
+
 def test_cutoffs_of_one_metric_are_compared() -> None:
     frame = correlation().among_cutoffs()
-    assert list(frame.columns) == ["metric", "cutoff_a", "cutoff_b", "tau"]
+    assert list(frame.columns) == ["metric", "cutoff_a", "cutoff_b", *NUMBERS]
     assert len(frame) == 8
     assert frame.set_index(["metric", "cutoff_a", "cutoff_b"]).tau["P", 5, 10] == 1.0
 
 
 def test_metrics_at_one_cutoff_are_compared() -> None:
     frame = correlation().among_metrics()
-    assert list(frame.columns) == ["metric_a", "metric_b", "cutoff", "tau"]
+    assert list(frame.columns) == ["metric_a", "metric_b", "cutoff", *NUMBERS]
+    assert frame.cutoff.tolist() == [5] * 4 + [10] * 4
     taus = frame.set_index(["metric_a", "metric_b", "cutoff"]).tau
     assert taus["P", "AP", 5] == -1.0
     assert np.isnan(taus["P", "AP", 10])
+
+
+def test_all_pairs_are_compared() -> None:
+    frame = correlation().to_frame()
+    assert list(frame.columns) == ["metric_a", "cutoff_a", "metric_b", "cutoff_b", *NUMBERS]
+    assert len(frame) == 16
+
+
+def test_whole_lists_are_a_cutoff_of_their_own() -> None:
+    measures = (Measure("P", 5), Measure("P"), Measure("AP"))
+    found = correlate_means(np.eye(3), measures=measures, systems="abc", coefficient="tau-b")
+    frame = found.among_metrics()
+    assert frame.metric_a[frame.cutoff.isna()].tolist() == ["P", "P", "AP", "AP"]
+    assert len(frame) == 5
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_the_row_is_the_estimate_and_the_column_the_reference(name: str, noisy: Scores) -> None:
+    found, means = correlate(noisy, replicates=0), noisy.means()
+    assert found.values[name][0, 1] == COEFFICIENTS[name].compare(means[0], means[1])
+
+
+def test_the_chosen_coefficient_is_the_column_tau(noisy: Scores) -> None:
+    frame = correlate(noisy, coefficient="rbo", replicates=0).to_frame()
+    assert frame.tau.tolist() == correlate(noisy, replicates=0).to_frame()["rbo"].tolist()
+    assert "tau-b" in frame.columns
+    assert "rbo" not in frame.columns
+
+
+@pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap-a"])
+def test_an_interval_is_that_of_the_agreement_over_resampled_users(
+    coefficient: str, noisy: Scores
+) -> None:
+    found = correlate(noisy, coefficient=coefficient, replicates=200, seed=5)
+    (weights,) = draw_weights(30, replicates=200, seed=5)
+    first, second = (noisy.values[number] @ weights.T / 30 for number in (0, 1))
+    agreements = COEFFICIENTS[coefficient].compare(first.T, second.T)
+    expected = np.nanquantile(agreements, [0.025, 0.975])
+    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx(tuple(expected))
+
+
+def test_intervals_are_for_measures_with_a_metric_or_a_cutoff_in_common(noisy: Scores) -> None:
+    found = correlate(noisy, replicates=20)
+    has_interval = ~np.isnan(found.low)
+    np.testing.assert_array_equal(has_interval, ~np.fliplr(np.eye(4, dtype=bool)))
+    assert not np.isnan(found.taus).any()
+
+
+def test_intervals_hold_the_value_and_are_one_for_a_measure_and_itself(noisy: Scores) -> None:
+    found = correlate(noisy, replicates=100)
+    known = ~np.isnan(found.low)
+    assert (found.low <= found.high)[known].all()
+    assert (np.diag(found.low) == 1.0).all()
+
+
+def test_without_replicates_there_are_no_intervals(noisy: Scores) -> None:
+    found = correlate(noisy, replicates=0)
+    assert np.isnan(found.low).all()
+    assert np.isnan(found.high).all()
+    assert "bootstrap" not in found.caption()
+
+
+def test_where_all_systems_tie_there_is_no_interval() -> None:
+    found = correlation()
+    assert np.isnan(found.low[1, 3])
+    assert found.low[0, 1] == found.high[0, 1] == 1.0
+
+
+def test_undefined_agreement_of_resampled_users_is_counted() -> None:
+    """AP@10 ties all systems: undefined with P@10, AP@5 and itself, in both directions."""
+    found = correlation()
+    assert found.undefined == 5 * found.replicates
+    assert "leave out 5,000 undefined values" in found.caption()
+
+
+def test_metrics_at_the_deepest_cutoff_are_listed_once_least_alike_first(noisy: Scores) -> None:
+    values = np.concatenate([noisy.values, -noisy.values[:2]])
+    measures = (*MEASURES, Measure("RR", 5), Measure("RR", 10))
+    frame = correlate(Scores(values, measures, noisy.systems, noisy.users)).differences()
+    assert list(frame.columns) == ["metric_a", "metric_b", "cutoff", "tau", "low", "high"]
+    assert frame[["metric_a", "metric_b"]].to_numpy().tolist()[0] == ["P", "RR"]
+    assert len(frame) == 3
+    assert (frame.cutoff == 10).all()
+    assert frame.tau.is_monotonic_increasing
+
+
+def test_cutoffs_are_compared_with_the_deepest(noisy: Scores) -> None:
+    found = correlate(noisy, replicates=20)
+    frame = found.with_deepest()
+    assert frame[["metric", "cutoff", "deepest"]].to_numpy().tolist() == [
+        ["P", 5, 10],
+        ["P", 10, 10],
+        ["AP", 5, 10],
+        ["AP", 10, 10],
+    ]
+    assert frame.tau[0] == found.taus[0, 1]
+    assert frame.low[0] == found.low[0, 1]
+
+
+def test_a_coefficient_that_there_is_not_is_refused(noisy: Scores) -> None:
+    with pytest.raises(InputError, match=r"no coefficient is called 'tau'; there are tau-b, "):
+        correlate(noisy, coefficient="tau")
+
+
+def test_the_result_can_be_kept(noisy: Scores, tmp_path: Path) -> None:
+    found = correlate(noisy, replicates=20)
+    (tmp_path / "found.npz").write_bytes(to_evidence(found))
+    back = read_evidence(tmp_path / "found.npz", Correlation)
+    assert to_evidence(back) == to_evidence(found)
+    assert back.to_frame().equals(found.to_frame())
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95%", "20 replicates", "seed 7"],
+)
+def test_the_caption_says_what_was_compared_and_how(said: str, noisy: Scores) -> None:
+    assert said in correlate(noisy, replicates=20, seed=7).caption()
+
+
+def test_the_caption_says_the_floor_of_overlap(noisy: Scores) -> None:
+    caption = correlate(noisy, coefficient="rbo", replicates=0).caption()
+    assert caption.startswith("Rank-biased overlap (p = 0.9)")
+    assert "The reverse of an ordering has 0.679." in caption
+
+
+def test_a_table_of_all_measures_shows_every_tau() -> None:
+    ax = correlation().plot_all(Figure().subplots())
+    assert len(ax.texts) == 16
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@5", "P@10", "AP@5", "AP@10"]
 
 
 def test_a_table_shows_every_tau() -> None:

@@ -63,6 +63,7 @@ def test_help_names_every_command() -> None:
         "systems",
         "metrics",
         "check",
+        "correlate",
         "evaluate",
         "export",
         "report",

@@ -200,3 +200,14 @@ def test_a_set_of_systems_may_be_named_as_one() -> None:
     study = parse(RATINGS + '[systems]\nnames = "valcarce-2018"\n')
     assert len(study.systems.names) == 21
     assert {"slim", "rm2", "random"} <= set(study.systems.names)
+
+
+def test_a_coefficient_that_there_is_not_is_refused_with_its_line() -> None:
+    with pytest.raises(InputError, match=r"line 6: .*no coefficient is called 'tau'; there are ta"):
+        parse_study(
+            'name = "x"\n[ratings]\nformat = "world"\n\n[analyses.correlation]\n'
+            'coefficient = "tau"\n',
+            source="study.toml",
+            base=Path(),
+            changes={},
+        )
