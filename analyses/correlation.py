@@ -186,8 +186,8 @@ class Correlation:
         note = f" They leave out {self.undefined:,} undefined values." if self.undefined else ""
         return (
             f" Intervals in the tables: {CONFIDENCE:.0%} bootstrap over users, "
-            f"{self.replicates:,} replicates (seed {self.seed}). Resampled orderings are noisier "
-            f"than the observed one: with few users, intervals lie low.{note}"
+            f"{self.replicates:,} replicates (seed {self.seed}), symmetric about what was "
+            f"observed.{note}"
         )
 
     def _label(self, number: int, metric: str | None) -> str:
@@ -225,16 +225,13 @@ def correlate(
 
     Notes
     -----
-    Noise makes orderings less alike, and resampling users adds noise. So resampled agreement lies
-    below the observed one, which itself lies below that of ever more users. With the topics of
-    TREC-8 as the population, intervals for AP and P@10 held its tau-b in half of the samples of 50
-    topics, and in eight of ten of 200 or 1,000. They compare pairs of measures, and promise no
-    coverage. Intervals reflected about the observed value held it in nine of ten samples of 50,
-    but have no width where that is 1.
+    With the topics of three TREC collections as the population (all 129, 61 and 34 systems), the
+    intervals for tau-b held its value in 91 to 100 of 100 samples of 50, 200 and 1,000 topics;
+    plain percentiles did in 51 to 99 (see `analyses.resampling.interval`).
 
     References
     ----------
-    Valcarce et al. (2018), sections 4.1 and 4.2; Efron & Tibshirani (1993), percentile intervals.
+    Valcarce et al. (2018), sections 4.1 and 4.2.
     """
     found = correlate_means(
         scores.means(), measures=scores.measures, systems=scores.systems, coefficient=coefficient
@@ -244,7 +241,7 @@ def correlate(
         return found
     wanted = every_pair | _are_comparable(scores.measures)
     resampled = resample_means(scores.values, replicates=replicates, seed=seed)
-    low, high, undefined = _intervals(resampled, find_coefficient(coefficient), wanted)
+    low, high, undefined = _intervals(found.taus, resampled, find_coefficient(coefficient), wanted)
     return replace(found, low=low, high=high, undefined=undefined)
 
 
@@ -302,12 +299,14 @@ def _are_comparable(measures: Sequence[Measure]) -> NDArray[np.bool_]:
 
 
 def _intervals(
-    resampled: Floats, coefficient: Coefficient, wanted: NDArray[np.bool_]
+    observed: Floats, resampled: Floats, coefficient: Coefficient, wanted: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, int]:
     """Give the limits for the wanted pairs of measures, and count what is undefined.
 
     Parameters
     ----------
+    observed
+        Agreement of the measures, of shape (n_measures, n_measures).
     resampled
         Means of shape (n_measures, n_systems, replicates).
     coefficient
@@ -320,7 +319,9 @@ def _intervals(
     undefined = 0
     for row, columns in enumerate(wanted):
         agreements = coefficient.compare(orderings[row], orderings[columns])
-        low[row, columns], high[row, columns] = interval(agreements)
+        low[row, columns], high[row, columns] = interval(
+            observed[row, columns], agreements, limits=(-1.0, 1.0)
+        )
         undefined += int(np.isnan(agreements).sum())
     return low, high, undefined
 

@@ -1,7 +1,7 @@
 """Resampling users: the bootstrap that every interval of the analyses comes from.
 
 All measures, pairs and curves see the same resampled users, so that differences between them are
-paired. Draws are raw words keyed by (seed, replicate), and weighted sums are exact: intervals
+paired. Draws are raw words that a replicate owns, and weighted sums are exact: intervals
 depend neither on the number of workers nor on BLAS.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.draws import RESAMPLING, below, random_halves
 from analyses.permutation.monte_carlo import grid_exponents, to_grid
 from analyses.streams import random_words
 
@@ -19,7 +20,7 @@ CONFIDENCE = 0.95
 """Level of all intervals."""
 
 WEIGHTS_AT_ONCE = 1 << 22
-"""Users times replicates held at a time: 32 MB."""
+"""Users times replicates held at a time: 32 MB, and twice that while they are drawn."""
 
 
 def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -32,7 +33,7 @@ def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArra
     replicates
         Number of draws.
     seed
-        Replicate b depends on (seed, n_users, b) alone.
+        A replicate depends on the seed, its number and n_users alone.
 
     Yields
     ------
@@ -49,18 +50,36 @@ def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArra
     >>> weights.shape, weights.sum(axis=1)
     ((3, 5), array([5., 5., 5.]))
     """
-    at_once = max(1, WEIGHTS_AT_ONCE // n_users)
-    for first in range(0, replicates, at_once):
-        some = range(first, min(first + at_once, replicates))
-        yield np.stack([_weigh(n_users, seed, replicate) for replicate in some])
+    for _, weights in blocks_of_replicates(replicates, n_users=n_users, seed=seed):
+        yield weights
 
 
-def _weigh(n_users: int, seed: int, replicate: int) -> NDArray[np.float64]:
-    words = random_words((n_users + 1) // 2, seed, "bootstrap", n_users, replicate)
-    # The high half of a 32-bit word times n is a number below n, fair to 2^-32 n.
-    halves = words.astype("<u8", copy=False).view("<u4")[:n_users].astype(np.uint64)
-    drawn = (halves * np.uint64(n_users)) >> np.uint64(32)
-    return np.bincount(drawn.astype(np.intp), minlength=n_users).astype(np.float64)
+def blocks_of_replicates(
+    replicates: int, *, n_users: int, seed: int, block: int | None = None
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Go through all replicates: which they are, and how often each user is drawn in them."""
+    block = block or max(1, WEIGHTS_AT_ONCE // n_users)
+    for start in range(0, replicates, block):
+        stop = min(start + block, replicates)
+        yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
+
+
+def resampled_users(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[np.float64]:
+    """Count how often each user is drawn in the replicates ``start`` to ``stop``.
+
+    Returns
+    -------
+    Whole numbers as float64, of shape (stop - start, n_users); every row adds up to n_users.
+
+    Examples
+    --------
+    >>> resampled_users(0, 2, n_users=5, seed=1).sum(axis=1)
+    array([5., 5.])
+    """
+    halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=RESAMPLING)
+    cells = below(halves, n_users) + n_users * np.arange(stop - start)[:, np.newaxis]
+    counts = np.bincount(cells.ravel(), minlength=cells.size)
+    return counts.reshape(cells.shape).astype(np.float64)
 
 
 def resample_means(
@@ -115,15 +134,53 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]
 
 
 def interval(
-    replicates: NDArray[np.float64], *, confidence: float = CONFIDENCE
+    observed: NDArray[np.float64],
+    replicates: NDArray[np.float64],
+    *,
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the percentile interval along the last axis.
+    r"""Give a symmetric percentile interval about what was observed.
 
-    Undefined replicates (NaN) are left out; without a defined one the interval is NaN.
+    Resampling adds noise, and noise makes orderings less alike: the replicates of a coefficient
+    lie to one side of it, and so do their percentiles. With the 2.5th and the 97.5th, l and h,
+
+    .. math:: \hat\theta \pm \max(\hat\theta - l,\, h - \hat\theta)
+
+    holds both the percentile interval and its reflection about the observed value.
+
+    Parameters
+    ----------
+    observed
+        Of shape (...).
+    replicates
+        Of shape (..., n_replicates). Undefined ones (NaN) are left out; without a defined one
+        the interval is NaN.
+    limits
+        The lowest and the highest value there is.
+
+    References
+    ----------
+    Hall (1988), On symmetric bootstrap confidence intervals; Efron & Tibshirani (1993).
 
     Examples
     --------
-    >>> [round(float(limit), 9) for limit in interval(np.arange(101.0), confidence=0.9)]
+    >>> low, high = interval(np.array(0.9), np.array([0.7, 0.8, 0.9]), limits=(-1, 1))
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.705, 1.0)
+    """
+    low, high = percentiles(replicates)
+    reach = np.maximum(observed - low, high - observed)
+    return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
+
+
+def percentiles(
+    replicates: NDArray[np.float64], *, confidence: float = CONFIDENCE
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the limits of the middle part along the last axis, 95 % by default.
+
+    Examples
+    --------
+    >>> [round(float(limit), 9) for limit in percentiles(np.arange(101.0), confidence=0.9)]
     [5.0, 95.0]
     """
     tail = (1 - confidence) / 2

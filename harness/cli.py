@@ -387,6 +387,68 @@ def evaluate(
         click.echo(remark, err=True)
 
 
+@main.command(epilog="The exit code is 0 if no promise is broken, 1 if one is, 2 for wrong usage.")
+@click.argument("paths", metavar="[SCORES...]", nargs=-1, type=PATH)
+@click.option(
+    "--sets",
+    "n_sets",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="Sets of scores drawn.",
+)
+@click.option(
+    "--users",
+    "n_users",
+    type=click.IntRange(min=2),
+    help="Users in a set; as many as in the file by default, or 100.",
+)
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="NAME", help="Of a file; all by default."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, show_default=True, help="Key."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Workers; all cores by default.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print all digits, as CSV.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@sentences
+def calibrate(
+    paths: tuple[Path, ...],
+    measures: tuple[str, ...],
+    seed: int,
+    jobs: int | None,
+    as_csv: bool,
+    quiet: bool,
+    **numbers: Any,
+) -> None:
+    """Check that the significance tests err as often as they promise.
+
+    SCORES are study folders, or their scores.parquet, to draw users from; without any, scores
+    are simulated, continuous ones and hits among 5. Each user's scores are dealt out to the
+    systems at random, so that none is better, and every rejection is an error.
+    """
+    from joblib import cpu_count
+
+    from harness.calibrating import calibrate_all, conclusion, populations, tables
+    from harness.progress import watched
+
+    chosen = populations(paths, measures=measures, seed=seed)
+    found = calibrate_all(
+        chosen, seed=seed, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), **numbers
+    )
+    if as_csv:
+        click.echo(found.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
+    else:
+        for title, headings, rows in tables(found):
+            with _table(*headings, title=title) as add:
+                for row in rows:
+                    add(*row)
+        click.echo(conclusion(found))
+    if found.broken:
+        sys.exit(BROKEN)
+
+
 @main.command()
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @click.option(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from analyses.counting import count_in_parts
 from analyses.permutation.pairs import pair_indices
 from analyses.permutation.signs import random_signs
 
@@ -57,24 +57,13 @@ def monte_carlo_test(
     >>> monte_carlo_test(np.ones((1, 2, 5)), permutations=99, seed=0)
     array([[1.]])
     """
-    grid = to_grid(scores)
-    tasks = (
-        delayed(count_as_extreme)(
-            grid, start, min(start + PERMUTATIONS_PER_TASK, permutations), seed=seed
-        )
-        for start in range(0, permutations, PERMUTATIONS_PER_TASK)
+    counts = count_in_parts(
+        partial(count_as_extreme, to_grid(scores), seed=seed),
+        permutations,
+        part=PERMUTATIONS_PER_TASK,
+        n_jobs=n_jobs,
+        advance=advance,
     )
-    first, _ = pair_indices(scores.shape[1])
-    counts = np.zeros((len(scores), len(first)), dtype=np.int64)
-    left = permutations
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    with threadpool_limits(limits=1, user_api="blas"):
-        for some in workers(tasks):
-            counts += some
-            done = min(PERMUTATIONS_PER_TASK, left)
-            left -= done
-            if advance is not None:
-                advance(done)
     return (counts + 1) / (permutations + 1)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# The top word of the counter says what the bits are for, so that no two uses share any.
-PURPOSE = 1
-BITS_PER_STEP = 256
+from analyses.draws import SIGNS, random_halves
+
+BITS_PER_HALF = 32
 
 
 def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[np.float64]:
@@ -27,10 +27,9 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[n
     >>> bool((together[2:] == random_signs(2, 3, n_users=5, seed=7)).all())
     True
     """
-    n_steps = -(-n_users // BITS_PER_STEP)
-    generator = np.random.Philox(key=seed, counter=np.array([0, 0, 0, PURPOSE], dtype=np.uint64))
-    generator.advance(start * n_steps)
-    words = generator.random_raw((stop - start) * n_steps * BITS_PER_STEP // 64)
-    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(stop - start, -1)
+    halves = random_halves(
+        start, stop, n_halves=-(-n_users // BITS_PER_HALF), seed=seed, purpose=SIGNS
+    )
+    octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)

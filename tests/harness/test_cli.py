@@ -64,6 +64,7 @@ def test_help_names_every_command() -> None:
         "metrics",
         "check",
         "correlate",
+        "calibrate",
         "evaluate",
         "export",
         "report",

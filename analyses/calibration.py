@@ -1,0 +1,358 @@
+"""Whether tests keep what they promise, where the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from analyses.corrections import benjamini_hochberg, bonferroni, holm, max_t_test, tukey_test
+from analyses.null_sets import exchangeable_set, sampled_set, sampled_systems
+from analyses.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
+from analyses.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.permutation import exact_test, monte_carlo_test, pair_indices
+from analyses.streams import random_words
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALPHAS = (0.01, 0.05, 0.1)
+LEVEL = 0.95
+# Chance that a rate lies beyond a limit, if the promise is kept to the letter.
+BEYOND = 0.001
+MOST_SYSTEMS = 6
+# Systems of the mixture that are better, are so by this many standard errors.
+SHIFT = 3.0
+SETS_PER_TASK = 25
+
+EXACT, MONTE_CARLO, TUKEY = "exact permutation", "Monte-Carlo permutation", "Tukey HSD"
+# Their nominal levels are attainable unless statistics tie.
+EXACT_IF_CONTINUOUS = (EXACT, MONTE_CARLO, TUKEY)
+NEVER_TOO_OFTEN = ("sign", "Bonferroni", "Holm", "Benjamini-Hochberg")
+PROMISED_BY_NONE = ("error at equal means", "coverage")
+
+Promise = Literal["exact", "at most", "approximate"]
+Quantity = Literal[
+    "type-I error", "error at equal means", "family-wise error", "false discovery", "coverage"
+]
+Key = tuple[Quantity, str, float]
+Tally = dict[Key, float]
+Tallied = Iterator[tuple[Key, float]]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happened, beside how often it should.
+
+    Parameters
+    ----------
+    quantity
+        "type-I error" (a true null hypothesis rejected), "error at equal means" (rejected although
+        means are equal in the population), "family-wise error" (any, of a family), "false
+        discovery" (share of the rejections) or "coverage" (the truth in the interval).
+    procedure
+        Test, correction or interval.
+    scores
+        What was drawn from.
+    nominal
+        The rate promised.
+    observed
+        The rate found.
+    n_sets, n_users
+        Number of sets, and of users in each.
+    lower, upper
+        Limits that a binomial rate stays above, and below, each with a chance of 99.9 %.
+    promise
+        "exact": neither more nor less often than the nominal rate. "at most": not more often, as
+        of tests of discrete scores, whose attainable levels lie below the nominal ones.
+        "approximate": near the nominal rate for many users.
+    """
+
+    quantity: Quantity
+    procedure: str
+    scores: str
+    nominal: float
+    observed: float
+    n_sets: int
+    n_users: int
+    lower: float
+    upper: float
+    promise: Promise
+
+    @property
+    def broken(self) -> bool:
+        """Tell whether the promise is not kept; what is approximate promises nothing."""
+        too_seldom = self.promise == "exact" and self.observed < self.lower
+        return self.promise != "approximate" and (self.observed > self.upper or too_seldom)
+
+    @property
+    def verdict(self) -> str:
+        """Say where the rate lies: within its limits, above or below; in capitals if broken."""
+        if self.observed > self.upper:
+            return "TOO OFTEN" if self.broken else "above"
+        if self.observed < self.lower:
+            return "TOO SELDOM" if self.broken else "below"
+        return "within"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rates of error and of coverage.
+
+    Parameters
+    ----------
+    rates
+        One for each procedure and level.
+    """
+
+    rates: tuple[Rate, ...]
+
+    @property
+    def broken(self) -> tuple[Rate, ...]:
+        """The rates that break a promise."""
+        return tuple(rate for rate in self.rates if rate.broken)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per rate: the fields of :class:`Rate`, and its verdict."""
+        import pandas as pd
+
+        return pd.DataFrame([{**asdict(rate), "verdict": rate.verdict} for rate in self.rates])
+
+
+def calibrate(
+    population: NDArray[np.float64],
+    *,
+    label: str,
+    continuous: bool,
+    n_sets: int,
+    n_users: int,
+    seed: int,
+    draws: int = 1999,
+    n_jobs: int = 1,
+    advance: Callable[[int], object] | None = None,
+) -> Calibration:
+    r"""Draw sets of users from a population, and count how often each procedure errs.
+
+    - Type-I error of each test, for two systems whose scores are dealt out at random to each
+      user: the null hypothesis holds exactly.
+    - Its rejections at equal means, for two systems of the population, one of them shifted until
+      their means are equal there: differences need not be symmetric, and no test is exact. Tests
+      of ranks and signs, whose hypotheses are not about means, reject the more the more users
+      there are (Ihemelandu & Ekstrand 2023, Inference at scale).
+    - Family-wise error of the corrections, for families of up to 6 such systems. Bonferroni's and
+      Holm's correct Monte-Carlo p-values.
+    - False discovery rate of Benjamini & Hochberg, after half of these systems were made better by
+      3 standard errors.
+    - Coverage of 95 % intervals, for two systems of the population, users drawn with replacement.
+
+    Every set draws signs and samples of its own: sets that share them err together, and their
+    rates do not keep to binomial limits.
+
+    Parameters
+    ----------
+    population
+        Scores of shape (n_systems, n_population_users), two systems at least.
+    label
+        Its name in the results.
+    continuous
+        Whether differences hardly ever tie: then permutation tests must not err too seldom
+        either.
+    n_sets, n_users
+        Number of sets, and of the users in each.
+    seed
+        Key of all random numbers.
+    draws
+        Number of permutations or replicates of a test. With 1,999, :math:`\alpha (B + 1)` is
+        whole, and fine enough to correct for 15 pairs.
+    n_jobs
+        Number of processes; the result does not depend on it.
+    advance
+        Called with the number of sets finished since the last call.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, or numbers are too small.
+    """
+    _check(population, n_sets=n_sets, n_users=n_users)
+    ranges = [(k, min(k + SETS_PER_TASK, n_sets)) for k in range(0, n_sets, SETS_PER_TASK)]
+    tally = partial(tally_sets, population, n_users=n_users, seed=seed, draws=draws)
+    total: Tally = {}
+    workers = Parallel(n_jobs=n_jobs, return_as="generator")
+    tallies = workers(delayed(tally)(start, stop) for start, stop in ranges)
+    for (start, stop), some in zip(ranges, tallies, strict=True):
+        _add(total, some)
+        if advance is not None:
+            advance(stop - start)
+    return Calibration(
+        tuple(
+            _rate(key, count, n_sets, n_users, label=label, continuous=continuous)
+            for key, count in total.items()
+        )
+    )
+
+
+def _check(population: NDArray[np.float64], *, n_sets: int, n_users: int) -> None:
+    if len(population) < 2:
+        raise InputError(f"calibration needs at least two systems, got {len(population)}.")
+    if n_sets < 1:
+        raise InputError(f"`sets` must be at least 1, got {n_sets}.")
+    if n_users < 2:
+        raise InputError(f"`users` must be at least 2, got {n_users}.")
+
+
+def _add(total: Tally, some: Tally) -> None:
+    for key, count in some.items():
+        total[key] = total.get(key, 0.0) + count
+
+
+def tally_sets(
+    population: NDArray[np.float64], start: int, stop: int, *, n_users: int, seed: int, draws: int
+) -> Tally:
+    """Count the errors of all procedures in the sets ``start`` to ``stop``."""
+    total: Tally = {}
+    for number in range(start, stop):
+        own_seed = int(random_words(1, seed, "calibration", number)[0])
+        work = {"n_users": n_users, "seed": own_seed, "draws": draws}
+        for tally in TALLIES:
+            _add(total, dict(tally(population, **work)))
+    return total
+
+
+def _type_one_errors(
+    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
+) -> Tallied:
+    pair = exchangeable_set(population, n_systems=2, n_users=n_users, seed=seed, number=0)
+    yield from _rejections("type-I error", pair, seed=seed, draws=draws)
+
+
+def _errors_at_equal_means(
+    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
+) -> Tallied:
+    pair, truth = _pair(population, n_users=n_users, seed=seed, number=4)
+    shifted = np.stack([pair[0] - truth, pair[1]])
+    yield from _rejections("error at equal means", shifted, seed=seed, draws=draws)
+
+
+def _rejections(quantity: Quantity, pair: NDArray[np.float64], *, seed: int, draws: int) -> Tallied:
+    """Tell which tests reject two systems' scores (2, n_users), and at which levels."""
+    scores = pair[np.newaxis]
+    drawn = monte_carlo_test(scores, permutations=draws, seed=seed)
+    exact = exact_test(pair).p
+    tests = {
+        EXACT: np.where(np.isnan(exact), drawn[0], exact),
+        MONTE_CARLO: drawn,
+        "t": t_test(scores),
+        "Wilcoxon": wilcoxon_test(scores),
+        "sign": sign_test(scores),
+        "bootstrap": bootstrap_test(scores, replicates=draws, seed=seed),
+    }
+    for name, p in tests.items():
+        for alpha in ALPHAS:
+            yield (quantity, name, alpha), float(p.item() <= alpha)
+
+
+def _family_errors(
+    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
+) -> Tallied:
+    scores = _family(population, n_users=n_users, seed=seed, number=1)[np.newaxis]
+    p = monte_carlo_test(scores, permutations=draws, seed=seed)
+    corrected = {
+        "Bonferroni": bonferroni(p),
+        "Holm": holm(p),
+        "max-T": max_t_test(scores, permutations=draws, seed=seed),
+        TUKEY: tukey_test(scores, permutations=draws, seed=seed),
+    }
+    for name, adjusted in corrected.items():
+        for alpha in ALPHAS:
+            yield ("family-wise error", name, alpha), float((adjusted <= alpha).any())
+
+
+def _false_discoveries(
+    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
+) -> Tallied:
+    scores = _family(population, n_users=n_users, seed=seed, number=2)
+    better = np.arange(len(scores)) >= len(scores) / 2
+    error = np.sqrt(2 / n_users) * population.std()
+    mixture = scores + SHIFT * error * better[:, np.newaxis]
+    p = monte_carlo_test(mixture[np.newaxis], permutations=draws, seed=seed)
+    first, second = pair_indices(len(scores))
+    alike = better[first] == better[second]
+    for alpha in ALPHAS:
+        rejected = benjamini_hochberg(p[0]) <= alpha
+        share = (rejected & alike).sum() / max(rejected.sum(), 1)
+        yield ("false discovery", "Benjamini-Hochberg", alpha), float(share)
+
+
+def _coverage(population: NDArray[np.float64], *, n_users: int, seed: int, draws: int) -> Tallied:
+    pair, truth = _pair(population, n_users=n_users, seed=seed, number=3)
+    scores = pair[np.newaxis]
+    intervals = {
+        "t": t_intervals(scores, level=LEVEL),
+        "bootstrap": bootstrap_intervals(scores, level=LEVEL, replicates=draws, seed=seed),
+    }
+    for name, (lower, upper) in intervals.items():
+        yield ("coverage", name, LEVEL), float(lower.item() <= truth <= upper.item())
+
+
+def _family(
+    population: NDArray[np.float64], *, n_users: int, seed: int, number: int
+) -> NDArray[np.float64]:
+    n_systems = min(MOST_SYSTEMS, len(population))
+    return exchangeable_set(
+        population, n_systems=n_systems, n_users=n_users, seed=seed, number=number
+    )
+
+
+def _pair(
+    population: NDArray[np.float64], *, n_users: int, seed: int, number: int
+) -> tuple[NDArray[np.float64], float]:
+    """Draw users for two systems as they are: scores (2, n_users), true difference in means."""
+    systems = sampled_systems(len(population), 2, seed=seed, number=number)
+    means = population[systems].mean(axis=1)
+    scores = sampled_set(population, n_systems=2, n_users=n_users, seed=seed, number=number)
+    return scores, float(means[0] - means[1])
+
+
+def _promise(quantity: Quantity, procedure: str, *, continuous: bool) -> Promise:
+    if quantity in PROMISED_BY_NONE:
+        return "approximate"
+    if procedure in EXACT_IF_CONTINUOUS:
+        return "exact" if continuous else "at most"
+    return "at most" if procedure in NEVER_TOO_OFTEN else "approximate"
+
+
+def _rate(
+    key: Key, count: float, n_sets: int, n_users: int, *, label: str, continuous: bool
+) -> Rate:
+    from scipy.stats import binom
+
+    quantity, procedure, nominal = key
+    lower, upper = binom.ppf(np.array([BEYOND, 1 - BEYOND]), n_sets, nominal) / n_sets
+    return Rate(
+        quantity=quantity,
+        procedure=procedure,
+        scores=label,
+        nominal=nominal,
+        observed=count / n_sets,
+        n_sets=n_sets,
+        n_users=n_users,
+        lower=float(lower),
+        upper=float(upper),
+        promise=_promise(quantity, procedure, continuous=continuous),
+    )
+
+
+TALLIES = (
+    _type_one_errors,
+    _errors_at_equal_means,
+    _family_errors,
+    _false_discoveries,
+    _coverage,
+)

@@ -1,0 +1,111 @@
+"""What the literature warns of, said where it applies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+MANY_USERS = 1000
+NEARLY_ALL = 0.95
+# Sums of fewer differences are not close to normal, and the fast exact series is not safe.
+FEW_DIFFERING = 200
+RANK_TESTS = ("wilcoxon", "sign")
+RELYING_ON_NORMALITY = ("t", "wilcoxon", "bootstrap")
+
+
+def cautions(
+    p: NDArray[np.float64],
+    *,
+    test: str,
+    n_users: int,
+    n_differing: NDArray[np.integer] | None = None,
+    draws: int | None = None,
+    alpha: float = 0.05,
+) -> tuple[str, ...]:
+    """Say what to beware of in these results, in sentences.
+
+    Parameters
+    ----------
+    p
+        p-values before any correction, of shape (n_measures, n_pairs).
+    test
+        "exact", "monte-carlo", "t", "wilcoxon", "sign" or "bootstrap".
+    n_users
+        Number of users (topics).
+    n_differing
+        Number of users who differ, of shape (n_measures, n_pairs), if known.
+    draws
+        Number of random permutations or replicates; none for tests that draw nothing.
+    alpha
+        Level of significance that is meant to be used.
+
+    Returns
+    -------
+    Sentences, none if there is nothing to say.
+
+    Examples
+    --------
+    >>> cautions(np.array([[0.2, 0.01]]), test="exact", n_users=500)
+    ()
+    >>> print(*cautions(np.array([[0.2, 0.01]]), test="sign", n_users=6040))
+    The sign test is about medians: with 6,040 users it rejects too often where mean differences \
+are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the permutation test.
+    """
+    found = (
+        _of_rank_tests(test, n_users),
+        _of_many_users(p, n_users, alpha),
+        _of_few_differing(test, n_differing),
+        _of_coarse_draws(p, draws, alpha),
+    )
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _of_rank_tests(test: str, n_users: int) -> str:
+    if test not in RANK_TESTS or n_users < MANY_USERS:
+        return ""
+    name, about = ("sign", "medians") if test == "sign" else ("Wilcoxon", "ranks")
+    return (
+        f"The {name} test is about {about}: with {n_users:,} users it rejects too often where mean "
+        "differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the "
+        "permutation test."
+    )
+
+
+def _of_many_users(p: NDArray[np.float64], n_users: int, alpha: float) -> str:
+    share = float((p < alpha).mean())
+    if n_users < MANY_USERS or share <= NEARLY_ALL:
+        return ""
+    return (
+        f"{share:.0%} of the {p.size:,} tests have p < {alpha:g}: with {n_users:,} users nearly "
+        "every difference is significant. Look at the sizes of the effects, and at how "
+        "discriminative power grows with the number of users."
+    )
+
+
+def _of_few_differing(test: str, n_differing: NDArray[np.integer] | None) -> str:
+    if n_differing is None or test not in (*RELYING_ON_NORMALITY, "exact"):
+        return ""
+    n_few = np.count_nonzero(n_differing < FEW_DIFFERING)
+    if n_few == 0:
+        return ""
+    subject = f"{n_few:,} of the {n_differing.size:,} tests rest on fewer than {FEW_DIFFERING} "
+    if test == "exact":
+        return (
+            f"{subject}users who differ, too few for the fast series of continuous scores: slower "
+            "methods take over, whose p-values may be off by up to 1e-7."
+        )
+    return (
+        f"{subject}users who differ, too few to trust an approximation without a look at the "
+        "exact permutation test."
+    )
+
+
+def _of_coarse_draws(p: NDArray[np.float64], draws: int | None, alpha: float) -> str:
+    n_pairs = p.shape[-1]
+    needed = n_pairs / alpha
+    if draws is None or draws + 1 > needed:
+        return ""
+    return (
+        f"{draws:,} random draws are too few to correct for {n_pairs:,} pairs at {alpha:g}: no "
+        f"p-value is below 1/{draws + 1:,}. Take at least {np.floor(needed):,.0f}."
+    )

@@ -1,0 +1,54 @@
+"""Counts over many random draws, added up from parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+
+def count_in_parts(
+    count: Callable[[int, int], NDArray[np.int64]],
+    n_draws: int,
+    *,
+    part: int,
+    n_jobs: int,
+    advance: Callable[[int], object] | None,
+) -> NDArray[np.int64]:
+    """Add up the counts of draws 0 to n_draws, a part of them at a time.
+
+    Parameters
+    ----------
+    count
+        Counts draws ``start`` to ``stop``; the sum must not depend on how they are parted.
+    n_draws, part
+        Number of draws, at least 1, and how many make a part.
+    n_jobs
+        Number of threads, each with one of BLAS.
+    advance
+        Called with the number of draws finished since the last call.
+
+    Examples
+    --------
+    >>> lengths = lambda start, stop: np.array([stop - start])
+    >>> count_in_parts(lengths, 10, part=4, n_jobs=1, advance=None)
+    array([10])
+    """
+    ranges = list(_ranges(n_draws, part))
+    tasks = (delayed(count)(start, stop) for start, stop in ranges)
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    total = np.int64(0)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for (start, stop), some in zip(ranges, workers(tasks), strict=True):
+            total = total + some
+            if advance is not None:
+                advance(stop - start)
+    return np.asarray(total)
+
+
+def _ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n_draws, part):
+        yield start, min(start + part, n_draws)
