@@ -1,4 +1,4 @@
-"""Counts over many random draws, added up from parts."""
+"""Many random draws, in parts."""
 
 from __future__ import annotations
 
@@ -37,18 +37,25 @@ def count_in_parts(
     >>> count_in_parts(lengths, 10, part=4, n_jobs=1, advance=None)
     array([10])
     """
-    ranges = list(_ranges(n_draws, part))
-    tasks = (delayed(count)(start, stop) for start, stop in ranges)
+    parts = list(ranges(n_draws, part))
+    tasks = (delayed(count)(start, stop) for start, stop in parts)
     workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     total = np.int64(0)
     with threadpool_limits(limits=1, user_api="blas"):
-        for (start, stop), some in zip(ranges, workers(tasks), strict=True):
+        for (start, stop), some in zip(parts, workers(tasks), strict=True):
             total = total + some
             if advance is not None:
                 advance(stop - start)
     return np.asarray(total)
 
 
-def _ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
+def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
+    """Part the draws 0 to n_draws.
+
+    Examples
+    --------
+    >>> list(ranges(10, 4))
+    [(0, 4), (4, 8), (8, 10)]
+    """
     for start in range(0, n_draws, part):
         yield start, min(start + part, n_draws)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.cautions import cautions
+from analyses.comparing import Limits, paired_differences
 from analyses.drawing import axes_or_new, curves_of, legend_beside
+from analyses.effects import effects
 from analyses.measure import Measure, Scores
-from analyses.permutation import (
-    ExactTest,
-    Method,
-    exact_test,
-    monte_carlo_test,
-    on_lattice,
-    pair_indices,
+from analyses.permutation import Method, pair_indices
+from analyses.power import corrected, resample_power, spread_around
+from analyses.resampling import CONFIDENCE
+from analyses.significance import (
+    OF_MEANS,
+    Correction,
+    Question,
+    Test,
+    answer,
+    check_scales,
+    correct,
 )
 from runs import InputError
 
@@ -27,18 +32,33 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-SCALE_TOLERANCE = 1e-6
 # Curves are drawn up to the pair after which all of them stay below this p-value.
 SHOWN_P = 0.001
 LEAST_SHOWN = 21
 MARKERS_PER_CURVE = 12
+# How much of its colour a band has.
+BAND = 0.12
+FEW_USERS = 200
+SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
-Test = Literal["exact", "monte-carlo"]
+TESTS_IN_WORDS = {
+    "t": "Student's paired t-test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test",
+    "bootstrap": "Sakai's bootstrap test of the difference in means",
+}
+CORRECTIONS_IN_WORDS = {
+    "bonferroni": "Bonferroni's correction",
+    "holm": "Holm's correction",
+    "bh": "the correction of Benjamini and Hochberg",
+    "max-t": "the step-down max-T permutation test",
+    "tukey": "the randomised Tukey HSD test",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Discrimination:
-    """p-values of all pairs of systems for every measure, and the powers they add up to.
+    """p-values of pairs of systems for every measure, and the powers they add up to.
 
     Parameters
     ----------
@@ -48,34 +68,58 @@ class Discrimination:
         Names of the systems; the second axis holds their pairs i < j, first by i, then by j.
     differences
         Mean score of i minus mean score of j, of shape (n_measures, n_pairs).
+    effects
+        How large the differences are: the arrays of :class:`analyses.effects.Effects` by name.
     p
         Two-sided p-values in (0, 1], of shape (n_measures, n_pairs).
     methods
-        How each was found, of shape (n_measures, n_pairs): a label of
+        How each was found, of shape (n_measures, n_pairs): the name of the test, or a label of
         :class:`analyses.permutation.Method`.
+    required
+        Smallest difference in means that is significant at ``alpha``, of shape (n_measures,
+        n_pairs); NaN where none is, and for tests that do not give it (all but "exact" and
+        "bootstrap").
+    p_adjusted
+        Corrected for testing many pairs, of the same shape; None without a correction.
+    powers
+        DP for resampled users, the same for all measures, of shape (n_measures, replicates);
+        none for tests that are not of means.
+    curve_low, curve_high
+        95 % bands of the p-values in falling order, of shape (n_measures, n_pairs); NaN if there
+        are no replicates.
     n_users
         Number of users (topics).
-    test
-        "exact" or "monte-carlo".
-    permutations, seed
-        Number of random sign flips and their seed, where Monte-Carlo was used.
+    test, correction, alpha, permutations, seed, baseline
+        What was asked: see :class:`analyses.significance.Question`; ``permutations`` is the number
+        of random draws of the test.
     """
 
     measures: tuple[Measure, ...]
     systems: tuple[str, ...]
     differences: NDArray[np.float64]
+    effects: Mapping[str, NDArray[np.float64]]
     p: NDArray[np.float64]
     methods: NDArray[np.str_]
+    required: NDArray[np.float64]
+    p_adjusted: NDArray[np.float64] | None
+    powers: NDArray[np.float64]
+    curve_low: NDArray[np.float64]
+    curve_high: NDArray[np.float64]
     n_users: int
     test: Test
+    correction: Correction
+    alpha: float
     permutations: int
     seed: int
+    baseline: str | None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Names of the systems of each pair."""
         first, second = pair_indices(len(self.systems))
-        return tuple((self.systems[i], self.systems[j]) for i, j in zip(first, second, strict=True))
+        chosen = pair_numbers(self.systems, self.baseline)
+        ends = zip(first[chosen], second[chosen], strict=True)
+        return tuple((self.systems[i], self.systems[j]) for i, j in ends)
 
     @property
     def dp(self) -> NDArray[np.float64]:
@@ -85,23 +129,54 @@ class Discrimination:
         """
         return np.asarray(self.p.sum(axis=1))
 
+    @property
+    def dp_corrected(self) -> NDArray[np.float64]:
+        """DP less what sampling users adds to it: 2 DP - mean over resamples, cut at 0."""
+        if self.powers.shape[1] < 2:
+            return np.full(len(self.measures), np.nan)
+        return corrected(self.dp, self.powers)
+
+    @property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
+
+        DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
+        :func:`analyses.power.spread_around`.
+        """
+        if self.powers.shape[1] < 2:
+            unknown = np.full(len(self.measures), np.nan)
+            return unknown, unknown
+        low, high = spread_around(self.dp, self.powers)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
     def to_frame(self) -> pd.DataFrame:
-        """One row per measure and pair: metric, cutoff, systems, difference, p, method."""
+        """Give one row per measure and pair.
+
+        Returns
+        -------
+        Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t)
+        lower and upper, the effect sizes relative and standardised, the shares of users for whom
+        a is better, worse, equal (see :class:`analyses.effects.Effects`), p, p_adjusted (with a
+        correction), required_difference, method.
+        """
         import pandas as pd
 
         n_measures, n_pairs = self.p.shape
         first, second = zip(*self.pairs, strict=True)
-        return pd.DataFrame(
-            {
-                "metric": np.repeat([measure.metric for measure in self.measures], n_pairs),
-                "cutoff": np.repeat([measure.cutoff for measure in self.measures], n_pairs),
-                "system_a": first * n_measures,
-                "system_b": second * n_measures,
-                "difference": self.differences.ravel(),
-                "p": self.p.ravel(),
-                "method": self.methods.ravel(),
-            }
-        )
+        columns = {
+            "metric": np.repeat([measure.metric for measure in self.measures], n_pairs),
+            "cutoff": _cutoffs(self.measures).repeat(n_pairs),
+            "system_a": first * n_measures,
+            "system_b": second * n_measures,
+            "difference": self.differences.ravel(),
+            **{name: values.ravel() for name, values in self.effects.items()},
+            "p": self.p.ravel(),
+        }
+        if self.p_adjusted is not None:
+            columns["p_adjusted"] = self.p_adjusted.ravel()
+        columns["required_difference"] = self.required.ravel()
+        columns["method"] = self.methods.ravel()
+        return pd.DataFrame(columns)
 
     def summary(self) -> pd.DataFrame:
         """One row per measure, with discriminative power in every convention.
@@ -111,21 +186,62 @@ class Discrimination:
         Columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered pairs, as
         Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05; Sakai
         2006), ``median_p`` (Lu, Moffat & Culpepper 2016), ``dp_mean`` (``dp`` divided by the
-        number of pairs) and ``significant_01``.
+        number of pairs) and ``significant_01``; ``required_max`` and ``required_median`` over
+        pairs of the difference in means that is significant at ``alpha`` (Sakai 2006);
+        ``dp_sd``, ``dp_low``, ``dp_high`` and ``dp_corrected`` over resampled users (see `interval`
+        and `dp_corrected`); and, with a correction, ``significant_adjusted``, the share of pairs
+        with adjusted p at most ``alpha``.
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "metric": [measure.metric for measure in self.measures],
-                "cutoff": [measure.cutoff for measure in self.measures],
-                "dp": self.dp,
-                "dp_ordered": 2 * self.dp,
-                "significant_05": (self.p < 0.05).mean(axis=1),
-                "median_p": np.median(self.p, axis=1),
-                "dp_mean": self.p.mean(axis=1),
-                "significant_01": (self.p < 0.01).mean(axis=1),
-            }
+        low, high = self.interval
+        columns = {
+            "metric": [measure.metric for measure in self.measures],
+            "cutoff": _cutoffs(self.measures),
+            "dp": self.dp,
+            "dp_ordered": 2 * self.dp,
+            "significant_05": (self.p < 0.05).mean(axis=1),
+            "median_p": np.median(self.p, axis=1),
+            "dp_mean": self.p.mean(axis=1),
+            "significant_01": (self.p < 0.01).mean(axis=1),
+            "required_max": _over_pairs(np.max, self.required),
+            "required_median": _over_pairs(np.median, self.required),
+            "dp_sd": _deviations(self.powers),
+            "dp_low": low,
+            "dp_high": high,
+            "dp_corrected": self.dp_corrected,
+        }
+        if self.p_adjusted is not None:
+            columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
+        return pd.DataFrame(columns)
+
+    def power_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
+        """Compare the powers of measures in pairs, over the same resampled users.
+
+        See `analyses.comparing.paired_differences` for the parameter and the columns: below 0,
+        measure a is the more discriminative. Intervals are made as `interval` is; without
+        replicates they are NaN.
+        """
+        return paired_differences(self.measures, self.dp, self._limits, cutoff=cutoff)
+
+    def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
+        if self.powers.shape[1] < 2:
+            unknown = np.full(len(first), np.nan)
+            return unknown, unknown
+        differences = self.dp[first] - self.dp[second]
+        return spread_around(differences, self.powers[first] - self.powers[second])
+
+    def cautions(self) -> tuple[str, ...]:
+        """Say in sentences what to beware of in these results."""
+        few = self.test != "exact" and self.n_users < FEW_USERS
+        drawn = self.test in ("monte-carlo", "bootstrap")
+        return cautions(
+            self.p,
+            test=self.test,
+            n_users=self.n_users,
+            n_differing=np.full(self.p.shape, self.n_users) if few else None,
+            draws=self.permutations if drawn else None,
+            alpha=self.alpha,
         )
 
     def plot(
@@ -133,8 +249,9 @@ class Discrimination:
     ) -> Axes:
         """Draw p-value curves: p in falling order against the rank of the pair.
 
-        The nearer a curve is to the origin, the more discriminative the measure. With
-        ``cutoff``, the legend gives the area below each curve, its DP.
+        The nearer a curve is to the origin, the more discriminative the measure. Where curves are
+        of several metrics, the legend gives the area below each, its DP, and a light band what
+        other users would give.
 
         Parameters
         ----------
@@ -143,7 +260,7 @@ class Discrimination:
         metric
             One curve per cut-off of this metric.
         cutoff
-            One curve per metric at this cut-off.
+            One curve per metric at this cut-off; of whole lists if neither is given.
 
         Returns
         -------
@@ -152,7 +269,7 @@ class Discrimination:
         Raises
         ------
         InputError
-            Unless exactly one of ``metric`` and ``cutoff`` is given and occurs.
+            If both ``metric`` and ``cutoff`` are given, or nothing was measured there.
         """
         chosen = curves_of(self.measures, metric=metric, cutoff=cutoff)
         ax = axes_or_new(ax)
@@ -160,10 +277,14 @@ class Discrimination:
         n_shown = _n_shown(falling[[number for number, _, _ in chosen]])
         ranks, marked = np.arange(1, n_shown + 1), max(1, n_shown // MARKERS_PER_CURVE)
         for number, name, style in chosen:
-            label = name if metric is not None else f"{name} (DP {self.dp[number]:.3g})"
+            label = name if metric is not None else f"{name} (DP {_shown(self.dp[number])})"
             line = {"marker": ".", **style}
             ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **line)
-        self._frame_plot(ax, n_shown, title=metric or f"cut-off {cutoff}")
+            if metric is None:
+                band = self.curve_low[number, :n_shown], self.curve_high[number, :n_shown]
+                ax.fill_between(ranks, *band, color=style["color"], alpha=BAND, linewidth=0)
+        place = "whole lists" if cutoff is None else f"cut-off {cutoff}"
+        self._frame_plot(ax, n_shown, title=metric or place)
         return ax
 
     def caption(self, *, metric: str | None = None, cutoff: int | None = None) -> str:
@@ -173,12 +294,14 @@ class Discrimination:
             subject = f"p-value curves of every cut-off of {metric}"
         elif cutoff is not None:
             subject = f"p-value curves of every metric at cut-off {cutoff}"
+        pairs = f"{len(self.pairs):,} unordered pairs of {len(self.systems):,} systems"
+        if self.baseline is not None:
+            pairs = f"{len(self.pairs):,} pairs of {self.baseline} with another system"
         return (
-            f"{subject[0].upper()}{subject[1:]}, for the {len(self.pairs):,} unordered pairs of "
-            f"{len(self.systems):,} systems over {self.n_users:,} users: two-sided paired "
-            f"permutation test of the difference in means, {self._test_in_words()}. "
+            f"{subject[0].upper()}{subject[1:]}, for the {pairs} over {self.n_users:,} users: "
+            f"two-sided {self._test_in_words()}.{self._correction_in_words()} "
             "DP is the sum of the p-values over unordered pairs. Lower is more discriminative; "
-            "DPs compare only for the same systems on the same data."
+            f"DPs compare only for the same systems on the same data.{self._bands_in_words()}"
         )
 
     def _frame_plot(self, ax: Axes, n_shown: int, *, title: str) -> None:
@@ -194,50 +317,67 @@ class Discrimination:
         legend_beside(ax)
 
     def _test_in_words(self) -> str:
+        if self.test in TESTS_IN_WORDS:
+            draws = f" ({self.permutations:,} replicates, seed {self.seed})"
+            return TESTS_IN_WORDS[self.test] + (draws if self.test == "bootstrap" else "")
+        permutation = "paired permutation test of the difference in means"
         draws = f"{self.permutations:,} random sign flips shared by all pairs, seed {self.seed}"
         if self.test == "monte-carlo":
-            return f"by Monte-Carlo ({draws})"
+            return f"{permutation}, by Monte-Carlo ({draws})"
         n_drawn = np.count_nonzero(self.methods == Method.MONTE_CARLO)
         if n_drawn == 0:
-            return "computed exactly"
-        return f"computed exactly but for {n_drawn:,} of {self.p.size:,} ({draws})"
+            return f"{permutation}, computed exactly"
+        return f"{permutation}, computed exactly but for {n_drawn:,} of {self.p.size:,} ({draws})"
+
+    def _correction_in_words(self) -> str:
+        if self.correction == "none":
+            return ""
+        name = CORRECTIONS_IN_WORDS[self.correction]
+        return f" Adjusted p-values are those of {name}, in one family a measure."
+
+    def _bands_in_words(self) -> str:
+        if self.powers.shape[1] < 2:
+            return ""
+        return (
+            f" Bands and intervals ({CONFIDENCE:.0%}) are 1.96 standard deviations to either side, "
+            f"over {self.powers.shape[1]:,} resamples of the users, shared by all measures, with "
+            "normal approximations of the p-values."
+        )
 
 
 def discriminate(
     scores: Scores,
+    question: Question | None = None,
     *,
-    test: Test = "exact",
     scales: Mapping[Measure, int] | None = None,
-    permutations: int = 100_000,
-    seed: int = 0,
+    replicates: int = 1000,
     n_jobs: int = 1,
-    advance: Callable[[int], object] | None = None,
+    advance: Callable[[int], object] = lambda n_steps: None,
 ) -> Discrimination:
-    """Test the difference in means of every pair of systems, for every measure.
+    """Test pairs of systems for every measure, and add up what that says of the measures.
 
     Parameters
     ----------
     scores
         Per-user scores of at least two systems.
-    test
-        "exact": p-values without sampling error, at a cost of n_users x n_pairs per measure.
-        Where no exact method is safe, Monte-Carlo takes over, and the label says so.
-        "monte-carlo": random sign flips, the same for all pairs and measures.
+    question
+        Which test, correction and pairs; the exact permutation test of all pairs by default.
     scales
         Factors that make a measure's scores integers (P@k: k; RR@5: 60; RR@10: 2520), so that
         ties are counted exactly. Usual ones are found without being told.
-    permutations, seed
-        Number of random sign flips and their seed.
+    replicates
+        Number of resamples of the users for intervals of DP; 0 for none.
     n_jobs
-        Number of processes; the p-values do not depend on it.
+        Number of threads; the results do not depend on it.
     advance
-        Called with the number of measures ("exact") or permutations finished since the last
-        call.
+        Called with the number of steps of the test finished since the last call; there are
+        ``question.n_steps(n_measures)``.
 
     Raises
     ------
     InputError
-        If there are fewer than two systems, a scale does not fit, or a setting is out of range.
+        If there are fewer than two systems, the baseline is none of them, a scale does not fit,
+        or a setting is out of range.
 
     Examples
     --------
@@ -249,83 +389,111 @@ def discriminate(
       system_a system_b  difference     p
     0        a        b         2.0  0.25
     """
-    scales = scales or {}
-    _check(scores, test=test, scales=scales, permutations=permutations)
-    draw = partial(monte_carlo_test, permutations=permutations, seed=seed, n_jobs=n_jobs)
-    if test == "monte-carlo":
-        p = draw(_by_user_id(scores), advance=advance)
-        methods = np.full(p.shape, str(Method.MONTE_CARLO))
-    else:
-        exact = _test_exactly(scores, scales, n_jobs=n_jobs, advance=advance)
-        methods = np.array([result.methods for result in exact])
-        p = _fill(np.array([result.p for result in exact]), scores, draw)
-    first, second = pair_indices(len(scores.systems))
+    question, scales = question or Question(), scales or {}
+    _check(scores, replicates=replicates)
+    check_scales(scores, scales)
+    chosen = pair_numbers(scores.systems, question.baseline)
+    found = answer(scores, question, chosen, scales=scales, n_jobs=n_jobs, advance=advance)
+    adjusted = correct(found.p, scores, question, n_jobs=n_jobs)
+    first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
+    samples = resample_power(
+        scores.values,
+        found.p,
+        (first, second),
+        scales=tuple(scales.get(measure) for measure in scores.measures),
+        replicates=replicates if question.test in OF_MEANS else 0,
+        seed=question.seed,
+        n_jobs=n_jobs,
+    )
     means = scores.means()
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
         differences=means[:, first] - means[:, second],
-        p=p,
-        methods=methods,
+        effects=_sizes(scores.values, chosen),
+        p=found.p,
+        methods=found.methods,
+        required=found.required,
+        p_adjusted=adjusted,
+        powers=samples.powers,
+        curve_low=samples.curve_low,
+        curve_high=samples.curve_high,
         n_users=len(scores.users),
-        test=test,
-        permutations=permutations,
-        seed=seed,
+        test=question.test,
+        correction=question.correction,
+        alpha=question.alpha,
+        permutations=question.draws,
+        seed=question.seed,
+        baseline=question.baseline,
     )
 
 
-def _check(scores: Scores, *, test: str, scales: Mapping[Measure, int], permutations: int) -> None:
+def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
+    """Number the pairs with the baseline, or all, in the order of `pair_indices`.
+
+    Raises
+    ------
+    InputError
+        If no system has the name of the baseline.
+
+    Examples
+    --------
+    Of the pairs ab, ac and bc:
+
+    >>> pair_numbers(("a", "b", "c"), "b")
+    array([0, 2])
+    """
+    first, second = pair_indices(len(systems))
+    if baseline is None:
+        return np.arange(len(first))
+    if baseline not in systems:
+        raise InputError(f"no system is called {baseline!r}; there are {', '.join(systems)}.")
+    place = systems.index(baseline)
+    return np.flatnonzero((first == place) | (second == place))
+
+
+def _sizes(values: NDArray[np.float64], pairs: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    found = effects(values, level=CONFIDENCE)
+    return {name: getattr(found, name)[:, pairs] for name in SIZES}
+
+
+def _check(scores: Scores, *, replicates: int) -> None:
     if len(scores.systems) < 2:
         raise InputError(f"discrimination needs at least two systems, got {len(scores.systems)}.")
     if len(scores.users) == 0:
         raise InputError("discrimination needs at least one user, got none.")
-    if test not in get_args(Test):
-        raise InputError(f"`test` must be 'exact' or 'monte-carlo', got {test!r}.")
-    if permutations < 1:
-        raise InputError(f"`permutations` must be at least 1, got {permutations}.")
-    for measure, values in zip(scores.measures, scores.values, strict=True):
-        scale = scales.get(measure)
-        if scale and not on_lattice(values, scale, tolerance=SCALE_TOLERANCE):
-            raise InputError(f"the scores of {measure} are not multiples of 1/{scale}.")
+    if replicates < 0:
+        raise InputError(f"`replicates` must be at least 0, got {replicates}.")
 
 
-def _test_exactly(
-    scores: Scores,
-    scales: Mapping[Measure, int],
-    *,
-    n_jobs: int,
-    advance: Callable[[int], object] | None,
-) -> list[ExactTest]:
-    tasks = (
-        delayed(exact_test)(values, scale=scales.get(measure))
-        for measure, values in zip(scores.measures, scores.values, strict=True)
-    )
-    results = []
-    for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
-        results.append(result)
-        if advance is not None:
-            advance(1)
-    return results
+def _cutoffs(measures: tuple[Measure, ...]) -> NDArray[np.object_]:
+    """Whole numbers, or None for whole lists, which pandas would make decimal numbers of."""
+    return np.array([measure.cutoff for measure in measures], dtype=object)
 
 
-def _fill(
-    p: NDArray[np.float64],
-    scores: Scores,
-    draw: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Draw the p-values that no exact method gave."""
-    missing = np.isnan(p)
-    measures = np.flatnonzero(missing.any(axis=1))
-    if len(measures) == 0:
-        return p
-    drawn = np.zeros_like(p)
-    drawn[measures] = draw(_by_user_id(scores)[measures])
-    return np.where(missing, drawn, p)
+def _over_pairs(
+    summarise: Callable[[NDArray[np.float64]], np.floating], required: NDArray[np.float64]
+) -> list[float]:
+    """Summarise each measure's required differences, leaving out what is not known."""
+    known = [row[~np.isnan(row)] for row in required]
+    return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]
 
 
-def _by_user_id(scores: Scores) -> NDArray[np.float64]:
-    """Order users by id, so that the random signs stay with the users."""
-    return scores.values[:, :, np.argsort(scores.users, kind="stable")]
+def _deviations(powers: NDArray[np.float64]) -> NDArray[np.float64]:
+    if powers.shape[1] < 2:
+        return np.full(len(powers), np.nan)
+    return np.asarray(powers.std(axis=1, ddof=1))
+
+
+def _shown(power: float) -> str:
+    """Round to three digits, but never to a power of ten.
+
+    Examples
+    --------
+    >>> _shown(0.01234), _shown(1373.9)
+    ('0.0123', '1,374')
+    """
+    return f"{power:,.0f}" if power >= 1000 else f"{power:.3g}"
 
 
 def _n_shown(curves: NDArray[np.float64]) -> int:

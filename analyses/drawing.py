@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,8 @@ def curves_of(
 ) -> list[Curve]:
     """Choose the curves of a figure: the cut-offs of one metric, or the metrics at one cut-off.
 
+    Without either these are the metrics of whole lists.
+
     Returns
     -------
     Position among the measures, label and style of each curve.
@@ -70,7 +72,7 @@ def curves_of(
     Raises
     ------
     InputError
-        If not exactly one of the two is given, or nothing was measured there.
+        If both are given, or nothing was measured there.
 
     Examples
     --------
@@ -78,16 +80,22 @@ def curves_of(
     >>> [label for _, label, _ in curves_of(measures, metric=None, cutoff=10)]
     ['P', 'AP']
     """
-    if (metric is None) == (cutoff is None):
-        raise InputError("give either a `metric` or a `cutoff` to draw, not both and not neither.")
-    chosen = [n for n, m in enumerate(measures) if m.metric == metric or m.cutoff == cutoff]
-    if not chosen:
-        raise InputError(f"nothing was measured for {metric or f'cut-off {cutoff}'}.")
+    if metric is not None and cutoff is not None:
+        raise InputError("give a `metric` or a `cutoff` to draw, not both.")
     if metric is not None:
-        labelled = gradations([f"@{measures[n].cutoff}" for n in chosen])
+        chosen = [n for n, m in enumerate(measures) if m.metric == metric]
+        labelled = gradations([_place(measures[n].cutoff) for n in chosen])
     else:
+        chosen = [n for n, m in enumerate(measures) if m.cutoff == cutoff]
         labelled = categories([measures[n].metric for n in chosen])
+    if not chosen:
+        where = "whole lists" if cutoff is None else f"cut-off {cutoff}"
+        raise InputError(f"nothing was measured for {metric or where}.")
     return [(n, label, style) for n, (label, style) in zip(chosen, labelled, strict=True)]
+
+
+def _place(cutoff: int | None) -> str:
+    return "whole lists" if cutoff is None else f"@{cutoff}"
 
 
 def legend_beside(ax: Axes) -> None:
@@ -96,14 +104,67 @@ def legend_beside(ax: Axes) -> None:
 
 
 def draw_agreement(
-    ax: Axes, levels: Sequence[float], taus: NDArray[np.float64], curves: Sequence[Curve]
+    ax: Axes,
+    levels: Sequence[float],
+    taus: NDArray[np.float64],
+    curves: Sequence[Curve],
+    *,
+    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Axes:
-    """Draw taus of shape (n_measures, n_levels) against the share kept, from all to least."""
+    """Draw taus of shape (n_measures, n_levels) against the share kept, from all to least.
+
+    The band has the lower and the upper limit of each tau; NaN is not drawn.
+    """
     percent = 100 * np.asarray(levels)
     for number, label, style in curves:
+        if band is not None:
+            draw_band(ax, percent, band[0][number], band[1][number], style)
         ax.plot(percent, taus[number], label=label, **style)
     if len(percent) > 1:
         ax.set_xlim(percent.max(), percent.min())
     ax.set_ylabel("Kendall's tau-b with all judgements")
     legend_beside(ax)
     return ax
+
+
+def draw_band(
+    ax: Axes,
+    places: NDArray[np.floating],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    style: Mapping[str, Any],
+) -> None:
+    """Draw a band below all curves: faint, so that many may lie over each other, with thin edges.
+
+    The edges have the dashes of the curve, so that bands can be told apart in grey.
+    """
+    colour, dash = style["color"], style["linestyle"]
+    ax.fill_between(places, low, high, color=colour, alpha=0.06, linewidth=0, zorder=1)
+    for limit in (low, high):
+        ax.plot(places, limit, color=colour, linestyle=dash, linewidth=0.5, alpha=0.6, zorder=1)
+
+
+def draw_whiskers(
+    ax: Axes,
+    places: NDArray[np.floating],
+    values: NDArray[np.float64],
+    limits: tuple[NDArray[np.float64], NDArray[np.float64]],
+    style: Mapping[str, Any],
+    *,
+    label: str,
+) -> None:
+    """Draw a curve whose points have a thin line from the lower to the upper limit."""
+    ax.plot(places, values, label=label, **style)
+    ax.vlines(places, *limits, color=style["color"], linewidth=0.9, alpha=0.6, zorder=1)
+
+
+def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[NDArray[np.float64]]:
+    """Move each curve a little along a logarithmic axis, so that whiskers do not cover another.
+
+    Examples
+    --------
+    >>> [moved.round(1).tolist() for moved in side_by_side([100], 3)]
+    [[98.0], [100.0], [102.0]]
+    """
+    for number in range(n_curves):
+        yield np.asarray(places) * 1.02 ** (number - (n_curves - 1) / 2)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 SIGNS = 1
 RESAMPLING = 2
 SHUFFLING = 3
+RESAMPLING_SAMPLES = 4
 WORDS_PER_STEP = 4
 
 

@@ -15,7 +15,7 @@ from analyses.paired.differences import (
     means_and_deviations,
     normalised,
 )
-from analyses.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.paired.intervals import bootstrap_intervals, t_limits
 from analyses.permutation.pairs import pair_indices
 from runs import InputError
 
@@ -98,19 +98,20 @@ def effects(
     [-0.484, 4.484, 1.0]
     """
     _check(level, interval, replicates)
+    columns = for_all_pairs(normalised(scores), _columns_of_rows)
+    means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
+    powers = exponents(scores)[:, :, 0]
+    differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
     if interval == "t":
-        lower, upper = t_intervals(scores, level=level)
+        lower, upper = t_limits(differences, spreads, n_users=scores.shape[2], level=level)
     else:
         lower, upper = bootstrap_intervals(scores, level=level, replicates=replicates, seed=seed)
-    columns = for_all_pairs(normalised(scores), _columns_of_rows)
-    means, standardised, better, worse, equal = np.moveaxis(columns, 2, 0)
-    differences = np.ldexp(means, exponents(scores)[:, :, 0])
     return Effects(
         differences=differences,
         lower=lower,
         upper=upper,
         relative=_relative(differences, scores),
-        standardised=standardised,
+        standardised=_standardised(means, deviations),
         better=better,
         worse=worse,
         equal=equal,
@@ -129,13 +130,17 @@ def _check(level: float, interval: str, replicates: int) -> None:
 
 
 def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean, d_z, and shares of users above, below and at 0, of shape (n_rows, 5)."""
-    means, deviations = means_and_deviations(differences)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
+    """Mean, deviation, and shares of users above, below and at 0, of shape (n_rows, 5)."""
     steps = in_steps(differences)
     shares = [side.mean(axis=1) for side in (steps > 0, steps < 0, steps == 0)]
-    return np.stack([means, standardised, *shares], axis=1)
+    return np.stack([*means_and_deviations(differences), *shares], axis=1)
+
+
+def _standardised(
+    means: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
 
 
 def _relative(differences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.counting import ranges
 from analyses.draws import RESAMPLING, below, random_halves
 from analyses.permutation.monte_carlo import grid_exponents, to_grid
 from analyses.streams import random_words
@@ -50,22 +51,25 @@ def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArra
     >>> weights.shape, weights.sum(axis=1)
     ((3, 5), array([5., 5., 5.]))
     """
-    for _, weights in blocks_of_replicates(replicates, n_users=n_users, seed=seed):
-        yield weights
+    block = max(1, WEIGHTS_AT_ONCE // n_users)
+    for start, stop in ranges(replicates, block):
+        yield resampled_users(start, stop, n_users=n_users, seed=seed)
 
 
 def blocks_of_replicates(
-    replicates: int, *, n_users: int, seed: int, block: int | None = None
+    replicates: int, *, n_users: int, seed: int, block: int = 512
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Go through all replicates: which they are, and how often each user is drawn in them."""
-    block = block or max(1, WEIGHTS_AT_ONCE // n_users)
-    for start in range(0, replicates, block):
-        stop = min(start + block, replicates)
+    for start, stop in ranges(replicates, block):
         yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
 
 
-def resampled_users(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[np.float64]:
+def resampled_users(
+    start: int, stop: int, *, n_users: int, seed: int, purpose: int = RESAMPLING
+) -> NDArray[np.float64]:
     """Count how often each user is drawn in the replicates ``start`` to ``stop``.
+
+    What is not users but resampled like them has a purpose of its own (see `analyses.draws`).
 
     Returns
     -------
@@ -76,7 +80,7 @@ def resampled_users(start: int, stop: int, *, n_users: int, seed: int) -> NDArra
     >>> resampled_users(0, 2, n_users=5, seed=1).sum(axis=1)
     array([5., 5.])
     """
-    halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=RESAMPLING)
+    halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
     cells = below(halves, n_users) + n_users * np.arange(stop - start)[:, np.newaxis]
     counts = np.bincount(cells.ravel(), minlength=cells.size)
     return counts.reshape(cells.shape).astype(np.float64)

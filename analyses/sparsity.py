@@ -7,28 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.areas import Curves
+from analyses.bands import Resampling, SumSamples
 from analyses.drawing import axes_or_new, curves_of, draw_agreement
+from analyses.draws import RESAMPLING_SAMPLES
+from analyses.judgement_samples import Mode, Sampling
 from analyses.measure import Measure
 from analyses.ordering import tau_b
-from analyses.streams import random_words
+from analyses.resampling import resampled_users
 from qrels import Qrels
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-
-class ScoreSamples(Protocol):
-    """Mean scores under changed judgements."""
-
-    def __call__(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Score masks of shape (n_judgements, n_samples): (n_measures, n_systems, n_samples)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +41,15 @@ class Sparsity:
     taus
         Kendall's tau-b of every sample with the full judgements, float64 of shape
         (n_measures, n_levels, n_samples); NaN where all systems tie.
+    replicates
+        Mean tau with other users and samples, drawn with replacement from those that there are;
+        float64 of shape (n_measures, n_levels, n_replicates).
     without_relevant
         Mean number of users left without a relevant item, of shape (n_levels,).
+    n_kept
+        Mean number of judgements left, of shape (n_levels,).
+    mode, least_relevant, least_nonrelevant
+        How judgements were drawn; see `Sampling`.
     n_systems, n_users, n_judgements, seed
         Facts for the caption.
     """
@@ -53,7 +57,12 @@ class Sparsity:
     measures: tuple[Measure, ...]
     levels: tuple[float, ...]
     taus: NDArray[np.float64]
+    replicates: NDArray[np.float64]
     without_relevant: NDArray[np.float64]
+    n_kept: NDArray[np.float64]
+    mode: Mode
+    least_relevant: int
+    least_nonrelevant: int
     n_systems: int
     n_users: int
     n_judgements: int
@@ -71,31 +80,56 @@ class Sparsity:
 
     def means(self) -> NDArray[np.float64]:
         """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
-        defined = self.n_samples - self.undefined
-        total = np.nansum(self.taus, axis=2)
-        return np.divide(total, defined, out=np.full(total.shape, np.nan), where=defined > 0)
+        return _means(self.taus, np.ones(self.n_samples))
+
+    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % band of the means over users and samples, of shape (n_measures, n_levels) each."""
+        return self._curves().band()
+
+    def areas(self) -> pd.DataFrame:
+        """Areas under the curves with their intervals; see `analyses.areas.Curves.areas`."""
+        return self._curves().areas()
+
+    def area_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
+        """Paired differences of areas; see `analyses.areas.Curves.differences`."""
+        return self._curves().differences(cutoff=cutoff)
+
+    def _curves(self) -> Curves:
+        return Curves(self.measures, self.levels, self.means(), self.replicates)
 
     def to_frame(self) -> pd.DataFrame:
-        """Columns metric, cutoff, level, tau, sd, samples, undefined, users_without_relevant."""
+        """One row per measure and level.
+
+        Returns
+        -------
+        Columns metric, cutoff, level, tau (the mean), sd (of the samples' taus), standard_error
+        (of the mean, from the samples alone), low, high (95 %, from users and samples), samples,
+        undefined (samples in which all systems tie), users_without_relevant, judgements (left)
+        and mode.
+        """
         import pandas as pd
 
-        means, undefined = self.means(), self.undefined
-        rows = [
-            (
-                measure.metric,
-                measure.cutoff,
-                level,
-                means[i, j],
-                _deviation(self.taus[i, j]),
-                self.n_samples,
-                undefined[i, j],
-                self.without_relevant[j],
-            )
-            for i, measure in enumerate(self.measures)
-            for j, level in enumerate(self.levels)
-        ]
-        columns = ["metric", "cutoff", "level", "tau", "sd", "samples", "undefined"]
-        return pd.DataFrame(rows, columns=[*columns, "users_without_relevant"])
+        n_measures, n_levels = len(self.measures), len(self.levels)
+        low, high = self.band()
+        deviations = _deviations(self.taus)
+        defined = self.n_samples - self.undefined
+        return pd.DataFrame(
+            {
+                "metric": np.repeat([m.metric for m in self.measures], n_levels),
+                "cutoff": np.repeat([m.cutoff for m in self.measures], n_levels),
+                "level": np.tile(self.levels, n_measures),
+                "tau": self.means().ravel(),
+                "sd": deviations.ravel(),
+                "standard_error": (deviations / np.sqrt(np.maximum(defined, 1))).ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+                "samples": self.n_samples,
+                "undefined": self.undefined.ravel(),
+                "users_without_relevant": np.tile(self.without_relevant, n_measures),
+                "judgements": np.tile(self.n_kept, n_measures),
+                "mode": self.mode,
+            }
+        )
 
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
@@ -107,10 +141,11 @@ class Sparsity:
         ax
             Axes to draw on; new ones by default.
         metric, cutoff
-            Exactly one of them.
+            Exactly one of them. Metrics at one cut-off have their bands drawn.
         """
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        ax = draw_agreement(axes_or_new(ax), self.levels, self.means(), curves)
+        band = self.band() if cutoff is not None and self.replicates.size else None
+        ax = draw_agreement(axes_or_new(ax), self.levels, self.means(), curves, band=band)
         ax.set_xlabel("judgements kept (%)")
         ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
         return ax
@@ -121,23 +156,35 @@ class Sparsity:
         note = (
             f" In {undefined} samples all systems tied and tau is undefined." if undefined else ""
         )
+        sampling = Sampling(self.mode, self.least_relevant, self.least_nonrelevant)
         return (
             f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
             f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
-            f"{self.n_users:,} users and their ordering on all of them. Judgements are drawn "
-            "without replacement over the whole test set, relevant and non-relevant alike; users "
-            f"left without judgements score 0 (seed {self.seed}).{note}"
+            f"{self.n_users:,} users and their ordering on all of them. {sampling.in_words()}; "
+            f"users left without judgements score 0 (seed {self.seed})."
+            f"{self._band_in_words()}{note}"
+        )
+
+    def _band_in_words(self) -> str:
+        n_replicates = self.replicates.shape[2]
+        return (
+            f" Bands: 95 % bootstrap intervals ({n_replicates:,} replicates) over users, in random "
+            "blocks, and over samples, centred on the curve."
+            if n_replicates
+            else ""
         )
 
 
 def sparsity(
-    score_samples: ScoreSamples,
+    sum_samples: SumSamples,
     qrels: Qrels,
     *,
     measures: Sequence[Measure],
     levels: Sequence[float],
     n_samples: int,
     seed: int,
+    sampling: Sampling | None = None,
+    replicates: int = 0,
     n_jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
 ) -> Sparsity:
@@ -145,18 +192,22 @@ def sparsity(
 
     Parameters
     ----------
-    score_samples
+    sum_samples
         Scores the systems under the judgements left in each sample.
     qrels
         All judgements.
     measures
-        Label of the first axis of what ``score_samples`` returns.
+        Label of the first axis of what ``sum_samples`` returns.
     levels
         Shares of the judgements to keep, in (0, 1].
     n_samples
         Samples per level.
     seed
         Sample k of a level depends on (seed, level, k) alone.
+    sampling
+        How judgements are drawn; over the whole test set by default.
+    replicates
+        Bootstrap replicates of each curve; 0 for none.
     n_jobs
         Levels scored at a time, in threads; the result does not depend on it.
     advance
@@ -166,61 +217,74 @@ def sparsity(
     ----------
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
+    sampling = sampling or Sampling()
+    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
-    reference = score_samples(everything)[:, :, 0]
+    reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
 
-    def study(level: float) -> tuple[NDArray[np.float64], float]:
-        kept = sample_judgements(len(qrels.items), level=level, n_samples=n_samples, seed=seed)
-        means = score_samples(kept).transpose(0, 2, 1)
-        return tau_b(means, reference[:, None, :]), _without_relevant(qrels, kept)
+    def study(level: float) -> _Level:
+        kept = sampling.draw(qrels, level=level, n_samples=n_samples, seed=seed)
+        sums = sum_samples(kept, blocks=resampling.blocks)
+        means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
+        full = reference.sum(axis=1)[:, None, :] / qrels.n_users
+        return _Level(
+            taus=tau_b(means, full),
+            replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
+            without_relevant=_without_relevant(qrels, kept),
+            n_kept=float(kept.sum(axis=0).mean()),
+        )
 
-    taus, without = [], []
+    studied = []
     tasks = (joblib.delayed(study)(level) for level in levels)
     workers = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    for level_taus, users in workers(tasks):
-        taus.append(level_taus)
-        without.append(users)
+    for found in workers(tasks):
+        studied.append(found)
         advance()
     return Sparsity(
         measures=tuple(measures),
         levels=tuple(levels),
-        taus=np.stack(taus, axis=1),
-        without_relevant=np.array(without),
-        n_systems=reference.shape[1],
+        taus=np.stack([level.taus for level in studied], axis=1),
+        replicates=np.stack([level.replicates for level in studied], axis=1),
+        without_relevant=np.array([level.without_relevant for level in studied]),
+        n_kept=np.array([level.n_kept for level in studied]),
+        mode=sampling.mode,
+        least_relevant=sampling.least_relevant,
+        least_nonrelevant=sampling.least_nonrelevant,
+        n_systems=reference.shape[2],
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
         seed=seed,
     )
 
 
-def sample_judgements(
-    n_judgements: int, *, level: float, n_samples: int, seed: int
-) -> NDArray[np.bool_]:
-    """Keep round(level * n_judgements) judgements, at least one, without replacement.
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """What was found at one level: arrays as in `Sparsity`, without the axis of levels."""
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
-
-    Examples
-    --------
-    >>> sample_judgements(10, level=0.35, n_samples=3, seed=1).sum(axis=0)
-    array([4, 4, 4])
-    """
-    n_kept = max(1, round(level * n_judgements))
-    kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
-    for sample in range(n_samples):
-        words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
-        kept[sample] = _lowest(words.astype("<u8").view("<u4")[:n_judgements], n_kept)
-    return np.ascontiguousarray(kept.T)
+    taus: NDArray[np.float64]
+    replicates: NDArray[np.float64]
+    without_relevant: float
+    n_kept: float
 
 
-def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
-    """Choose the lowest keys, of equal ones at the border the first."""
-    border = np.partition(keys, n_kept - 1)[n_kept - 1]
-    chosen = keys < border
-    chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
-    return chosen
+def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> NDArray[np.float64]:
+    """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
+    _, n_samples, replicates = taus.shape
+    if replicates == 0:
+        return np.empty((len(taus), 0))
+    first = round(level * 1e9) * replicates
+    weights = resampled_users(
+        first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES
+    )
+    return _means(taus.swapaxes(1, 2), weights)
+
+
+def _means(taus: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average the defined taus along the last axis, with weights; NaN where none is defined."""
+    defined = ~np.isnan(taus)
+    total = (np.where(defined, taus, 0.0) * weights).sum(axis=-1)
+    weight = (defined * weights).sum(axis=-1)
+    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
 
 
 def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
@@ -233,6 +297,11 @@ def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
     return float(qrels.n_users - n_with.mean())
 
 
-def _deviation(taus: NDArray[np.float64]) -> float:
-    defined = taus[~np.isnan(taus)]
-    return float(defined.std(ddof=1)) if len(defined) > 1 else float("nan")
+def _deviations(taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the standard deviation of the defined taus along the last axis; NaN below two."""
+    defined = ~np.isnan(taus)
+    count = defined.sum(axis=-1)
+    means = _means(taus, np.ones(taus.shape[-1]))
+    squares = (np.where(defined, taus - means[..., None], 0.0) ** 2).sum(axis=-1)
+    spread = np.divide(squares, count - 1, out=np.full(squares.shape, np.nan), where=count > 1)
+    return np.sqrt(spread)

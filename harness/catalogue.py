@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from analyses.measure import rising_cutoffs
-from harness.figures import Drawable, panel_at, panel_per_metric
+from harness.figures import Drawable, panel_at, panel_of, panel_per_metric
+from harness.metric import nearest
+from runs import InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from matplotlib.figure import Figure
+
+    from analyses.users import Users
 
     class Result(Drawable, DataclassInstance, Protocol):
         """A result with curves, that can be kept."""
@@ -48,8 +53,14 @@ def by_cutoff(result: Drawable) -> Figure:
 
 
 def by_metric(result: Drawable) -> Figure:
-    """Draw the metrics at the deepest cut-off."""
-    return panel_at(result, rising_cutoffs(result.measures)[-1])
+    """Draw the metrics at the deepest cut-off, or of whole lists if there is none."""
+    cutoffs = rising_cutoffs(result.measures)
+    return panel_at(result, cutoffs[-1] if cutoffs else None)
+
+
+def power_of_users(result: Result) -> Figure:
+    """Draw how discriminative power falls as users are added."""
+    return panel_of(cast("Users", result).plot_power)
 
 
 FIGURES: Mapping[str, Drawing] = {
@@ -80,10 +91,48 @@ FIGURES: Mapping[str, Drawing] = {
     "figure8_pvalues_metrics": Drawing(
         "discrimination", "p-values of all pairs of systems, by metric", by_metric, single=True
     ),
+    "figure9_users_tau": Drawing(
+        "users", "Users: agreement of subsets of the users with all of them", by_metric, single=True
+    ),
+    "figure10_users_dp": Drawing(
+        "users", "Users: discriminative power of subsets of the users", power_of_users, single=True
+    ),
 }
-"""Figures by name; those with a number have it in Valcarce et al. (2018)."""
+"""Figures by name, in the order of the report; 1 to 8 are those of Valcarce et al. (2018)."""
 
 
 def figures_of(analysis: str) -> dict[str, Drawing]:
     """Give the figures that show the result of an analysis."""
     return {name: drawing for name, drawing in FIGURES.items() if drawing.analysis == analysis}
+
+
+def number_of(name: str) -> int:
+    """Give the number of a figure.
+
+    Examples
+    --------
+    >>> number_of("figure6_sparsity_metrics")
+    6
+    """
+    return int(re.findall(r"[0-9]+", name)[0])
+
+
+def find_figure(text: str) -> str:
+    """Give the full name of a figure.
+
+    Raises
+    ------
+    InputError
+        If there is no such figure; the sentence says which there are.
+
+    Examples
+    --------
+    >>> find_figure("fig6"), find_figure("figure6"), find_figure("6")
+    ('figure6_sparsity_metrics', 'figure6_sparsity_metrics', 'figure6_sparsity_metrics')
+    """
+    named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
+    for name in FIGURES:
+        if text == name or (named and int(named[1]) == number_of(name)):
+            return name
+    known = [f"fig{number_of(name)}" for name in FIGURES]
+    raise InputError(f"no figure is called {text!r}; {nearest(text, known)}")

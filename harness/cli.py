@@ -449,6 +449,102 @@ def calibrate(
         sys.exit(BROKEN)
 
 
+@main.command(
+    epilog="A table has a column for every system and a row for every topic; the first column may "
+    "hold the ids of the topics. Its measure is named by the file: ap.csv, nDCG@10.tsv. All tables "
+    "have the same systems and topics."
+)
+@click.argument("tables", metavar="SCORES.csv...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--test",
+    type=click.Choice(["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]),
+    default="exact",
+    show_default=True,
+    help="The permutation test, exactly or by random sign flips; or another paired test.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(["none", "bonferroni", "holm", "bh", "max-t", "tukey"]),
+    default="none",
+    show_default=True,
+    help="For testing many pairs, in one family a measure: adjusted p-values beside the raw ones.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=99),
+    help="Random draws of the tests and corrections that draw; by default 100,000, but 10,000 for "
+    "bootstrap and 5,000 for tukey.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(1e-9, 1, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of required differences and adjusted p-values.",
+)
+@click.option(
+    "--replicates",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Resamples of the topics for the intervals; 0 for none.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of all draws."
+)
+@click.option("--baseline", metavar="NAME", help="Test only pairs with this system.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Workers; all cores by default. Results are the same.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Of what is printed: rounded, or all digits and columns (csv, json).",
+)
+@click.option("--output", type=PATH, help="A folder for p-values, summary, figure and caption.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@sentences
+def discriminate(
+    tables: tuple[Path, ...],
+    format_: str,
+    output: Path | None,
+    jobs: int | None,
+    replicates: int,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Say how surely measures tell systems apart, from tables of per-topic scores.
+
+    Every pair of systems is tested for every measure. Measures are printed in the order of their
+    discriminative power (DP, the sum of the p-values), the most discriminative first. In place of
+    tables, the folder of a finished study may be named.
+    """
+    from joblib import cpu_count
+
+    from analyses.significance import Question
+    from harness.discriminating import FORMATS, discriminate_scores, write_files
+    from harness.progress import watched
+    from harness.score_tables import read_score_tables
+
+    result = discriminate_scores(
+        read_score_tables(tables),
+        Question(**asked),
+        replicates=replicates,
+        n_jobs=jobs or cpu_count(),
+        progress=watched(quiet=quiet),
+    )
+    if output is not None:
+        write_files(result, output)
+    click.echo(FORMATS[format_](result), nl=False)
+    for caution in result.cautions():
+        click.echo(f"Caution: {caution}", err=True)
+
+
 @main.command()
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @click.option(
@@ -514,6 +610,123 @@ def export(study: Path, target: Path) -> None:
 
     for path in export_study(study, target):
         click.echo(str(path))
+
+
+@main.command()
+@click.argument("study", type=PATH)
+@click.argument("name", metavar="[fig1|fig2|...]", required=False)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["svg", "pdf", "png"]),
+    help="By default that of --to, or svg.",
+)
+@click.option("--to", "target", type=PATH, help="The file; FIGURE.FORMAT here by default.")
+@click.option("--cutoff", type=int, help="Of a figure of all metrics: another cut-off.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Of a figure of all cut-offs: this metric's panel alone; may be repeated.",
+)
+@click.option(
+    "--width",
+    type=click.Choice(["single", "double"]),
+    help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
+)
+@click.option("--grey", is_flag=True, help="Print colours as their greys.")
+@sentences
+def figure(
+    study: Path, name: str | None, format_: Any, target: Path | None, **options: Any
+) -> None:
+    """Redraw a figure of the study folder STUDY for print; without a name, list the figures.
+
+    Prints the caption, and where the figure is.
+    """
+    from harness.catalogue import find_figure
+    from harness.finished import FinishedStudy
+    from harness.printing import caption_of, format_of, listing, print_figure, render
+    from runs.files import write_whole
+
+    finished = FinishedStudy.at(study)
+    if name is None:
+        with _table("figure", "title", header=False) as add:
+            for short, title in listing(finished):
+                add(short, title)
+        return
+    full = find_figure(name)
+    kind = format_of(target, format_)
+    path = target or Path(f"{full}.{kind}")
+    write_whole(path, render(print_figure(finished, full, **options), kind))
+    click.echo(caption_of(finished, full))
+    click.echo(f"The figure is {path.resolve()}")
+
+
+@main.command()
+@click.argument("study", type=PATH)
+@click.argument("name", metavar="[table2|table3|NAME]", required=False)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "latex", "csv", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For reading, for a paper (booktabs), with all digits, for a web page.",
+)
+@click.option("--cutoff", type=int, help="The deepest by default; of table3, all.")
+@click.option(
+    "--convention",
+    type=click.Choice(["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]),
+    help="How table3 adds up p-values: over unordered pairs (dp), as the RecSys'18 paper does "
+    "(dp_ordered), ...",
+)
+@sentences
+def table(
+    study: Path, name: str | None, format_: str, cutoff: int | None, convention: str | None
+) -> None:
+    """Print a table of the study folder STUDY; without a name, list the tables."""
+    from harness.finished import FinishedStudy
+    from harness.table import FORMATS
+    from harness.tabulating import TITLES, tabulate
+
+    finished = FinishedStudy.at(study)
+    if name is None:
+        with _table("table", "title", header=False) as add:
+            for known, title in TITLES.items():
+                add(known, title)
+        return
+    chosen = tabulate(finished, name, cutoff=cutoff, convention=convention)
+    click.echo(FORMATS[format_](chosen), nl=False)
+
+
+@main.command()
+@click.argument("metric")
+@click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
+@click.option("--to", "target", type=PATH, help="The page; card-METRIC.html here by default.")
+@click.option(
+    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
+)
+@click.option("--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours.")
+@sentences
+def card(
+    metric: str,
+    studies: tuple[Path, ...],
+    target: Path | None,
+    tries: int | None,
+    plugins: tuple[Path, ...],
+) -> None:
+    """Make the card of METRIC, say nDCG@10: what it is, its laws, how it fared in each STUDY."""
+    from harness.card import metric_card
+    from harness.finished import FinishedStudy
+    from harness.stages import file_stem
+    from runs.files import write_whole
+
+    finished = [FinishedStudy.at(study) for study in studies]
+    page = metric_card(metric, finished, plugins=plugins, tries=tries)
+    path = target or Path(f"card-{file_stem(metric)}.html")
+    write_whole(path, page)
+    click.echo(f"The card is {path.resolve()}")
 
 
 @main.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.counterparts import ir_measures_script, trec_eval_script
-from harness.report import read_manifest
+from harness.finished import read_manifest
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from io import BytesIO
 from math import ceil
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
 
 from analyses.measure import Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 N_COLUMNS = 3
 PANEL = (3.3, 2.7)
@@ -23,8 +28,10 @@ STYLE: Any = {
     "axes.spines.right": False,
     "axes.titlesize": 9.5,
     "svg.hashsalt": "metric-robustness-harness",
-    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
 }
+CURVE = "curve"
+MARK = re.compile(r"<use ([^>]*)/>")
 
 
 class Drawable(Protocol):
@@ -40,12 +47,14 @@ class Drawable(Protocol):
         """Draw the cut-offs of one metric, or the metrics at one cut-off."""
 
 
-def panel_per_metric(result: Drawable, metrics: Sequence[str]) -> Figure:
+def panel_per_metric(
+    result: Drawable, metrics: Sequence[str], *, most_columns: int = N_COLUMNS
+) -> Figure:
     """Draw one panel for each metric; on common scales where all have the same cut-offs."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    n_columns = min(len(metrics), N_COLUMNS)
+    n_columns = min(len(metrics), most_columns)
     n_rows = ceil(len(metrics) / n_columns)
     with rc_context(STYLE):
         size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
@@ -78,20 +87,37 @@ def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
         panel.set_xlabel(label)
 
 
-def panel_at(result: Drawable, cutoff: int) -> Figure:
-    """Draw one panel for a cut-off."""
+def panel_at(result: Drawable, cutoff: int | None) -> Figure:
+    """Draw one panel for a cut-off, or for whole lists."""
+    return panel_of(lambda ax: result.plot(ax, cutoff=cutoff))
+
+
+def panel_of(draw: Callable[[Axes], Axes]) -> Figure:
+    """Draw one panel."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
         figure = Figure(figsize=WIDE_PANEL, layout="constrained")
-        result.plot(figure.subplots(), cutoff=cutoff)
+        draw(figure.subplots())
     return figure
 
 
-def as_svg(figure: Figure) -> bytes:
-    """Render as SVG, the same bytes every time."""
-    return _render(figure, "svg", {"Date": None})
+def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
+    """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    text_as
+        ``none``: text stays text. ``path``: it is drawn, so that no font is missed.
+    """
+    curves = _name_curves(figure)
+    svg = _render(figure, "svg", {"Date": None}, text_as=text_as).decode()
+    for name, curve in curves.items():
+        svg = _with_values(svg, name, values_of(curve))
+    return svg.encode()
 
 
 def as_png(figure: Figure) -> bytes:
@@ -99,11 +125,63 @@ def as_png(figure: Figure) -> bytes:
     return _render(figure, "png", {"Software": None})
 
 
-def _render(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
+def as_pdf(figure: Figure) -> bytes:
+    """Render as PDF, with its fonts embedded as TrueType."""
+    return _render(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def values_of(curve: Line2D) -> list[str]:
+    """Say what each marked point of a curve is.
+
+    Examples
+    --------
+    >>> from matplotlib.lines import Line2D
+    >>> values_of(Line2D([100, 95, 90], [1, float("nan"), 0.98712], label="P"))
+    ['P, 100: 1', 'P, 90: 0.9871']
+    """
+    points = np.asarray(curve.get_xydata(), dtype=np.float64)
+    every = curve.get_markevery()
+    marked = points[:: every if isinstance(every, int) else 1]
+    defined = marked[np.isfinite(marked).all(axis=1)]
+    return [f"{curve.get_label()}, {x:g}: {y:.4g}" for x, y in defined]
+
+
+def _name_curves(figure: Figure) -> dict[str, Line2D]:
+    """Name the curves that have a label and markers, so that they are found in the SVG."""
+    curves = {f"{CURVE}{number}": curve for number, curve in enumerate(_labelled(figure))}
+    for name, curve in curves.items():
+        curve.set_gid(name)
+    return curves
+
+
+def _labelled(figure: Figure) -> Iterator[Line2D]:
+    for axes in figure.axes:
+        for line in axes.lines:
+            if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", ""):
+                yield line
+
+
+def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
+    """Give each mark of a curve its value as title; none where marks and values do not pair up."""
+    start = svg.index(f'<g id="{name}">')
+    end = svg.find("<g id=", start + 1)
+    curve = svg[start:end]
+    if len(MARK.findall(curve)) != len(values):
+        return svg
+    titles = iter(values)
+    titled = MARK.sub(
+        lambda mark: f"<use {mark[1]}><title>{escape(next(titles))}</title></use>", curve
+    )
+    return svg[:start] + titled + svg[end:]
+
+
+def _render(
+    figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
+) -> bytes:
     from matplotlib import rc_context
 
     stream = BytesIO()
-    with rc_context(STYLE):
+    with rc_context({**STYLE, "svg.fonttype": text_as}):
         figure.savefig(stream, format=kind, dpi=RESOLUTION, metadata=metadata)
     return stream.getvalue()
 

@@ -27,8 +27,8 @@ N_SUMS = len(FUSED) + 1
 LANES = 8
 """Samples are padded to a multiple of this: loops without a remainder are a third faster."""
 
-USERS_AT_ONCE = 256
-"""Users scored at a time where each keeps its scores: what is on the way stays small."""
+SUMS_AT_ONCE = 1 << 19
+"""Sums of groups of users that are on the way at a time: 4 MB, which stay in cache."""
 
 RELEVANT, NONRELEVANT, NEITHER = 1, 2, 0
 
@@ -150,8 +150,9 @@ def mean_scores(
     -------
     Means, float64 of shape (7, n_cutoffs, n_systems, n_samples), in the order of `FUSED`.
     """
-    sums = _sum(hits, _lanes(hits, kept), cutoffs, range(hits.qrels.n_users), n_groups=1)
-    return _finish(sums, cutoffs)[:, :, :, 0, : kept.shape[1]] / hits.qrels.n_users
+    together = np.zeros(hits.qrels.n_users, dtype=np.intp)
+    ((_, sums),) = group_sums(hits, kept, cutoffs=cutoffs, groups=together)
+    return sums[:, :, :, 0] / hits.qrels.n_users
 
 
 def user_scores(
@@ -168,12 +169,38 @@ def user_scores(
     ------
     Some users, and their scores, of shape (7, n_cutoffs, n_systems, n_users of these, n_samples).
     """
+    alone = np.arange(hits.qrels.n_users)
+    return group_sums(hits, kept, cutoffs=cutoffs, groups=alone)
+
+
+def group_sums(
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Score every system by the seven metrics, in the sum over each group of users.
+
+    The users of a group are scored one after the other, so that their sums stay in cache.
+
+    Parameters
+    ----------
+    hits, kept, cutoffs
+        As in `mean_scores`.
+    groups
+        Group of each user, of shape (n_users,): every number from 0 on.
+
+    Yields
+    ------
+    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples).
+    """
     lanes = _lanes(hits, kept)
-    n_users = hits.qrels.n_users
-    for first in range(0, n_users, USERS_AT_ONCE):
-        users = range(first, min(first + USERS_AT_ONCE, n_users))
-        sums = _sum(hits, lanes, cutoffs, users, n_groups=len(users))
-        yield slice(users.start, users.stop), _finish(sums, cutoffs)[..., : kept.shape[1]]
+    order = np.argsort(groups, kind="stable")
+    borders = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * lanes.shape[1]
+    at_once = max(1, SUMS_AT_ONCE // sums_per_group)
+    for first in range(0, len(borders) - 1, at_once):
+        some = slice(first, min(first + at_once, len(borders) - 1))
+        users = order[borders[some.start] : borders[some.stop]]
+        sums = _sum(hits, lanes, cutoffs, users, groups[users] - first)
+        yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
 
 
 def _lanes(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -189,18 +216,18 @@ def _sum(
     hits: Hits,
     lanes: NDArray[np.uint8],
     cutoffs: Sequence[int],
-    users: range,
-    *,
-    n_groups: int,
+    users: NDArray[np.intp],
+    groups: NDArray[np.intp],
 ) -> NDArray[np.float64]:
-    """Sum over groups of users: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
+    """Sum over users' groups: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
     discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
+    n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, lanes.shape[1]))
     _accumulate(
-        users.start,
-        users.stop,
+        users,
+        groups,
         hits.offsets,
         hits.ranks,
         hits.judgements,
@@ -232,8 +259,8 @@ jit = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 @jit
 def _accumulate(
-    first_user: int,
-    last_user: int,
+    users: NDArray[np.intp],
+    groups: NDArray[np.intp],
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int32],
     hit_judgements: NDArray[np.int32],
@@ -254,8 +281,8 @@ def _accumulate(
     on that is beyond the user's judgements, where the ideal no longer changes; before it, nDCG
     is added to the cut-off alone, in the last row.
     """
-    n_groups, n_systems, n_cutoffs, _, n_samples = sums.shape
-    longest = np.diff(judgement_offsets[first_user : last_user + 1]).max()
+    _, n_systems, n_cutoffs, _, n_samples = sums.shape
+    longest = np.diff(judgement_offsets).max()
     kept = np.empty((longest, n_samples))
     totals = np.empty((2, n_samples))
     shares = np.empty((2, n_samples))
@@ -263,8 +290,8 @@ def _accumulate(
     normaliser = np.empty((n_cutoffs, n_samples))
     dcg = np.empty((n_cutoffs, n_samples))
     count = np.empty(n_samples, dtype=np.int64)
-    for user in range(first_user, last_user):
-        group = (user - first_user) % n_groups
+    for place in range(len(users)):
+        user, group = users[place], groups[place]
         start, end = judgement_offsets[user], judgement_offsets[user + 1]
         settled = bucket_of_rank[min(end - start, cutoffs[-1])]
         _look_up(kinds, lanes, start, end, kept, totals, shares)

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
-import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from harness.catalogue import FIGURES
+from harness.catalogue import FIGURES, number_of
+from harness.finished import FinishedStudy, number
+from harness.summary import summarise
+from harness.table import Cell, Table, shown
+from harness.tabulating import tabulate
 from runs import InputError
 
-SMALLEST = 1e-12
+VIEW = re.compile(r'viewBox="([^"]*)"')
+POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]*)</title>')
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table as it is shown: headings and cells, numbers rounded."""
+class Overlay:
+    """What tells the values of a figure's points: where they are, and what they say.
 
-    title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    Parameters
+    ----------
+    view
+        Coordinates of the figure, as SVG's viewBox.
+    points
+        x, y and text, which is escaped already.
+    """
+
+    view: str
+    points: Sequence[tuple[str, str, str]]
 
 
 def render_report(folder: Path) -> bytes:
@@ -37,106 +47,110 @@ def render_report(folder: Path) -> bytes:
     InputError
         If the folder holds no finished study.
     """
-    import jinja2
-
-    manifest = read_manifest(folder)
-    template = files("harness").joinpath("report.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    cutoff = manifest["report cut-off"]
-    page = environment.from_string(template).render(
+    study = FinishedStudy.at(folder)
+    manifest = study.manifest
+    return render_page(
+        "report.html",
         manifest=manifest,
-        means=_means(folder, cutoff),
-        coverage=_coverage(folder),
-        figures=[_figure(folder, figure) for figure in manifest["figures"]],
-        power=_power(folder),
-        shares=_shares(folder, cutoff),
+        data=study.data(),
+        summary=summarise(study),
+        means=tabulate(study, "means"),
+        coverage=tabulate(study, "coverage"),
+        robustness=_present(study, ["areas", "users", "users_power"]),
+        agreement=_present(study, ["correlation"]),
+        power=_present(study, ["power"]),
+        shares=_shares(study),
+        figures=[_figure(study, figure) for figure in _in_order(manifest["figures"])],
+        tables=study.tables,
         facts=_facts(manifest["collection"]),
-        versions=Table("Versions", [], list(manifest["versions"].items())),
+        versions=_plain("Versions", list(manifest["versions"].items())),
         seconds=_seconds(manifest["seconds"]),
         inputs=json.dumps(manifest["inputs"], indent=1),
         study=(folder / "study.toml").read_text(encoding="utf-8"),
     )
-    return page.encode()
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a finished study.
+def render_page(template: str, **content: Any) -> bytes:
+    """Fill in a template of this package."""
+    import jinja2
 
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{folder}: no finished study is here (no manifest.json).") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not the manifest of a study ({error}).") from None
-    if not isinstance(manifest, dict) or "report cut-off" not in manifest:
-        raise InputError(f"{path}: not the manifest of a study.")
-    return manifest
+    text = files("harness").joinpath(template).read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.filters["shown"] = shown
+    environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
+    return environment.from_string(text).render(**content).encode()
 
 
-def _figure(folder: Path, figure: dict[str, str]) -> dict[str, Any]:
-    image = (folder / "figures" / f"{figure['name']}.svg").read_bytes()
-    number, drawing = figure["name"].partition("_")[0], FIGURES[figure["name"]]
+def image_source(svg: bytes) -> str:
+    """Give an image as an address that holds it."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def overlay_of(svg: bytes) -> Overlay:
+    """Find the points of a figure that have a value to tell."""
+    text = svg.decode()
+    view = VIEW.search(text)
+    return Overlay(view[1] if view else "", POINT.findall(text))
+
+
+def _in_order(figures: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Put figures in the order of their numbers; 10 comes after 9."""
+    known = [figure for figure in figures if figure["name"] in FIGURES]
+    return sorted(known, key=lambda figure: number_of(figure["name"]))
+
+
+def _figure(study: FinishedStudy, figure: dict[str, str]) -> dict[str, Any]:
+    svg = (study.folder / "figures" / f"{figure['name']}.svg").read_bytes()
+    drawing = FIGURES[figure["name"]]
     return {
-        **figure,
-        "number": re.sub(r"figure(\d+)", r"Figure \1", number),
+        "name": figure["name"],
+        "number": f"Figure {number_of(figure['name'])}",
         "title": drawing.title,
+        "caption": study.caption(figure["caption"]),
         "single": drawing.single,
-        "source": f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}",
+        "source": image_source(svg),
+        "overlay": overlay_of(svg) if drawing.single else None,
     }
 
 
-def _means(folder: Path, cutoff: int) -> Table:
-    """Systems by metrics at one cut-off, in the order of the study."""
-    rows = [row for row in _read(folder, "means") if int(row["cutoff"]) == cutoff]
-    metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    means = {(row["system"], row["metric"]): float(row["mean"]) for row in rows}
-    systems = dict.fromkeys(row["system"] for row in rows)
-    cells = [[s, *(_number(means[s, metric]) for metric in metrics)] for s in systems]
-    return Table(f"Mean scores at cut-off {cutoff}", ["system", *metrics], cells)
+def _present(study: FinishedStudy, names: Sequence[str]) -> list[Table]:
+    """Make those tables that the study has something for."""
+    tables = []
+    for name in names:
+        with suppress(InputError):
+            tables.append(tabulate(study, name))
+    return tables
 
 
-def _coverage(folder: Path) -> Table:
-    headings = ["system", "users without list", "users with short list", "items recommended"]
-    names = ["users_without_recommendations", "users_with_short_lists", "items_recommended"]
-    cells = [
-        [row["system"], *(row[name] for name in names), f"{100 * float(row['judged_share']):.1f} %"]
-        for row in _read(folder, "coverage")
-    ]
-    return Table("What the systems recommend", [*headings, "recommendations judged"], cells)
-
-
-def _power(folder: Path) -> Table | None:
-    """Discriminative power, metrics by cut-offs: Table 3 of the paper."""
-    if not (folder / "tables" / "discrimination.csv").is_file():
+def _shares(study: FinishedStudy) -> Table | None:
+    """Tabulate discriminative power in every convention, at the deepest cut-off."""
+    headings = {
+        "dp": "DP",
+        "dp_low": "DP, low",
+        "dp_high": "DP, high",
+        "dp_ordered": "DP, ordered pairs",
+        "significant_05": "p < .05",
+        "significant_01": "p < .01",
+        "median_p": "median p",
+    }
+    rows = study.rows("discrimination", cutoff=study.cutoff)
+    if not rows:
         return None
-    rows = _read(folder, "discrimination")
-    cutoffs = sorted({int(row["cutoff"]) for row in rows})
-    power = {(row["metric"], int(row["cutoff"])): float(row["dp"]) for row in rows}
-    metrics = dict.fromkeys(row["metric"] for row in rows)
-    cells = [
-        [metric, *(_number(power.get((metric, cutoff), math.nan)) for cutoff in cutoffs)]
-        for metric in metrics
-    ]
-    headings = ["metric", *(f"@{cutoff}" for cutoff in cutoffs)]
-    return Table("Discriminative power (DP, unordered pairs)", headings, cells)
+    names = [name for name in headings if name in rows[0]]
+    return Table(
+        name="conventions",
+        title=f"At cut-off {study.cutoff}",
+        note=study.caption("Shares are of the pairs of systems."),
+        headings=["metric", *(headings[name] for name in names)],
+        rows=[[row["metric"], *(number(row, name) for name in names)] for row in rows],
+        best={1 + names.index("dp"): min},
+    )
 
 
-def _shares(folder: Path, cutoff: int) -> Table | None:
-    if not (folder / "tables" / "discrimination.csv").is_file():
-        return None
-    rows = [row for row in _read(folder, "discrimination") if int(row["cutoff"]) == cutoff]
-    names = ["dp", "dp_ordered", "significant_05", "significant_01", "median_p"]
-    cells = [[row["metric"], *(_number(float(row[name])) for name in names)] for row in rows]
-    headings = ["metric", "DP", "DP, ordered pairs", "p < .05", "p < .01", "median p"]
-    return Table(f"At cut-off {cutoff}", headings, cells)
+def _plain(title: str, rows: Sequence[Sequence[Cell]], headings: Sequence[str] = ()) -> Table:
+    return Table(name="", title=title, note="", headings=headings, rows=rows, best={})
 
 
 def _facts(collection: dict[str, Any]) -> list[Table]:
@@ -145,34 +159,14 @@ def _facts(collection: dict[str, Any]) -> list[Table]:
     own = {name: fact for name, fact in collection.items() if not isinstance(fact, dict)}
     named = {"Judgements": own} | {name.capitalize(): facts for name, facts in groups.items()}
     return [
-        Table(name, [], [[key.replace("_", " "), _fact(value)] for key, value in facts.items()])
+        _plain(name, [[key.replace("_", " "), _fact(value)] for key, value in facts.items()])
         for name, facts in named.items()
     ]
 
 
 def _seconds(seconds: dict[str, dict[str, float]]) -> Table:
     cells = [[part, f"{cost['wall']:.1f}", f"{cost['cpu']:.1f}"] for part, cost in seconds.items()]
-    return Table("Seconds", ["part", "wall", "CPU"], cells)
-
-
-def _read(folder: Path, table: str) -> list[dict[str, str]]:
-    text = (folder / "tables" / f"{table}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
-
-
-def _number(value: float) -> str:
-    """Print a score or p-value; exact p-values are good to about 1e-13.
-
-    Examples
-    --------
-    >>> [_number(value) for value in (0.12345, 0.0, 2e-6, 3e-40, math.nan)]
-    ['0.1235', '0.0000', '2.0e-06', '< 1e-12', '–']
-    """
-    if math.isnan(value):
-        return "–"
-    if 0 < value < SMALLEST:
-        return f"< {SMALLEST:.0e}"
-    return f"{value:.4f}" if value == 0 or abs(value) >= 5e-5 else f"{value:.1e}"
+    return _plain("Seconds", cells, ["part", "wall", "CPU"])
 
 
 def _fact(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness import __version__
+from harness.catalogue import FIGURES
 from harness.collection import collect, split_options
 from harness.metric import Metric, available_metrics, find_metric, plugin_metrics
 from harness.progress import Progress
@@ -240,13 +241,14 @@ def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
 
 
 def figures_of(stages: Stages) -> list[dict[str, str]]:
-    """List the figures in the paper's order, each with its caption."""
+    """List the figures in the order of the catalogue, each with its caption."""
     entries = [stages.store.entry(part) for part in stages.parts]
-    names = sorted(name for entry in entries if entry is not None for name in entry.files)
+    files = {name for entry in entries if entry is not None for name in entry.files}
+    captions = {name: f"figures/{name}.txt" for name in FIGURES}
     return [
-        {"name": Path(name).stem, "caption": stages.store.read(name).decode().strip()}
-        for name in names
-        if name.startswith("figures/") and name.endswith(".txt")
+        {"name": name, "caption": stages.store.read(caption).decode().strip()}
+        for name, caption in captions.items()
+        if caption in files
     ]
 
 

@@ -127,6 +127,40 @@ class SampleScorer:
             self._score_by_definition(self._blocks, kept, scores, per_user=per_user)
         return scores
 
+    def block_sums(
+        self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Score the samples, in the sum over each block of users.
+
+        Parameters
+        ----------
+        kept
+            Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
+        blocks
+            The block of each user, of shape (n_users,): every number from 0 on.
+
+        Returns
+        -------
+        Sums, of shape (n_measures, n_blocks, n_systems, n_samples), of logarithms where the
+        metric asks for a geometric mean.
+        """
+        from harness.kernel import group_sums
+
+        n_blocks = int(blocks.max(initial=0)) + 1
+        sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
+        for (level, is_geometric), numbers in self._fused.items():
+            hits = self._hits.at_level(level)
+            if is_geometric:
+                self._sum_logarithms(hits, kept, blocks, numbers, sums)
+                continue
+            for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=blocks):
+                places = zip(numbers, *self._places(numbers), strict=True)
+                for number, metric, cutoff in places:
+                    sums[number, some] = values[metric, cutoff].swapaxes(0, 1)
+        if self._others:
+            self._sum_by_definition(kept, blocks, sums)
+        return sums
+
     @property
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that the kernel does not know."""
@@ -163,6 +197,36 @@ class SampleScorer:
                 scores[numbers, :, users] = part
             else:
                 scores[numbers] += part.sum(axis=2) / self._qrels.n_users
+
+    def _sum_logarithms(
+        self,
+        hits: Hits,
+        kept: NDArray[np.bool_],
+        blocks: NDArray[np.intp],
+        numbers: Sequence[int],
+        sums: NDArray[np.float64],
+    ) -> None:
+        """Add the logarithms of users' scores by the kernel to the sums of their blocks."""
+        from harness.kernel import user_scores
+
+        for users, values in user_scores(hits, kept, cutoffs=self._cutoffs):
+            for number, metric, cutoff in zip(numbers, *self._places(numbers), strict=True):
+                by_user = logarithms(values[metric, cutoff]).swapaxes(0, 1)
+                np.add.at(sums[number], blocks[users], by_user)
+
+    def _sum_by_definition(
+        self, kept: NDArray[np.bool_], blocks: NDArray[np.intp], sums: NDArray[np.float64]
+    ) -> None:
+        """Write sums over blocks of users, one sample at a time."""
+        order = np.argsort(blocks, kind="stable")
+        firsts = np.searchsorted(blocks[order], np.arange(sums.shape[1]))
+        values = np.empty((len(self._measures), len(self._runs), self._qrels.n_users, 1))
+        for sample in range(kept.shape[1]):
+            mask = kept[:, sample : sample + 1]
+            self._score_by_definition(self._blocks, mask, values, per_user=True)
+            by_user = values[self._others][:, :, order, 0]
+            by_block = np.add.reduceat(by_user, firsts, axis=2)
+            sums[self._others, :, :, sample] = by_block.swapaxes(1, 2)
 
     def _score_by_definition(
         self,

@@ -28,6 +28,7 @@ from pydantic import (
 
 from analyses.measure import Measure, rising_cutoffs
 from analyses.ordering import find_coefficient
+from analyses.significance import Question
 from harness.naming import parse_name, print_name
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
@@ -53,6 +54,9 @@ Cutoffs = Annotated[
 ]
 Levels = Annotated[
     tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
+]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
 ]
 
 
@@ -216,6 +220,16 @@ class SparsitySection(Section):
 
     levels: Levels = Field(tuple(percent / 100 for percent in range(100, 0, -5)), min_length=1)
     samples: Whole = Field(50, ge=1, description="Samples per level.")
+    mode: Literal["all", "per-user", "stratified"] = Field(
+        "all",
+        description="What a level is a share of: all judgements, each user's, or each user's "
+        "relevant and judged non-relevant items.",
+    )
+    least_relevant: Whole = Field(1, ge=0, description='Kept of every user; "stratified" only.')
+    least_nonrelevant: Whole = Field(10, ge=0, description='Kept of every user; "stratified" only.')
+    replicates: Whole = Field(
+        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+    )
 
 
 class PopularitySection(Section):
@@ -225,13 +239,58 @@ class PopularitySection(Section):
     counted_in: Literal["train", "test", "all"] | None = Field(
         None, description='Where popularity is counted; "train" if there are ratings, else "test".'
     )
+    cut: Literal["items", "ratings"] = Field(
+        "items", description="What a level is a share of: the items, or the ratings they have."
+    )
+    replicates: Whole = Field(
+        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+    )
+
+
+class UsersSection(Section):
+    """Random subsets of the users."""
+
+    sizes: Sizes | None = Field(
+        None, description="Numbers of users; 50, 100, 200, 500 and so on if absent. All come last."
+    )
+    repeats: Whole = Field(50, ge=1, description="Subsets of each size.")
+    permutations: Whole = Field(1000, ge=99, description="Of the permutation test of each subset.")
 
 
 class DiscriminationSection(Section):
-    """Permutation tests between all pairs of systems."""
+    """Tests between pairs of systems."""
 
-    test: Literal["exact", "monte-carlo"] = "exact"
-    permutations: Whole = Field(100_000, ge=99, description="Of the Monte-Carlo test.")
+    test: Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"] = Field(
+        "exact", description="The permutation test, exactly or by random draws; or another."
+    )
+    correction: Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"] = Field(
+        "none", description="For testing many pairs: of each measure, one family."
+    )
+    alpha: float = Field(
+        0.05, ge=1e-9, lt=1, description="Level of required differences and adjusted p-values."
+    )
+    permutations: Whole | None = Field(
+        None,
+        ge=99,
+        description="Random draws; 100,000 for monte-carlo and max-t, 10,000 for bootstrap, 5,000 "
+        "for tukey.",
+    )
+    replicates: Whole = Field(
+        1000, ge=0, description="Resamples of the users for intervals of discriminative power."
+    )
+    baseline: str | None = Field(None, description="A system: only pairs with it are tested.")
+
+    @model_validator(mode="after")
+    def _askable(self) -> DiscriminationSection:
+        try:
+            self.question(seed=0)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
+    def question(self, *, seed: int) -> Question:
+        """Put the settings together with a seed."""
+        return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
 
 
 class AnalysesSection(Section):
@@ -240,6 +299,7 @@ class AnalysesSection(Section):
     correlation: CorrelationSection | None = None
     sparsity: SparsitySection | None = None
     popularity: PopularitySection | None = None
+    users: UsersSection | None = None
     discrimination: DiscriminationSection | None = None
 
 
@@ -290,6 +350,7 @@ class Study(Section):
         correlation=CorrelationSection(),
         sparsity=SparsitySection(),
         popularity=PopularitySection(),
+        users=UsersSection(),
         discrimination=DiscriminationSection(),
     )
 
@@ -313,6 +374,7 @@ class Study(Section):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
         self._check_depth()
         self._check_popularity()
+        self._check_baseline()
         return self
 
     def _check_depth(self) -> None:
@@ -329,6 +391,16 @@ class Study(Section):
             raise ValueError(
                 "without training ratings, `counted_in` in [analyses.popularity] must be 'test', "
                 f"got {section.counted_in!r}"
+            )
+
+    def _check_baseline(self) -> None:
+        section = self.analyses.discrimination
+        if section is None or section.baseline is None or self.ratings is None:
+            return
+        if section.baseline not in self.systems.labels:
+            raise ValueError(
+                f"`baseline` in [analyses.discrimination]: the study has no system "
+                f"{section.baseline!r}"
             )
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.permutation.exact import ROUNDING
+from analyses.permutation.monte_carlo import grid_exponents
 from analyses.permutation.pairs import pair_indices
 
 # So many differences at a time stay in the cache.
@@ -83,8 +84,7 @@ def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> step_of_grid(np.array([[[1.0, 0.5]]])) == 2.0**-49
     array([[ True]])
     """
-    largest = np.abs(scores).max(axis=(1, 2), initial=0.0)[:, np.newaxis]
-    return np.ldexp(1.0, np.frexp(largest * scores.shape[2])[1] - 51)
+    return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
 
 
 def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:

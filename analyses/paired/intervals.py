@@ -43,14 +43,21 @@ def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
     >>> t_intervals(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]), level=0.95)
     (array([[-0.48413771]]), array([[4.48413771]]))
     """
-    n_users = scores.shape[2]
     columns = for_all_pairs(
         normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
     )
-    quantile = stdtrit(n_users - 1, (1 + level) / 2) if n_users > 1 else np.nan
-    means, reaches = columns[..., 0], quantile / np.sqrt(n_users) * columns[..., 1]
     powers = exponents(scores)[:, :, 0]
-    return np.ldexp(means - reaches, powers), np.ldexp(means + reaches, powers)
+    means, deviations = (np.ldexp(column, powers) for column in np.moveaxis(columns, 2, 0))
+    return t_limits(means, deviations, n_users=scores.shape[2], level=level)
+
+
+def t_limits(
+    means: NDArray[np.float64], deviations: NDArray[np.float64], *, n_users: int, level: float
+) -> Limits:
+    """Give the limits of `t_intervals` from means and standard deviations of any shape."""
+    quantile = stdtrit(n_users - 1, (1 + level) / 2) if n_users > 1 else np.nan
+    reaches = quantile / np.sqrt(n_users) * deviations
+    return means - reaches, means + reaches
 
 
 def bootstrap_intervals(

@@ -10,8 +10,16 @@ recommend it for information retrieval.
 """
 
 from analyses.permutation.exact import ExactTest, Method, exact_test
-from analyses.permutation.lattice import on_lattice
+from analyses.permutation.lattice import find_scale, on_lattice
 from analyses.permutation.monte_carlo import monte_carlo_test
 from analyses.permutation.pairs import pair_indices
 
-__all__ = ["ExactTest", "Method", "exact_test", "monte_carlo_test", "on_lattice", "pair_indices"]
+__all__ = [
+    "ExactTest",
+    "Method",
+    "exact_test",
+    "find_scale",
+    "monte_carlo_test",
+    "on_lattice",
+    "pair_indices",
+]

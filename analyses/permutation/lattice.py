@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.permutation.characteristic import characteristic_function, distinct_sizes
+from analyses.permutation.critical import first_significant, hoeffding_reach
 from analyses.permutation.pairs import REACH
 
 # P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
@@ -73,11 +76,66 @@ def p_by_lattice(differences: NDArray[np.float64]) -> float:
     >>> round(p_by_lattice(np.array([3.0, 2.0, 1.0])), 12)
     0.25
     """
+    sizes, counts, unit = _in_units(differences)
+    total = abs(float(differences.sum())) / unit
+    return _tail(sizes, counts, farthest=total)(total)
+
+
+def critical_by_lattice(differences: NDArray[np.float64], *, alpha: float) -> float:
+    """Find the smallest absolute sum whose p-value is at most alpha.
+
+    Parameters
+    ----------
+    differences
+        Whole numbers, of shape (n_users,), not all of them 0.
+    alpha
+        Level, above 2 exp(-8.6^2 / 2).
+
+    Returns
+    -------
+    The sum; NaN if alpha is below the smallest p-value there is.
+
+    Examples
+    --------
+    >>> critical_by_lattice(np.array([3.0, 2.0, -1.0]), alpha=0.3)
+    6.0
+    """
+    sizes, counts, unit = _in_units(differences)
+    if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
+        return float("nan")
+    deviation = float(np.sqrt((counts * sizes**2).sum()))
+    total = int((counts * sizes).sum())
+    parity = total % 2
+    # Sums are 2 steps + parity; beyond the largest one, or Hoeffding's, all is significant.
+    highest = int(min(np.ceil(hoeffding_reach(alpha) * deviation), total) - parity + 1) // 2
+    p_beyond = _tail(sizes, counts, farthest=2.0 * highest + parity)
+    steps = first_significant(
+        lambda k: p_beyond(2.0 * k + parity), alpha=alpha, deviation=deviation / 2, highest=highest
+    )
+    return float((2 * steps + parity) * unit)
+
+
+def _in_units(
+    differences: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
+    """Give distinct sizes in units of their common divisor, their counts, and the divisor."""
     sizes, counts = distinct_sizes(differences)
-    unit = np.gcd.reduce(sizes.astype(np.int64))
-    sizes, total = sizes / unit, abs(differences.sum()) / unit
-    nodes = n_nodes(total, float(np.sqrt((counts * sizes**2).sum())))
+    unit = int(np.gcd.reduce(sizes.astype(np.int64)))
+    return sizes / unit, counts, unit
+
+
+def _tail(
+    sizes: NDArray[np.float64], counts: NDArray[np.intp], *, farthest: float
+) -> Callable[[float], float]:
+    """Give the function from a sum, up to the farthest, to the probability of one as far from 0."""
+    nodes = n_nodes(farthest, float(np.sqrt((counts * sizes**2).sum())))
     step = np.pi / nodes
     numbers, products = characteristic_function(sizes, counts, step=step, n_angles=nodes // 2)
-    kernel = np.sin((total - 1) * step * numbers) / np.sin(step * numbers)
-    return float(1 - ((total - 1) + 2 * (products * kernel).sum()) / nodes)
+    angles = step * numbers
+    weights = products / np.sin(angles)
+
+    def p_beyond(total: float) -> float:
+        waves = (weights * np.sin((total - 1) * angles)).sum()
+        return float(1 - ((total - 1) + 2 * waves) / nodes)
+
+    return p_beyond

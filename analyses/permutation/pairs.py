@@ -51,7 +51,7 @@ class PairSums:
         rows = [_sum_differences(scores[i] - scores[i + 1 :], n_powers) for i in range(len(scores))]
         return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
-    def select(self, kept: NDArray[np.bool_]) -> PairSums:
+    def select(self, kept: NDArray[np.intp]) -> PairSums:
         """Keep some pairs."""
         return PairSums(
             self.n_differing[kept], self.totals[kept], self.largest[kept], self.powers[kept]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.permutation.characteristic import characteristic_function, distinct_sizes
+from analyses.permutation.critical import (
+    STEPS_PER_DEVIATION,
+    first_significant,
+    hoeffding_reach,
+)
 from analyses.permutation.pairs import REACH
 from analyses.permutation.series import N_TERMS, fourier_terms
 
@@ -35,15 +40,53 @@ def p_by_product(differences: NDArray[np.float64]) -> float:
     The p-value, or NaN if 65,536 terms do not suffice, as happens where all differences are
     multiples of one size or of sizes too far apart.
     """
-    sizes, counts = distinct_sizes(differences)
     total = abs(float(differences.sum()))
-    step = _step(differences)
+    return _tail(differences, farthest=total)(total)
+
+
+def critical_by_product(differences: NDArray[np.float64], *, alpha: float) -> float:
+    """Find the smallest absolute sum whose p-value is at most alpha.
+
+    Parameters
+    ----------
+    differences
+        Differences of all users, of shape (n_users,), more than 40 of them not 0.
+    alpha
+        Level, above 2 exp(-8.6^2 / 2).
+
+    Returns
+    -------
+    The sum; NaN where `p_by_product` gives NaN.
+    """
+    deviation = float(np.sqrt((differences * differences).sum()))
+    farthest = hoeffding_reach(alpha) * deviation
+    p_beyond, step = _tail(differences, farthest=farthest), deviation / STEPS_PER_DEVIATION
+    if np.isnan(p_beyond(farthest)):
+        return float("nan")
+    steps = first_significant(
+        lambda k: p_beyond(k * step),
+        alpha=alpha,
+        deviation=deviation / step,
+        highest=round(farthest / step),
+    )
+    return steps * step
+
+
+def _tail(differences: NDArray[np.float64], *, farthest: float) -> Callable[[float], float]:
+    """Give the function from a sum, up to the farthest, to the probability of one as far from 0."""
+    sizes, counts = distinct_sizes(differences)
+    step = _step(differences, farthest)
     for n_terms in _lengths(sizes, counts, step):
         numbers, products = characteristic_function(sizes, counts, step=step, n_angles=n_terms)
-        terms = fourier_terms(step * total * numbers, numbers, products)
-        if np.abs(terms[numbers > n_terms // 2]).sum() < QUIET:
-            return float(1 - step * total / np.pi - terms.sum())
-    return float("nan")
+
+        def terms(
+            total: float, n: NDArray[np.intp] = numbers, phi: NDArray[np.float64] = products
+        ) -> NDArray[np.float64]:
+            return fourier_terms(step * total * n, n, phi)
+
+        if np.abs(terms(farthest)[numbers > n_terms // 2]).sum() < QUIET:
+            return lambda total: float(1 - step * total / np.pi - terms(total).sum())
+    return lambda total: float("nan")
 
 
 def revives(differences: NDArray[np.float64]) -> bool:
@@ -60,15 +103,17 @@ def revives(differences: NDArray[np.float64]) -> bool:
     True
     """
     sizes, counts = distinct_sizes(differences)
-    step = _step(differences)
+    # Farther sums than 8.6 standard deviations are never asked for.
+    deviation = np.sqrt((differences * differences).sum())
+    step = _step(differences, min(abs(float(differences.sum())), REACH * float(deviation)))
     last = int(np.ceil(REVIVAL_REACH / (sizes.max() * step)))
     numbers, products = characteristic_function(sizes, counts, step=step, n_angles=last)
     return bool((np.abs(products[numbers > N_TERMS]) > REVIVAL).any())
 
 
-def _step(differences: NDArray[np.float64]) -> float:
+def _step(differences: NDArray[np.float64], farthest: float) -> float:
     deviation = np.sqrt((differences * differences).sum())
-    return float(2 * np.pi / (np.abs(differences.sum()) + REACH * deviation))
+    return float(2 * np.pi / (farthest + REACH * deviation))
 
 
 def _lengths(sizes: NDArray[np.float64], counts: NDArray[np.intp], step: float) -> Iterator[int]:

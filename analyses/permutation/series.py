@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.permutation.critical import NORMAL, hoeffding_reach
 from analyses.permutation.pairs import REACH, PairSums
 
 N_TERMS = 32
+MOST_LOOKS = 12
 
 # -log cos x = x^2/2 + x^4/12 + x^6/45 + ...: 2^(2r-1) (4^r - 1) |B_2r| / (r (2r)!).
 LOG_COSINE = (
@@ -46,14 +48,56 @@ def p_by_series(sums: PairSums) -> NDArray[np.float64]:
     p-values of shape (n_pairs,); errors may carry the smallest slightly below 0.
     """
     steps = 2 * np.pi / (sums.totals + REACH * sums.deviations)
-    numbers = np.arange(1, N_TERMS + 1)
-    squares = np.multiply.outer(steps, numbers) ** 2
+    return _sum_series(steps, sums.totals, _characteristic(sums, steps))
+
+
+def critical_by_series(sums: PairSums, *, alpha: float) -> NDArray[np.float64]:
+    """Find the smallest absolute sums whose p-values are at most alpha, for all pairs at once.
+
+    The normal approximation is where the search begins; the smooth p-value is then halved in
+    until float64 can tell no more.
+
+    Parameters
+    ----------
+    sums
+        As in `p_by_series`.
+    alpha
+        Level, above 2 exp(-8.6^2 / 2).
+
+    Returns
+    -------
+    Sums of shape (n_pairs,).
+    """
+    high = hoeffding_reach(alpha) * sums.deviations
+    steps = 2 * np.pi / (high + REACH * sums.deviations)
+    characteristic = _characteristic(sums, steps)
+    low = np.zeros_like(high)
+    totals = -NORMAL.inv_cdf(alpha / 2) * sums.deviations
+    for _ in range(MOST_LOOKS):
+        p = _sum_series(steps, totals, characteristic)
+        significant = p <= alpha
+        low, high = np.where(significant, low, totals), np.where(significant, totals, high)
+        density = 2 * NORMAL.pdf(NORMAL.inv_cdf(alpha / 2)) / sums.deviations
+        guesses = totals + (p - alpha) / density
+        totals = np.where((guesses > low) & (guesses < high), guesses, (low + high) / 2)
+    return high
+
+
+def _characteristic(sums: PairSums, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the characteristic functions at 1, 2, ..., 32 steps, of shape (n_pairs, 32)."""
+    squares = np.multiply.outer(steps, np.arange(1, N_TERMS + 1)) ** 2
     logarithms = np.zeros_like(squares)
     for order in reversed(range(len(LOG_COSINE))):
         logarithms += LOG_COSINE[order] * sums.powers[:, order, np.newaxis]
         logarithms *= squares
-    turns = steps * sums.totals
-    terms = fourier_terms(np.multiply.outer(turns, numbers), numbers, np.exp(-logarithms))
+    return np.exp(-logarithms)
+
+
+def _sum_series(
+    steps: NDArray[np.float64], totals: NDArray[np.float64], characteristic: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    turns, numbers = steps * totals, np.arange(1, N_TERMS + 1)
+    terms = fourier_terms(np.multiply.outer(turns, numbers), numbers, characteristic)
     return 1 - turns / np.pi - terms.sum(axis=1)
 
 

@@ -9,6 +9,7 @@ from harness.analysing.correlation import analyse_correlation
 from harness.analysing.discrimination import analyse_discrimination
 from harness.analysing.popularity import analyse_popularity
 from harness.analysing.sparsity import analyse_sparsity
+from harness.analysing.users import analyse_users
 from harness.analysing.work import Output, Work
 from harness.study import Study
 
@@ -18,6 +19,7 @@ ANALYSES: Mapping[str, Callable[[Work], Output]] = {
     "correlation": analyse_correlation,
     "sparsity": analyse_sparsity,
     "popularity": analyse_popularity,
+    "users": analyse_users,
     "discrimination": analyse_discrimination,
 }
 

@@ -16,20 +16,23 @@ def analyse_discrimination(work: Work) -> Output:
     section = work.study.analyses.discrimination
     if section is None:
         raise InputError("the study has no [analyses.discrimination].")
-    steps = len(work.scores.measures) if section.test == "exact" else section.permutations
+    question = section.question(seed=work.study.seed)
+    steps = question.n_steps(len(work.scores.measures))
     with work.progress("Testing pairs of systems", steps) as bar:
         result = discriminate(
             work.scores,
-            test=section.test,
+            question,
             scales=integer_scales(work.scores.measures, work.metrics),
-            permutations=section.permutations,
-            seed=work.study.seed,
+            replicates=section.replicates,
             n_jobs=work.n_jobs,
             advance=bar.advance,
         )
+    for caution in result.cautions():
+        work.progress.note(caution)
     output = Output()
     output.add_table("pvalues", result.to_frame())
     output.add_table("discrimination", result.summary())
+    output.add_table("power_differences", result.power_differences())
     output.add_result(work, "discrimination", result)
     return output
 

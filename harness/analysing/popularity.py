@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from analyses.popularity import CountedIn, Popularity, popularity
+from itertools import product
+from typing import get_args
+
+from analyses.popularity import CountedIn, Cut, Popularity, Removed, popularity
 from harness.analysing.work import Output, Work
 from runs import InputError
 
@@ -10,39 +13,50 @@ from runs import InputError
 def analyse_popularity(work: Work) -> Output:
     """Take the judgements of popular items away (Figures 3 and 7).
 
-    Where popularity can be counted in other ratings too, those curves are a table of their own.
+    What other choices would have given is one long table of checks: levels that count items or
+    their ratings, popularity counted where it can be, and the least popular items removed.
     """
+    import pandas as pd
+
     section = work.study.analyses.popularity
     if section is None:
         raise InputError("the study has no [analyses.popularity].")
     counts = work.collection.popularity_counts()
-    chosen: CountedIn = next(iter(counts)) if section.counted_in is None else section.counted_in
-    if chosen not in counts:
+    counted_in: CountedIn = next(iter(counts)) if section.counted_in is None else section.counted_in
+    if counted_in not in counts:
         raise InputError(
-            f"popularity cannot be counted in {chosen!r}: the study begins with runs and qrels."
+            f"popularity cannot be counted in {counted_in!r}: the study begins with runs and qrels."
         )
-    score_samples = work.sample_scorer()
+    sum_samples = work.sample_scorer().block_sums
+    chosen: tuple[Cut, Removed, CountedIn] = (section.cut, "most popular", counted_in)
+    choices = list(product(get_args(Cut), get_args(Removed), counts))
 
-    def study(counted_in: CountedIn) -> Popularity:
+    def study(cut: Cut, removed: Removed, counted_in: CountedIn, replicates: int) -> Popularity:
         return popularity(
-            score_samples,
+            sum_samples,
             work.collection.qrels,
             measures=work.study.measures,
             levels=section.levels,
             counts=counts[counted_in],
             counted_in=counted_in,
+            cut=cut,
+            removed=removed,
+            replicates=replicates,
+            seed=work.study.seed,
         )
 
-    with work.progress("Taking popular items away", len(counts)) as bar:
-        results = {}
-        for counted_in in counts:
-            results[counted_in] = study(counted_in)
-            bar.advance()
+    checks = []
+    with work.progress("Taking popular items away", len(choices)) as bar:
+        result = study(*chosen, section.replicates)
+        bar.advance()
+        for choice in choices:
+            if choice != chosen:
+                frame = study(*choice, replicates=0).to_frame()
+                checks.append(frame.drop(columns=["low", "high"]))
+                bar.advance()
     output = Output()
-    output.add_table("popularity", results[chosen].to_frame())
-    for counted_in in counts:
-        if counted_in != chosen:
-            frame = results[counted_in].to_frame()
-            output.add_table(f"popularity_counted_in_{counted_in}", frame)
-    output.add_result(work, "popularity", results[chosen])
+    output.add_table("popularity", result.to_frame())
+    output.add_areas("popularity", result)
+    output.add_table("popularity_checks", pd.concat(checks, ignore_index=True))
+    output.add_result(work, "popularity", result)
     return output

@@ -20,6 +20,8 @@ from runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analyses.popularity import Popularity
+    from analyses.sparsity import Sparsity
     from harness.catalogue import Result
 
 
@@ -50,7 +52,7 @@ class Work:
     progress: Progress
 
     def sample_scorer(self) -> SampleScorer:
-        """Give the function that scores the systems under changed judgements."""
+        """Give what scores the systems under changed judgements."""
         return SampleScorer(self.runs, self.collection.qrels, self.study.measures, self.metrics)
 
 
@@ -70,6 +72,11 @@ class Output:
         """Add a table: numbers in full, so that equal results are equal bytes."""
         content = frame.to_csv(index=False, lineterminator="\n")
         self.files[f"tables/{name}.csv"] = content.encode()
+
+    def add_areas(self, analysis: str, result: Sparsity | Popularity) -> None:
+        """Add the areas under the curves of an analysis, and what sets them apart, as tables."""
+        self.add_table(f"{analysis}_areas", result.areas())
+        self.add_table(f"{analysis}_area_differences", result.area_differences())
 
     def add_result(self, work: Work, analysis: str, result: Result) -> None:
         """Keep a result as evidence, with the figures of the catalogue that show it."""

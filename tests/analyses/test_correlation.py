@@ -182,8 +182,8 @@ def test_a_table_shows_every_tau() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["P", "AP"]
 
 
-def test_a_figure_needs_a_metric_or_a_cutoff() -> None:
-    with pytest.raises(InputError, match="either a `metric` or a `cutoff`"):
+def test_without_metric_or_cutoff_a_figure_is_of_whole_lists() -> None:
+    with pytest.raises(InputError, match="nothing was measured for whole lists"):
         correlation().plot()
 
 

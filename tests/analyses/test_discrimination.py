@@ -1,11 +1,14 @@
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analyses.discrimination import Discrimination, discriminate
+from analyses.evidence import read_evidence, to_evidence
 from analyses.measure import Measure, Scores
+from analyses.significance import Correction, Question, Test
 from runs import InputError
 
 MEASURES = (Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10))
@@ -30,12 +33,23 @@ def exact(scores: Scores) -> Discrimination:
 def test_the_table_of_pairs_has_one_row_per_measure_and_pair(exact: Discrimination) -> None:
     frame = exact.to_frame()
     assert frame.columns.tolist() == [
-        "metric", "cutoff", "system_a", "system_b", "difference", "p", "method",
+        "metric", "cutoff", "system_a", "system_b", "difference", "lower", "upper", "relative",
+        "standardised", "better", "worse", "equal", "p", "required_difference", "method",
     ]  # fmt: skip
     assert len(frame) == 4 * 10
     assert frame.iloc[14][["metric", "cutoff", "system_a", "system_b"]].tolist() == [
         "nDCG", 5, "b", "c",
     ]  # fmt: skip
+
+
+def test_effects_stand_beside_every_p(scores: Scores) -> None:
+    result = discriminate(scores, Question(baseline="c"), replicates=0)
+    frame = result.to_frame()
+    assert frame.difference.between(frame.lower, frame.upper, inclusive="neither").all()
+    np.testing.assert_allclose(frame[["better", "worse", "equal"]].sum(axis=1), 1)
+    row = frame.query("metric == 'nDCG' and cutoff == 10 and system_b == 'e'").iloc[0]
+    difference = scores.values[3, 2] - scores.values[3, 4]
+    assert row.standardised == pytest.approx(difference.mean() / difference.std(ddof=1))
 
 
 def test_differences_are_those_of_the_means(scores: Scores, exact: Discrimination) -> None:
@@ -48,7 +62,8 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     summary = exact.summary()
     assert summary.columns.tolist() == [
         "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p",
-        "dp_mean", "significant_01",
+        "dp_mean", "significant_01", "required_max", "required_median", "dp_sd", "dp_low",
+        "dp_high", "dp_corrected",
     ]  # fmt: skip
     p = exact.to_frame().query("metric == 'nDCG' and cutoff == 10").p
     row = summary.iloc[3]
@@ -66,18 +81,19 @@ def test_ties_count_with_a_declared_scale_as_without(scores: Scores) -> None:
 
 
 def test_monte_carlo_comes_near_the_exact_values(scores: Scores, exact: Discrimination) -> None:
-    drawn = discriminate(scores, test="monte-carlo", permutations=4000, seed=2)
+    drawn = discriminate(
+        scores, Question(test="monte-carlo", permutations=4000, seed=2), replicates=0
+    )
     assert np.abs(drawn.p - exact.p).max() < 5 * np.sqrt(0.25 / 4000)
     assert (drawn.methods == "monte-carlo").all()
 
 
-@pytest.mark.parametrize("test", ["exact", "monte-carlo"])
-def test_the_number_of_jobs_changes_no_bit(test: str, scores: Scores) -> None:
-    one, two = (
-        discriminate(scores, test=test, permutations=5000, n_jobs=n)  # type: ignore[arg-type]
-        for n in (1, 2)
-    )
+@pytest.mark.parametrize("test", get_args(Test))
+def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
+    question = Question(test=test, permutations=3000)
+    one, two = (discriminate(scores, question, replicates=30, n_jobs=n) for n in (1, 2))
     pd.testing.assert_frame_equal(one.to_frame(), two.to_frame(), check_exact=True)
+    pd.testing.assert_frame_equal(one.summary(), two.summary(), check_exact=True)
 
 
 def test_the_table_written_twice_has_the_same_bytes(scores: Scores, tmp_path: Path) -> None:
@@ -90,7 +106,8 @@ def test_monte_carlo_signs_stay_with_the_users(scores: Scores) -> None:
     backwards = Scores(
         scores.values[:, :, ::-1], scores.measures, scores.systems, scores.users[::-1]
     )
-    one, other = (discriminate(s, test="monte-carlo", permutations=99) for s in (scores, backwards))
+    question = Question(test="monte-carlo", permutations=99)
+    one, other = (discriminate(s, question, replicates=0) for s in (scores, backwards))
     np.testing.assert_array_equal(one.p, other.p)
 
 
@@ -101,17 +118,17 @@ def test_what_no_exact_method_can_do_is_drawn_and_said() -> None:
     scores = Scores(
         values, (Measure("strange", 1),), ("a", "b", "c"), np.arange(600).astype(np.str_)
     )
-    result = discriminate(scores, permutations=500, seed=8)
+    result = discriminate(scores, Question(permutations=500, seed=8))
     assert result.methods[0].tolist() == ["monte-carlo", "bound", "exact-product"]
-    drawn = discriminate(scores, test="monte-carlo", permutations=500, seed=8)
+    drawn = discriminate(scores, Question(test="monte-carlo", permutations=500, seed=8))
     assert result.p[0, 0] == drawn.p[0, 0]
     assert "1 of 3 (500 random sign flips" in result.caption()
 
 
 def test_a_system_against_itself_has_p_one(scores: Scores) -> None:
     twice = Scores(scores.values[:, [0, 0]], scores.measures, ("a", "again"), scores.users)
-    for test in ("exact", "monte-carlo"):
-        assert (discriminate(twice, test=test, permutations=99).p == 1).all()
+    for test in get_args(Test):
+        assert (discriminate(twice, Question(test=test, permutations=99)).p == 1).all()
 
 
 def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
@@ -124,7 +141,9 @@ def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
         return float(
             np.mean(
                 [
-                    discriminate(Scores(values[:, :, some], MEASURES[:1], systems, users)).dp
+                    discriminate(
+                        Scores(values[:, :, some], MEASURES[:1], systems, users), replicates=0
+                    ).dp
                     for some in chosen
                 ]
             )
@@ -133,11 +152,12 @@ def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     assert dp(100) > dp(300) > dp(800)
 
 
-@pytest.mark.parametrize(("test", "total"), [("exact", 4), ("monte-carlo", 5000)])
-def test_it_reports_all_that_is_done(test: str, total: int, scores: Scores) -> None:
+@pytest.mark.parametrize("test", get_args(Test))
+def test_it_reports_all_that_is_done(test: Test, scores: Scores) -> None:
     finished: list[int] = []
-    discriminate(scores, test=test, permutations=5000, advance=finished.append)  # type: ignore[arg-type]
-    assert sum(finished) == total
+    question = Question(test=test, permutations=5000)
+    discriminate(scores, question, replicates=0, advance=finished.append)
+    assert sum(finished) == question.n_steps(4)
 
 
 def test_one_system_has_no_pairs(scores: Scores) -> None:
@@ -151,22 +171,151 @@ def test_a_scale_must_fit(scores: Scores) -> None:
         discriminate(scores, scales={Measure("nDCG", 5): 5})
 
 
-def test_the_test_must_be_known(scores: Scores) -> None:
-    with pytest.raises(InputError, match="'exact' or 'monte-carlo', got 'wilcoxon'"):
-        discriminate(scores, test="wilcoxon")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"test": "z"}, "`test` must be 'exact', .* or 'bootstrap', got 'z'"),
+        ({"correction": "hom"}, "`correction` must be 'none', .* or 'tukey', got 'hom'"),
+        ({"permutations": 0}, "at least 1, got 0"),
+        ({"alpha": 0.0}, "`alpha` must be at least 1e-9 and below 1, got 0.0"),
+        ({"baseline": "a", "correction": "tukey"}, "'tukey' is a test of all pairs"),
+    ],
+)
+def test_a_question_must_make_sense(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Question(**settings)
 
 
-def test_there_must_be_permutations(scores: Scores) -> None:
-    with pytest.raises(InputError, match="at least 1, got 0"):
-        discriminate(scores, permutations=0)
+def test_replicates_are_not_negative(scores: Scores) -> None:
+    with pytest.raises(InputError, match="at least 0, got -1"):
+        discriminate(scores, replicates=-1)
 
 
-@pytest.mark.parametrize("choice", [{}, {"metric": "P", "cutoff": 5}])
-def test_a_plot_needs_one_of_metric_and_cutoff(
-    choice: dict[str, int | str], exact: Discrimination
+def test_the_baseline_must_be_a_system(scores: Scores) -> None:
+    with pytest.raises(InputError, match="no system is called 'z'; there are a, b, c, d, e"):
+        discriminate(scores, Question(baseline="z"))
+
+
+@pytest.mark.parametrize("test", get_args(Test))
+def test_pairs_with_the_baseline_are_tested_as_among_all(test: Test, scores: Scores) -> None:
+    every = discriminate(scores, Question(test=test, permutations=500), replicates=0)
+    some = discriminate(scores, Question(test=test, permutations=500, baseline="b"), replicates=0)
+    assert some.pairs == (("a", "b"), ("b", "c"), ("b", "d"), ("b", "e"))
+    places = [every.pairs.index(pair) for pair in some.pairs]
+    np.testing.assert_array_equal(some.p, every.p[:, places])
+    np.testing.assert_array_equal(some.required, every.required[:, places])
+    np.testing.assert_array_equal(some.differences, every.differences[:, places])
+
+
+def test_pairs_with_the_baseline_are_the_family(scores: Scores) -> None:
+    result = discriminate(scores, Question(baseline="b", correction="bonferroni"), replicates=0)
+    assert result.p_adjusted is not None
+    np.testing.assert_array_equal(result.p_adjusted, np.minimum(4 * result.p, 1))
+    assert "4 pairs of b with another system" in result.caption()
+
+
+@pytest.mark.parametrize("correction", get_args(Correction)[1:])
+def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: Scores) -> None:
+    question = Question(correction=correction, permutations=999)
+    result = discriminate(scores, question, replicates=0)
+    frame = result.to_frame()
+    np.testing.assert_array_equal(frame.p, discriminate(scores, replicates=0).p.ravel())
+    assert (frame.p_adjusted >= frame.p - 0.06).all()
+    share = (frame.p_adjusted[:10] <= 0.05).mean()
+    assert result.summary().significant_adjusted[0] == share
+    assert "in one family a measure" in result.caption()
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.001, 0.5])
+def test_a_pair_is_significant_if_its_difference_is_as_large_as_required(
+    alpha: float, scores: Scores
 ) -> None:
-    with pytest.raises(InputError, match="either a `metric` or a `cutoff`"):
-        exact.plot(**choice)  # type: ignore[arg-type]
+    result = discriminate(scores, Question(alpha=alpha), replicates=0)
+    large = np.abs(result.differences) >= result.required * (1 - 1e-12)
+    np.testing.assert_array_equal(large, result.p <= alpha)
+    assert 0 < large.mean() < 1
+
+
+def test_the_largest_required_difference_is_reported(exact: Discrimination) -> None:
+    summary = exact.summary()
+    np.testing.assert_array_equal(summary.required_max, exact.required.max(axis=1))
+    np.testing.assert_array_equal(summary.required_median, np.median(exact.required, axis=1))
+
+
+def test_tests_without_required_differences_say_so(scores: Scores) -> None:
+    result = discriminate(scores, Question(test="t"), replicates=0)
+    assert result.summary().required_max.isna().all()
+
+
+def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
+    summary = exact.summary()
+    assert (summary.dp_sd > 0).all()
+    assert ((summary.dp_low >= 0) & (summary.dp_low < summary.dp_high)).all()
+    assert "1,000 resamples of the users" in exact.caption()
+
+
+@pytest.mark.parametrize(("test", "replicates"), [("exact", 0), ("sign", 100)])
+def test_without_resamples_of_means_power_has_no_interval(
+    test: Test, replicates: int, scores: Scores
+) -> None:
+    result = discriminate(scores, Question(test=test), replicates=replicates)
+    assert result.summary()[["dp_sd", "dp_low", "dp_high"]].isna().all(axis=None)
+    assert "resamples" not in result.caption()
+    differences = result.power_differences(cutoff=5)
+    assert differences[["low", "high"]].isna().all(axis=None)
+    assert not differences.beyond_noise.any()
+
+
+def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> None:
+    """Equal measures never differ, however uncertain each is; a noisy one has less power."""
+    values = rng.beta(0.5, 2.0, size=(6, 100)) + 0.03 * np.arange(6)[:, np.newaxis]
+    noisy = values + rng.normal(0, 1, size=values.shape)
+    measures = (Measure("one"), Measure("same"), Measure("noisy"))
+    systems, users = tuple("abcdef"), np.arange(100).astype(np.str_)
+    result = discriminate(Scores(np.array([values, values, noisy]), measures, systems, users))
+    table = result.power_differences()
+    assert table[["metric_a", "metric_b"]].to_numpy().tolist() == [
+        ["one", "same"], ["one", "noisy"], ["same", "noisy"],
+    ]  # fmt: skip
+    assert table.iloc[0][["difference", "low", "high"]].tolist() == [0, 0, 0]
+    assert table.beyond_noise.tolist() == [False, True, True]
+    assert (table.high[1:] < 0).all()
+
+
+def test_few_users_are_a_caution_where_normality_is_relied_on(scores: Scores) -> None:
+    cautions = discriminate(scores, Question(test="t"), replicates=0).cautions()
+    assert any("fewer than 200 users who differ" in caution for caution in cautions)
+    assert discriminate(scores, replicates=0).cautions() == ()
+
+
+def test_a_result_is_kept_as_evidence(scores: Scores, tmp_path: Path) -> None:
+    result = discriminate(scores, Question(correction="holm", baseline="c"), replicates=20)
+    path = tmp_path / "discrimination.npz"
+    path.write_bytes(to_evidence(result))
+    again = read_evidence(path, Discrimination)
+    assert to_evidence(again) == to_evidence(result)
+    pd.testing.assert_frame_equal(again.summary(), result.summary(), check_exact=True)
+
+
+def test_a_plot_has_metric_or_cutoff(exact: Discrimination) -> None:
+    with pytest.raises(InputError, match="a `metric` or a `cutoff` to draw, not both"):
+        exact.plot(metric="P", cutoff=5)
+
+
+def test_without_either_a_plot_shows_measures_of_whole_lists(
+    scores: Scores, exact: Discrimination
+) -> None:
+    with pytest.raises(InputError, match="nothing was measured for whole lists"):
+        exact.plot()
+    whole = Scores(scores.values[:2], (Measure("ap"), Measure("rr")), scores.systems, scores.users)
+    axes = discriminate(whole, replicates=20).plot()
+    assert axes.get_title() == "whole lists"
+    assert len(axes.collections) == 2
+
+
+def test_curves_of_one_metric_have_no_bands(exact: Discrimination) -> None:
+    assert not exact.plot(metric="P").collections
+    assert len(exact.plot(cutoff=5).collections) == 2
 
 
 def test_a_plot_needs_a_known_metric(exact: Discrimination) -> None:
@@ -197,7 +346,7 @@ def test_the_plot_uses_the_axes_it_is_given(exact: Discrimination) -> None:
 
 
 def test_the_caption_states_the_facts(scores: Scores) -> None:
-    drawn = discriminate(scores, test="monte-carlo", permutations=1000, seed=7)
+    drawn = discriminate(scores, Question(test="monte-carlo", permutations=1000, seed=7))
     caption = drawn.caption(cutoff=5)
     for fact in (
         "10 unordered pairs of 5 systems over 80 users",
@@ -211,3 +360,8 @@ def test_the_caption_states_the_facts(scores: Scores) -> None:
 def test_the_caption_of_exact_values_mentions_no_draws(exact: Discrimination) -> None:
     assert "computed exactly" in exact.caption()
     assert "seed" not in exact.caption()
+
+
+def test_the_caption_names_other_tests(scores: Scores) -> None:
+    caption = discriminate(scores, Question(test="wilcoxon")).caption()
+    assert "two-sided Wilcoxon's signed-rank test." in caption

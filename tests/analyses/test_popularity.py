@@ -1,14 +1,22 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from analyses.evidence import read_evidence, to_evidence
 from analyses.measure import Measure
-from analyses.popularity import keep_least_popular, popularity
+from analyses.popularity import Popularity, keep_items, popularity
 from qrels import Qrels, qrels_from_columns
+from tests.analyses.blocks import sums_of
 
 COUNTS = np.array([9, 1, 5, 5])
+LEVELS = [1.0, 0.75, 0.5, 0.25]
+
+counts = st.lists(st.integers(0, 3), min_size=4, max_size=4).map(np.array)
 
 
 def judgements() -> Qrels:
@@ -18,14 +26,25 @@ def judgements() -> Qrels:
     return qrels_from_columns(users, items, grades, n_users=2, relevance_level=4)
 
 
-def score_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+@sums_of
+def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
     """System a finds item 0, system b item 2, for both users."""
-    by_item = kept.reshape(2, 4, -1).sum(axis=0)
-    return np.stack([2 * by_item[0], by_item[2]]).astype(float)[None]
+    by_user = kept.reshape(2, 4, -1)
+    return np.stack([2.0 * by_user[:, 0], 1.0 * by_user[:, 2]])[None]
+
+
+def study(**changes: Any) -> Popularity:
+    settings: dict[str, Any] = {
+        "measures": [Measure("P", 5)],
+        "levels": [1.0, 0.75, 0.25],
+        "counts": COUNTS,
+        "counted_in": "train",
+    }
+    return popularity(sum_samples, judgements(), **(settings | changes))
 
 
 def test_the_most_popular_items_are_lost_first() -> None:
-    kept = keep_least_popular(judgements(), COUNTS, levels=[1.0, 0.75, 0.5, 0.25])
+    kept = keep_items(judgements(), COUNTS, levels=LEVELS)
     assert kept[:4].T.tolist() == [
         [True, True, True, True],
         [False, True, True, True],
@@ -34,50 +53,94 @@ def test_the_most_popular_items_are_lost_first() -> None:
     ]
 
 
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
-def test_levels_are_nested(counts: list[int]) -> None:
-    kept = keep_least_popular(judgements(), np.array(counts), levels=[1.0, 0.7, 0.4, 0.1])
+def test_the_head_that_has_the_ratings_is_lost() -> None:
+    # Of 20 ratings items 0, 3, 2, 1 have 9, 5, 5, 1.
+    kept = keep_items(judgements(), COUNTS, levels=[1.0, 0.99, 0.55, 0.54, 0.05], cut="ratings")
+    assert kept[:4].T.tolist() == [
+        [True, True, True, True],
+        [False, True, True, True],
+        [False, True, True, True],
+        [False, True, True, False],
+        [False, True, False, False],
+    ]
+
+
+@pytest.mark.parametrize("cut", ["items", "ratings"])
+@pytest.mark.parametrize("removed", ["most popular", "least popular"])
+@given(counts=counts)
+def test_levels_are_nested(counts: NDArray[np.int64], cut: Any, removed: Any) -> None:
+    levels = [1.0, 0.7, 0.4, 0.1]
+    kept = keep_items(judgements(), counts, levels=levels, cut=cut, removed=removed)
+    assert kept[:, 0].all()
     assert (kept[:, 1:] <= kept[:, :-1]).all()
 
 
+@given(counts=counts)
+def test_the_control_keeps_the_complement(counts: NDArray[np.int64]) -> None:
+    least = keep_items(judgements(), counts, levels=LEVELS)
+    most = keep_items(judgements(), counts, levels=LEVELS, removed="least popular")
+    np.testing.assert_array_equal(most[:, 1:], ~least[:, :0:-1])
+
+
+@given(counts=counts.filter(np.any), level=st.floats(0.01, 1.0))
+def test_no_more_items_are_lost_than_their_ratings_ask_for(
+    counts: NDArray[np.int64], level: float
+) -> None:
+    kept = keep_items(judgements(), counts, levels=[level], cut="ratings")[:4, 0]
+    lost = np.sort(counts[~kept])
+    assert lost.sum() >= (1 - level) * counts.sum() - 1e-6
+    assert lost[1:].sum() <= (1 - level) * counts.sum()
+
+
 def test_the_order_turns_when_the_popular_item_is_lost() -> None:
-    result = popularity(
-        score_samples,
-        judgements(),
-        measures=[Measure("P", 5)],
-        levels=[1.0, 0.75, 0.25],
-        counts=COUNTS,
-        counted_in="train",
-    )
+    result = study()
     np.testing.assert_array_equal(result.taus[0, :2], [1.0, -1.0])
     assert result.n_kept.tolist() == [8, 6, 2]
 
 
+def test_the_order_stays_when_the_least_popular_items_are_lost() -> None:
+    result = study(removed="least popular", levels=[0.75, 0.5, 0.25])
+    np.testing.assert_array_equal(result.taus[0], [1.0, 1.0, 1.0])
+
+
 def test_a_level_without_relevant_judgements_is_empty() -> None:
-    result = popularity(
-        score_samples,
-        judgements(),
-        measures=[Measure("P", 5)],
-        levels=[0.25],
-        counts=COUNTS,
-        counted_in="test",
-    )
+    result = study(levels=[0.25], replicates=5)
     assert np.isnan(result.taus).all()
+    assert np.isnan(result.replicates).all()
 
 
-@pytest.mark.parametrize("counted_in", ["train", "test", "all"])
-def test_the_setting_is_printed(counted_in: str) -> None:
-    result = popularity(
-        score_samples,
-        judgements(),
-        measures=[Measure("P", 5)],
-        levels=[1.0, 0.5],
-        counts=COUNTS,
-        counted_in=counted_in,  # type: ignore[arg-type]
-    )
+def test_at_full_level_the_band_has_no_width() -> None:
+    low, high = study(replicates=20).band()
+    assert low[0, 0] == high[0, 0] == 1.0
+
+
+def test_an_area_over_an_undefined_level_is_undefined() -> None:
+    areas = study(replicates=20).areas()
+    assert areas[["area", "low", "high"]].isna().all(axis=None)
+
+
+def test_it_can_be_kept(tmp_path: Path) -> None:
+    result = study(replicates=3)
+    (tmp_path / "popularity.npz").write_bytes(to_evidence(result))
+    kept = read_evidence(tmp_path / "popularity.npz", Popularity)
+    np.testing.assert_array_equal(kept.replicates, result.replicates)
+    assert kept.caption() == result.caption()
+
+
+@pytest.mark.parametrize(
+    ("counted_in", "words"),
+    [("train", "training ratings"), ("test", "judgements"), ("all", "ratings")],
+)
+def test_where_popularity_is_counted_is_printed(counted_in: str, words: str) -> None:
+    result = study(counted_in=counted_in)
+    assert (result.to_frame().counted_in == counted_in).all()
+    assert f"the number of {words} of an item" in result.caption()
+
+
+def test_what_is_cut_is_printed() -> None:
+    result = study(cut="ratings", removed="least popular")
     frame = result.to_frame()
     assert list(frame.columns[:4]) == ["metric", "cutoff", "level", "tau"]
-    assert (frame.popularity == counted_in).all()
-    assert {"train": "training ratings", "test": "judgements", "all": "ratings"}[
-        counted_in
-    ] in result.caption()
+    assert set(zip(frame.cut, frame.removed, strict=True)) == {("ratings", "least popular")}
+    assert "the most popular items" in result.caption()
+    assert result.plot(cutoff=5).get_xlabel().startswith("most popular items' share")

@@ -1,18 +1,15 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from analyses.evidence import read_evidence, to_evidence
+from analyses.judgement_samples import Mode, Sampling
 from analyses.measure import Measure
-from analyses.sparsity import (
-    Sparsity,
-    _lowest,
-    _without_relevant,
-    sample_judgements,
-    sparsity,
-)
+from analyses.sparsity import Sparsity, _without_relevant, sparsity
 from qrels import Qrels, qrels_from_columns
+from tests.analyses.blocks import sums_of
 
 N_JUDGEMENTS = 400
 MEASURES = [Measure("sum", 5), Measure("constant", 5)]
@@ -25,22 +22,31 @@ def judgements() -> Qrels:
     return qrels_from_columns(users, items, grades, n_users=20, relevance_level=4)
 
 
-def score_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+@sums_of
+def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Four systems, each with hits of its own; a second measure that ties them all."""
     hits = np.random.default_rng(1).random((4, N_JUDGEMENTS)) < np.array(
         [[0.2], [0.25], [0.3], [0.35]]
     )
-    return np.stack([hits @ kept.astype(np.float64), np.ones((4, kept.shape[1]))])
+    found = (hits[:, :, None] & kept).reshape(4, 20, 20, -1).sum(axis=2)
+    return np.stack([found, np.ones(found.shape)])
 
 
-def study(n_jobs: int = 1, levels: tuple[float, ...] = (1.0, 0.5, 0.05)) -> Sparsity:
+def study(
+    n_jobs: int = 1,
+    levels: tuple[float, ...] = (1.0, 0.5, 0.05),
+    replicates: int = 0,
+    sampling: Sampling | None = None,
+) -> Sparsity:
     return sparsity(
-        score_samples,
+        sum_samples,
         judgements(),
         measures=MEASURES,
         levels=levels,
         n_samples=30,
         seed=7,
+        sampling=sampling,
+        replicates=replicates,
         n_jobs=n_jobs,
     )
 
@@ -62,7 +68,65 @@ def test_undefined_taus_are_counted_and_left_out_of_the_mean() -> None:
 
 
 def test_the_number_of_workers_changes_nothing() -> None:
-    np.testing.assert_array_equal(study(n_jobs=1).taus, study(n_jobs=2).taus)
+    one, two = (to_evidence(study(n_jobs=n_jobs, replicates=20)) for n_jobs in (1, 2))
+    assert one == two
+
+
+def test_replicates_leave_the_curves_as_they_are() -> None:
+    np.testing.assert_array_equal(study().taus, study(replicates=20).taus)
+
+
+def test_with_all_judgements_the_band_has_no_width() -> None:
+    low, high = study(replicates=50).band()
+    assert low[0, 0] == high[0, 0] == 1.0
+
+
+def test_curves_run_within_their_bands() -> None:
+    result = study(replicates=200)
+    low, high = result.band()
+    assert (low[0, 1:] < result.means()[0, 1:]).all()
+    assert (result.means()[0, 1:] < high[0, 1:]).all()
+
+
+def test_without_replicates_there_is_no_band() -> None:
+    assert study().to_frame()[["low", "high"]].isna().all(axis=None)
+    assert "Bands" not in study().caption()
+
+
+def test_the_standard_error_is_that_of_a_mean_of_samples() -> None:
+    result = study()
+    taus, row = result.taus[0, 2], result.to_frame().iloc[2]
+    assert row.sd == pytest.approx(np.std(taus, ddof=1))
+    assert row.standard_error == pytest.approx(np.std(taus, ddof=1) / np.sqrt(30))
+
+
+@pytest.mark.parametrize("mode", ["all", "per-user", "stratified"])
+def test_the_mode_is_printed(mode: Mode) -> None:
+    sampling = Sampling(mode)
+    result = study(sampling=sampling)
+    assert sampling.in_words() in result.caption()
+    assert (result.to_frame()["mode"] == mode).all()
+
+
+def test_judgements_left_are_counted() -> None:
+    assert study().n_kept.tolist() == [400.0, 200.0, 20.0]
+    stratified = study(sampling=Sampling("stratified"))
+    # Of 5 relevant items 2 are left, of 15 others 10; then 1 and 10.
+    assert stratified.n_kept.tolist() == [400.0, 20 * 12.0, 20 * 11.0]
+
+
+def test_it_can_be_kept(tmp_path: Path) -> None:
+    result = study(replicates=3)
+    (tmp_path / "sparsity.npz").write_bytes(to_evidence(result))
+    kept = read_evidence(tmp_path / "sparsity.npz", Sparsity)
+    np.testing.assert_array_equal(kept.replicates, result.replicates)
+    assert kept.caption() == result.caption()
+
+
+def test_bands_are_drawn_for_metrics_alone() -> None:
+    result = study(replicates=10)
+    assert len(result.plot(cutoff=5).collections) == 2
+    assert len(result.plot(metric="sum").collections) == 0
 
 
 def test_a_level_does_not_depend_on_the_others() -> None:
@@ -81,32 +145,11 @@ def test_the_table_is_tidy() -> None:
     assert len(frame) == 6
 
 
-@given(st.integers(1, 60), st.floats(0.05, 1.0), st.integers(0, 99))
-def test_a_sample_keeps_the_share_it_says(n_judgements: int, level: float, seed: int) -> None:
-    kept = sample_judgements(n_judgements, level=level, n_samples=4, seed=seed)
-    assert (kept.sum(axis=0) == max(1, round(level * n_judgements))).all()
-
-
-def test_every_judgement_is_as_likely_to_be_kept() -> None:
-    kept = sample_judgements(50, level=0.4, n_samples=2000, seed=3)
-    np.testing.assert_allclose(kept.mean(axis=1), 0.4, atol=5 * np.sqrt(0.24 / 2000))
-
-
-def test_other_seeds_give_other_samples() -> None:
-    first, second = (sample_judgements(50, level=0.4, n_samples=2, seed=s) for s in (1, 2))
-    assert (first != second).any()
-
-
 @pytest.mark.parametrize("choice", [{"metric": "sum"}, {"cutoff": 5}])
 def test_curves_run_from_all_judgements_to_few(choice: dict[str, object]) -> None:
     ax = study().plot(**choice)  # type: ignore[arg-type]
     assert ax.get_xlim() == (100.0, 5.0)
     assert len(ax.lines) == (1 if "metric" in choice else 2)
-
-
-def test_equal_keys_do_not_change_how_many_are_kept() -> None:
-    keys = np.array([7, 2, 7, 7, 9], dtype=np.uint32)
-    assert _lowest(keys, 3).tolist() == [True, True, True, False, False]
 
 
 def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() -> None:

@@ -16,9 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from analyses.discrimination import discriminate
 from analyses.measure import Measure, Scores
-from analyses.permutation import monte_carlo_test
+from analyses.permutation import exact_test, monte_carlo_test, pair_indices
 from analyses.permutation.monte_carlo import BLOCK, count_as_extreme, to_grid
 from analyses.permutation.signs import random_signs
+from analyses.power import resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 CUTOFFS = (5, *range(10, 101, 10))
@@ -29,12 +30,11 @@ SCALES = {Measure("P", k): k for k in CUTOFFS} | {Measure("RR", 5): 60, Measure(
 Floats = NDArray[np.float64]
 
 
-@pytest.fixture(scope="module")
-def scores() -> Scores:
+def simulate(*, n_systems: int, n_users: int) -> Scores:
     """Systems a little better one by one, so that many pairs are within reach of the test."""
     rng = np.random.default_rng(0)
-    quality = np.linspace(0.10, 0.13, N_SYSTEMS)[:, np.newaxis]
-    rates = np.minimum(quality * rng.lognormal(0, 0.5, N_USERS), 0.9)
+    quality = np.linspace(0.10, 0.13, n_systems)[:, np.newaxis]
+    rates = np.minimum(quality * rng.lognormal(0, 0.5, n_users), 0.9)
     values = []
     for k in CUTOFFS:
         ranks = rng.geometric(rates)
@@ -42,8 +42,22 @@ def scores() -> Scores:
         values.append(np.where(ranks <= k, 1 / ranks, 0.0))
         values.extend(rng.beta(10 * rates, 5.0, (len(CONTINUOUS), *rates.shape)))
     measures = tuple(Measure(name, k) for k in CUTOFFS for name in ("P", "RR", *CONTINUOUS))
-    systems = tuple(f"s{number}" for number in range(N_SYSTEMS))
-    return Scores(np.array(values), measures, systems, np.arange(N_USERS).astype(np.str_))
+    systems = tuple(f"s{number}" for number in range(n_systems))
+    return Scores(np.array(values), measures, systems, np.arange(n_users).astype(np.str_))
+
+
+@pytest.fixture(scope="module")
+def scores() -> Scores:
+    return simulate(n_systems=N_SYSTEMS, n_users=N_USERS)
+
+
+def p_values(scores: Scores, *, alpha: float | None = None) -> Floats:
+    """Exact p-values of all pairs and measures, with required differences if there is a level."""
+    results = [
+        exact_test(values, scale=SCALES.get(measure), alpha=alpha)
+        for measure, values in zip(scores.measures, scores.values, strict=True)
+    ]
+    return np.array([result.p for result in results])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,12 +94,55 @@ def test_exact(benchmark: Any, scores: Scores) -> None:
     few, permutations = scores.values[:7, :3], 200
     share = few.shape[0] * 3 * permutations / (len(scores.values) * 210 * PERMUTATIONS)
     plain = cpu_seconds(lambda: plain_loop(few, permutations=permutations)) / share
-    exact = cpu_seconds(lambda: discriminate(scores, scales=SCALES))
-    result = benchmark.pedantic(discriminate, args=(scores,), kwargs={"scales": SCALES})
+    exact = cpu_seconds(lambda: p_values(scores))
+    required = cpu_seconds(lambda: p_values(scores, alpha=0.05)) - exact
+    benchmark.pedantic(p_values, args=(scores,))
+    result = discriminate(scores, scales=SCALES, replicates=0)
     print(
-        f"\nexact {exact:.2f} CPU-s; plain loop {plain:,.0f} CPU-s (extrapolated from "
-        f"{permutations} permutations, 3 pairs x 7 measures); ratio {plain / exact:,.0f}; "
+        f"\nexact {exact:.2f} CPU-s (to reach: 3); plain loop {plain:,.0f} CPU-s (extrapolated "
+        f"from {permutations} permutations, 3 pairs x 7 measures); ratio {plain / exact:,.0f} (to "
+        f"reach: 10,000); required differences {required:.2f} CPU-s more (to reach: 1); "
         f"methods {dict(Counter(result.methods.ravel().tolist()))}"
+    )
+
+
+def test_growth(benchmark: Any, scores: Scores) -> None:
+    small = cpu_seconds(lambda: p_values(scores))
+    for n_systems, n_users, law in ((42, N_USERS, 861 / 210), (N_SYSTEMS, 2 * N_USERS, 2.0)):
+        larger = simulate(n_systems=n_systems, n_users=n_users)
+        ratio = cpu_seconds(lambda s=larger: p_values(s)) / small  # type: ignore[misc]
+        print(
+            f"\nexact, {n_systems} systems, {n_users:,} users: {ratio:.2f} times the cost, "
+            f"{ratio / law:.2f} of the law (to reach: 1.3)"
+        )
+    benchmark.pedantic(lambda: None)
+
+
+@pytest.mark.parametrize("decimals", [4, 5])
+def test_many_systems_and_fifty_topics(benchmark: Any, decimals: int) -> None:
+    rng = np.random.default_rng(0)
+    topics = rng.beta(0.5, 1.5, 50) * np.linspace(0.7, 1.3, 129)[:, np.newaxis]
+    noisy = topics + rng.normal(0, 0.1, topics.shape)
+    scores = np.rint(np.clip(noisy, 0.0, 1.0) * 10.0**decimals) / 10.0**decimals
+    plain = cpu_seconds(lambda: exact_test(scores))
+    required = cpu_seconds(lambda: exact_test(scores, alpha=0.05)) - plain
+    benchmark.pedantic(exact_test, args=(scores,))
+    print(
+        f"\nexact, 129 systems, 50 topics, {decimals} decimals: {plain / 8256 * 1e3:.2f} CPU-ms a "
+        f"pair (to reach: 1); required differences {required / 8256 * 1e3:.2f} more"
+    )
+
+
+def test_resampling_users(benchmark: Any, scores: Scores) -> None:
+    p, n_few = p_values(scores), 11
+    few = scores.values[:n_few]
+    settings: Any = {"scales": (None,) * n_few, "replicates": 1000, "seed": 0}
+    arguments = (few, p[:n_few], pair_indices(N_SYSTEMS))
+    seconds = cpu_seconds(lambda: resample_power(*arguments, **settings))
+    benchmark.pedantic(resample_power, args=arguments, kwargs=settings)
+    print(
+        f"\n1,000 resamples of the users: {seconds * len(p) / n_few:.1f} CPU-s for 210 pairs x 77 "
+        f"measures, extrapolated from {n_few} measures"
     )
 
 
@@ -101,5 +158,5 @@ def test_monte_carlo(benchmark: Any, scores: Scores) -> None:
     print(
         f"\nMonte-Carlo {whole * scale:.1f} CPU-s; bare matrix product {bare * scale:.1f} CPU-s "
         f"at {rate:.0f} GFLOP/s (both extrapolated from {n_blocks * BLOCK:,} of "
-        f"{PERMUTATIONS:,} permutations); ratio {whole / bare:.2f}"
+        f"{PERMUTATIONS:,} permutations); ratio {whole / bare:.2f} (to reach: 2)"
     )

@@ -23,8 +23,9 @@ import pytrec_eval
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from analyses.judgement_samples import sample_judgements
 from analyses.measure import Measure
-from analyses.sparsity import sample_judgements, sparsity
+from analyses.sparsity import sparsity
 from harness.judging import divide
 from harness.kernel import FUSED, find_hits
 from harness.metric import Metric, built_in_metrics, ratio
@@ -168,7 +169,9 @@ def everything(qrels: Qrels) -> NDArray[np.bool_]:
 
 
 def study(scorer: SampleScorer, qrels: Qrels) -> object:
-    return sparsity(scorer, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0)
+    return sparsity(
+        scorer.block_sums, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0
+    )
 
 
 def test_one_run_by_the_readable_definitions(
@@ -223,6 +226,30 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
         theirs,
     )
     benchmark.pedantic(study, args=(scorer, qrels))
+
+
+def test_bands(benchmark: Any, collection: Collection) -> None:
+    runs, qrels = collection
+    scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
+
+    def with_bands(replicates: int) -> object:
+        return sparsity(
+            scorer.block_sums,
+            qrels,
+            measures=MEASURES,
+            levels=LEVELS[:2],
+            n_samples=SAMPLES,
+            seed=0,
+            replicates=replicates,
+        )
+
+    with_bands(1)
+    without, with_200 = (best(lambda n=n: with_bands(n), rounds=2) for n in (0, 200))  # type: ignore[misc]
+    print(
+        f"\n200 replicates of 77 curves, two levels of 20: {with_200 - without:.2f} CPU-s more "
+        f"than {without:.2f} without"
+    )
+    benchmark.pedantic(with_bands, args=(0,))
 
 
 def test_growth_with_users(benchmark: Any, collection: Collection) -> None:

@@ -45,8 +45,13 @@ ANALYSES = """
 [analyses.sparsity]
 levels = [1.0, 0.5, 0.1]
 samples = 5
+replicates = 20
 [analyses.popularity]
 levels = [1.0, 0.9, 0.5]
+[analyses.users]
+sizes = [20]
+repeats = 4
+permutations = 99
 [analyses.discrimination]
 """
 NO_ANALYSES = """

@@ -65,9 +65,13 @@ def test_help_names_every_command() -> None:
         "check",
         "correlate",
         "calibrate",
+        "discriminate",
         "evaluate",
         "export",
         "report",
+        "figure",
+        "table",
+        "card",
     }
     assert commands <= set(answer.output.split())
 

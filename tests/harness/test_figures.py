@@ -20,11 +20,15 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
         measures=measures,
         levels=levels,
         taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
+        replicates=np.empty((len(measures), len(levels), 0)),
         n_kept=np.arange(len(levels)),
+        cut="items",
+        removed="most popular",
         counted_in="test",
         n_items=9,
         n_systems=3,
         n_users=2,
+        seed=0,
     )
 
 

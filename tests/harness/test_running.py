@@ -1,3 +1,4 @@
+import json
 import random
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.catalogue import FIGURES
 from harness.progress import Lines, Silent
 from harness.running import check, run_study
 from harness.score_files import scores_from_parquet
@@ -44,13 +46,20 @@ COLUMNS = {
     "means": "system,metric,cutoff,mean",
     "correlation_cutoffs": "metric,cutoff_a,cutoff_b,tau",
     "correlation_metrics": "metric_a,metric_b,cutoff,tau",
-    "sparsity": "metric,cutoff,level,tau",
-    "popularity": "metric,cutoff,level,tau",
-    "pvalues": "metric,cutoff,system_a,system_b,difference,p",
+    "sparsity": "metric,cutoff,level,tau,sd,standard_error,low,high,samples",
+    "sparsity_areas": "metric,cutoff,area,low,high,rank",
+    "sparsity_area_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
+    "popularity": "metric,cutoff,level,tau,low,high,judgements,cut,removed,counted_in",
+    "popularity_areas": "metric,cutoff,area,low,high,rank",
+    "popularity_area_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
+    "popularity_checks": "metric,cutoff,level,tau,judgements,cut,removed,counted_in",
+    "users": "metric,cutoff,users,repeats,tau,tau_low,tau_high,dp,dp_low,dp_high",
+    "pvalues": "metric,cutoff,system_a,system_b,difference,lower,upper,relative,standardised",
     "discrimination": "metric,cutoff,dp,dp_ordered,significant_05,median_p",
+    "power_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
 }
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
-ANALYSED = {"correlation", "sparsity", "popularity", "discrimination"}
+ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
 
 
 def table(folder: Path, name: str) -> pd.DataFrame:
@@ -71,9 +80,13 @@ def test_a_table_begins_with_the_promised_columns(finished: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_every_figure_of_the_paper_is_drawn(finished: Path, kind: str) -> None:
-    numbers = [path.name.partition("_")[0] for path in sorted(finished.glob(f"figures/*.{kind}"))]
-    assert numbers == [f"figure{number}" for number in range(1, 9)]
+def test_every_figure_is_drawn(finished: Path, kind: str) -> None:
+    assert {path.stem for path in finished.glob(f"figures/*.{kind}")} == set(FIGURES)
+
+
+def test_figures_are_listed_by_their_number(finished: Path) -> None:
+    listed = json.loads((finished / "manifest.json").read_bytes())["figures"]
+    assert [figure["name"] for figure in listed] == list(FIGURES)
 
 
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
@@ -351,6 +364,15 @@ def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
     assert cells[:4] == ["P", "1", "1.0", ""]
 
 
+def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Path) -> None:
+    columns = ["cut", "removed", "counted_in"]
+    made = set(map(tuple, table(finished, "popularity")[columns].to_numpy()))
+    checked = set(map(tuple, table(finished, "popularity_checks")[columns].to_numpy()))
+    assert made == {("items", "most popular", "train")}
+    assert len(checked) == 2 * 2 * 3 - 1
+    assert not made & checked
+
+
 def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     write_run(tmp_path, "full", {"u1": ["a"]})
     write_run(tmp_path, "partial", {"u1": ["b", "a"]})
@@ -364,7 +386,7 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
     metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
     folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
-    assert len(list(folder.glob(SVGS))) == 8
+    assert len(list(folder.glob(SVGS))) == len(FIGURES)
 
 
 def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
@@ -454,7 +476,7 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
 
 def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
     figures = contents(plugged, SVGS)
-    assert len(figures) == 8
+    assert len(figures) == len(FIGURES)
     assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
 
 

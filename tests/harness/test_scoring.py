@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.measure import Measure
+from analyses.resampling import random_blocks
 from harness import judging, kernel
 from harness.kernel import FUSED
 from harness.metric import Metric, built_in_metrics, find_metric
@@ -202,9 +203,25 @@ def test_scores_do_not_depend_on_blocks_of_users_in_the_kernel(
     runs, qrels, kept = many_lists()
     measures = [Measure(name, cutoff) for cutoff in (3, 40)]
     whole = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
-    monkeypatch.setattr(kernel, "USERS_AT_ONCE", 7)
+    monkeypatch.setattr(kernel, "SUMS_AT_ONCE", 3000)
     found = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
     np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("label", [*FUSED, "mine", "P(mean=geometric)"])
+@pytest.mark.parametrize("sums_at_once", [1, 20_000])
+def test_sums_of_blocks_are_those_of_their_users(
+    label: str, sums_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, qrels, kept = many_lists()
+    own = {label: WITH_MINE.get(label) or find_metric(label, METRICS)}
+    blocks = random_blocks(50, n_blocks=7, seed=1)
+    scorer = SampleScorer(runs, qrels, [Measure(label, cutoff) for cutoff in (3, 40)], own)
+    monkeypatch.setattr(kernel, "SUMS_AT_ONCE", sums_at_once)
+    sums = scorer.block_sums(kept, blocks=blocks)
+    users = scorer(kept, per_user=True)
+    expected = np.stack([users[:, :, blocks == block].sum(axis=2) for block in range(7)], axis=1)
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12)
 
 
 def test_runs_of_different_depths_are_judged_alike() -> None:

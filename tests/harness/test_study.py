@@ -59,7 +59,18 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ),
         (RATINGS + "[analyses.sparsity]\nlevels = [1.1]\n", "input should be less than or equal"),
         (RATINGS + "[analyses.popularity]\nlevels = [0.0]\n", "input should be greater than 0"),
-        (RATINGS + '[analyses.discrimination]\ntest = "t"\n', "input should be 'exact' or 'monte"),
+        (RATINGS + '[analyses.discrimination]\ntest = "u"\n', "input should be 'exact', 'monte-"),
+        (
+            RATINGS + '[analyses.discrimination]\ncorrection = "tukey"\nbaseline = "random"\n',
+            "the correction 'tukey' is a test of all pairs of systems; with a baseline, choose",
+        ),
+        (
+            RATINGS + '[analyses.discrimination]\nbaseline = "nobody"\n',
+            "`baseline` in [analyses.discrimination]: the study has no system 'nobody'",
+        ),
+        (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "input should be 'all', 'per-user' or"),
+        (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users]: input"),
+        (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 stands twice"),
         (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean `sparsity`?"),
         (RUNS + "relevance_level = 0\n", "line 6: `relevance_level` in [qrels]: input should be"),
         (

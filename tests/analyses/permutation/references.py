@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import permutation_test
 
 Floats = NDArray[np.float64]
 
@@ -43,3 +44,15 @@ def p_by_long_series(differences: Floats, *, reach: float = 12.0, n_terms: int =
 def one_pair(differences: Floats) -> Floats:
     """Scores of two systems with these differences, of shape (2, n_users)."""
     return np.stack([differences, np.zeros_like(differences)])
+
+
+def p_by_scipy(differences: Floats) -> float:
+    """All sign assignments, by `scipy.stats.permutation_test`."""
+    result = permutation_test(
+        (differences,),
+        np.sum,
+        permutation_type="samples",
+        n_resamples=2 ** len(differences),
+        vectorized=True,
+    )
+    return float(result.pvalue)

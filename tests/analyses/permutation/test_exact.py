@@ -11,6 +11,7 @@ from tests.analyses.permutation.references import (
     p_by_all_signs,
     p_by_dynamic_programming,
     p_by_long_series,
+    p_by_scipy,
 )
 
 
@@ -46,6 +47,13 @@ def test_few_users_agree_with_all_sign_assignments(differences: Floats) -> None:
     assert p_of(differences) == pytest.approx(p_by_all_signs(differences), abs=1e-13)
 
 
+@pytest.mark.parametrize("decimals", [1, 4, 15], ids=["tenths", "four decimals", "continuous"])
+def test_fourteen_users_agree_with_scipy(decimals: int, rng: np.random.Generator) -> None:
+    for _ in range(3):
+        differences = np.round(rng.normal(0.3, 1, 14), decimals)
+        assert p_of(differences) == pytest.approx(p_by_scipy(differences), abs=1e-13)
+
+
 def test_equal_means_need_no_method() -> None:
     assert method_of(np.array([0.1, 0.2, -0.3])) == Method.EQUAL_MEANS
 
@@ -79,6 +87,14 @@ def test_forty_one_differing_users_are_multiplied(rng: np.random.Generator) -> N
 
 def test_many_users_without_large_differences_get_the_series(rng: np.random.Generator) -> None:
     assert method_of(rng.normal(size=1000)) == Method.SERIES
+
+
+def test_a_system_far_from_the_others_changes_no_method(rng: np.random.Generator) -> None:
+    near = rng.random((2, 1000))
+    far = rng.random(1000) + 3.0
+    assert exact_test(np.array([*near, far])).methods.tolist() == [
+        Method.SERIES, Method.BOUND, Method.BOUND,
+    ]  # fmt: skip
 
 
 def test_many_users_with_a_large_difference_are_multiplied(rng: np.random.Generator) -> None:

@@ -1,0 +1,368 @@
+"""How many users it takes: orderings and significance on random subsets of the users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from analyses.drawing import (
+    Curve,
+    axes_or_new,
+    curves_of,
+    draw_whiskers,
+    legend_beside,
+    side_by_side,
+)
+from analyses.measure import Measure, Scores
+from analyses.ordering import tau_b
+from analyses.permutation import monte_carlo_test
+from analyses.permutation.monte_carlo import grid_exponents, to_grid
+from analyses.resampling import percentiles
+from analyses.streams import random_words
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+CONFIDENCE = 0.9
+"""Lines run from the 5 % to the 95 % quantile of the subsets."""
+
+LABELS_APART = 1.4
+"""A size has a label if all users are this many times more: labels would cover each other."""
+
+SCORES_AT_ONCE = 1 << 21
+"""Scores, or their sums under some of the permutations, that are held at a time: 16 MB."""
+
+SUMS_AT_LEAST = 1024
+"""Users below which the sums, not the scores, fill the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """Agreement of subsets of the users with all of them, and their discriminative power.
+
+    Parameters
+    ----------
+    measures
+        Label of the first axis of ``taus``.
+    sizes
+        Numbers of users, rising; the last is all of them.
+    taus
+        Kendall's tau-b of a subset's ordering with that of all users, float64 of shape
+        (n_measures, n_sizes, n_repeats); NaN where all systems tie.
+    tested
+        The measures whose pairs of systems were tested: those at the deepest cut-off.
+    dp
+        Sum of the p-values of all pairs, without the bias of Monte-Carlo; lower is better. Of
+        shape (n_tested, n_sizes, n_repeats), as are the next two.
+    significant, median_p
+        Share of the pairs with p < .05, and their median p-value.
+    n_systems, permutations, seed
+        Facts for the caption.
+    """
+
+    measures: tuple[Measure, ...]
+    sizes: tuple[int, ...]
+    taus: NDArray[np.float64]
+    tested: tuple[Measure, ...]
+    dp: NDArray[np.float64]
+    significant: NDArray[np.float64]
+    median_p: NDArray[np.float64]
+    n_systems: int
+    permutations: int
+    seed: int
+
+    @property
+    def n_repeats(self) -> int:
+        """Subsets of each size."""
+        return self.taus.shape[2]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure and number of users.
+
+        Returns
+        -------
+        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
+        the subsets), and at the deepest cut-off dp, dp_low, dp_high, significant_05 and median_p
+        (the means).
+        """
+        import pandas as pd
+
+        n_measures, n_sizes = len(self.measures), len(self.sizes)
+        tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
+        dp_low, dp_high = percentiles(self.dp, confidence=CONFIDENCE)
+        return pd.DataFrame(
+            {
+                "metric": np.repeat([m.metric for m in self.measures], n_sizes),
+                "cutoff": np.repeat([m.cutoff for m in self.measures], n_sizes),
+                "users": np.tile(self.sizes, n_measures),
+                "repeats": self.n_repeats,
+                "tau": _mean_of_defined(self.taus).ravel(),
+                "tau_low": tau_low.ravel(),
+                "tau_high": tau_high.ravel(),
+                "dp": self._of_all(self.dp.mean(axis=2)),
+                "dp_low": self._of_all(dp_low),
+                "dp_high": self._of_all(dp_high),
+                "significant_05": self._of_all(self.significant.mean(axis=2)),
+                "median_p": self._of_all(self.median_p.mean(axis=2)),
+            }
+        )
+
+    def _of_all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put values of the tested measures in the places of all, NaN elsewhere; flat."""
+        filled = np.full((len(self.measures), len(self.sizes)), np.nan)
+        filled[[self.measures.index(measure) for measure in self.tested]] = values
+        return filled.ravel()
+
+    def plot(
+        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
+    ) -> Axes:
+        """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones by default.
+        metric, cutoff
+            Exactly one of them. Metrics at one cut-off have their spread drawn, beside each other.
+        """
+        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
+        ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=cutoff is not None)
+        ax.set_ylabel("Kendall's tau-b with all users")
+        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
+        return ax
+
+    def plot_power(self, ax: Axes | None = None) -> Axes:
+        """Draw discriminative power at the deepest cut-off against the number of users.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones by default.
+        """
+        cutoff = self.tested[0].cutoff
+        curves = curves_of(self.tested, metric=None, cutoff=cutoff)
+        ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("discriminative power (sum of p)")
+        ax.set_title(f"cut-off {cutoff}")
+        return ax
+
+    def _draw(
+        self,
+        ax: Axes,
+        values: NDArray[np.float64],
+        curves: Sequence[Curve],
+        *,
+        with_spread: bool,
+    ) -> Axes:
+        """Draw means over subsets against the number of users, with their spread or without."""
+        means = _mean_of_defined(values)
+        low, high = percentiles(values, confidence=CONFIDENCE)
+        places = side_by_side(self.sizes, len(curves))
+        for (number, label, style), moved in zip(curves, places, strict=True):
+            if with_spread:
+                limits = (low[number], high[number])
+                draw_whiskers(ax, moved, means[number], limits, style, label=label)
+            else:
+                ax.plot(self.sizes, means[number], label=label, **style)
+        ax.set_xscale("log")
+        ax.set_xlabel("users")
+        apart = [size for size in self.sizes if size * LABELS_APART <= self.sizes[-1]]
+        shown = [*apart, self.sizes[-1]]
+        ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
+        ax.minorticks_off()
+        legend_beside(ax)
+        return ax
+
+    def caption(self) -> str:
+        """Say what the curves are, and which test is behind them."""
+        n_pairs = self.n_systems * (self.n_systems - 1) // 2
+        return (
+            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} users, drawn "
+            f"without replacement: means over {self.n_repeats} subsets of each size, with lines "
+            f"from their 5 % to their 95 % quantile (seed {self.seed}). Agreement is Kendall's "
+            "tau-b between the ordering on the subset and that on all users. Discriminative power "
+            f"is the sum of the p-values of the {n_pairs:,} pairs of systems, lower is better, by "
+            f"the permutation test with {self.permutations:,} random sign flips shared by all "
+            "pairs and subsets, for every number of users; the sum leaves out the 1 that keeps "
+            "each p above 0."
+        )
+
+
+def study_users(
+    scores: Scores,
+    *,
+    sizes: Sequence[int] | None = None,
+    repeats: int = 50,
+    permutations: int = 1000,
+    seed: int = 0,
+    n_jobs: int = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> Users:
+    """Order and test the systems on random subsets of the users.
+
+    Parameters
+    ----------
+    scores
+        Per-user scores of at least two systems.
+    sizes
+        Numbers of users; by default those of `usual_sizes`. All users always come last, and stand
+        for what is more.
+    repeats
+        Subsets of each size. The smaller are parts of the larger: subset k of a size has the first
+        users in the k-th random order, which depends on (seed, k) alone.
+    permutations
+        Random sign flips of the permutation test, which is used for every size: the exact test
+        is slow where few users leave it few methods.
+    seed
+        Of the subsets and of the signs.
+    n_jobs
+        Subsets tested at a time, in threads; the result does not depend on it.
+    advance
+        Called after every size.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, or no user.
+
+    Examples
+    --------
+    Of three users two prefer the first system; with all users every subset agrees:
+
+    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 2.0]]])
+    >>> scores = Scores(values, (Measure("hits", 5),), ("a", "b"), np.array(["1", "2", "3"]))
+    >>> found = study_users(scores, sizes=[1], repeats=4, permutations=99)
+    >>> found.sizes, found.taus[0, 1]
+    ((1, 3), array([1., 1., 1., 1.]))
+    """
+    n_users = len(scores.users)
+    if len(scores.systems) < 2 or n_users == 0:
+        raise InputError(
+            "the analysis of users needs at least two systems and one user, got "
+            f"{len(scores.systems)} and {n_users}."
+        )
+    wanted = usual_sizes(n_users) if sizes is None else sizes
+    sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
+    orders = np.stack([_random_order(n_users, seed, repeat) for repeat in range(repeats)])
+    at_deepest = _at_deepest(scores)
+    taus, tests = [], []
+    for size in sizes:
+        taus.append(_taus(scores, orders[:, :size]))
+        some = orders[:1] if size == n_users else orders[:, :size]
+        p = _test(scores, at_deepest, some, permutations=permutations, seed=seed, n_jobs=n_jobs)
+        tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
+        advance()
+    p = np.stack(tests, axis=1)
+    return Users(
+        measures=scores.measures,
+        sizes=tuple(sizes),
+        taus=np.stack(taus, axis=1),
+        tested=tuple(scores.measures[number] for number in at_deepest),
+        dp=_without_the_one(p, permutations).sum(axis=-1),
+        significant=(p < 0.05).mean(axis=-1),
+        median_p=np.asarray(np.median(p, axis=-1)),
+        n_systems=len(scores.systems),
+        permutations=permutations,
+        seed=seed,
+    )
+
+
+def usual_sizes(n_users: int) -> list[int]:
+    """Give 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer.
+
+    Examples
+    --------
+    >>> usual_sizes(600), usual_sizes(50)
+    ([50, 100, 200, 500], [5, 10, 20])
+    """
+    smallest = 50 if n_users > 100 else 5
+    powers = [10**power for power in range(len(str(n_users)))]
+    series = [leading * power for power in powers for leading in (1, 2, 5)]
+    return [size for size in series if smallest <= size < n_users]
+
+
+def _random_order(n_users: int, seed: int, repeat: int) -> NDArray[np.intp]:
+    words = random_words(n_users, seed, "users", n_users, repeat)
+    return np.argsort(words, kind="stable")
+
+
+def _at_deepest(scores: Scores) -> list[int]:
+    """Number the measures at the deepest cut-off; those of whole lists if there is none."""
+    deepest = scores.cutoffs[-1] if scores.cutoffs else None
+    return [n for n, measure in enumerate(scores.measures) if measure.cutoff == deepest]
+
+
+def _taus(scores: Scores, subsets: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Compare the ordering on each subset with that on all: of shape (n_measures, n_subsets).
+
+    Scores are summed on a grid, on which the order of users changes nothing.
+    """
+    n_users = len(scores.users)
+    chosen = np.zeros((n_users, len(subsets) + 1))
+    chosen[:, -1] = 1.0
+    for number, subset in enumerate(subsets):
+        chosen[subset, number] = 1.0
+    with threadpool_limits(limits=1, user_api="blas"):
+        means = np.stack([_means(values, chosen) for values in scores.values])
+    return tau_b(means[:, :-1], means[:, -1:])
+
+
+def _means(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average scores (n_systems, n_users) over the chosen users: (n_subsets, n_systems)."""
+    grid, exponents = to_grid(values[None])[0], grid_exponents(values[None])[0]
+    sums = np.ldexp(chosen.T @ grid.T, exponents)
+    return np.asarray(sums / chosen.sum(axis=0)[:, None])
+
+
+def _test(
+    scores: Scores,
+    measures: Sequence[int],
+    subsets: NDArray[np.intp],
+    *,
+    permutations: int,
+    seed: int,
+    n_jobs: int,
+) -> NDArray[np.float64]:
+    """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs).
+
+    Subsets are tested together as if they were measures: they share their signs.
+    """
+    values = scores.values[measures]
+    n_measures, n_systems, _ = values.shape
+    size = subsets.shape[1]
+    at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))
+
+    def test(some: NDArray[np.intp]) -> NDArray[np.float64]:
+        together = values[:, :, some].transpose(2, 0, 1, 3).reshape(-1, n_systems, size)
+        p = monte_carlo_test(together, permutations=permutations, seed=seed)
+        return p.reshape(len(some), n_measures, -1)
+
+    firsts = range(0, len(subsets), at_once)
+    tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
+    with threadpool_limits(limits=1, user_api="blas"):
+        return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+
+
+def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.float64]:
+    """Give count / permutations, which is right in the mean, for (count + 1) / (permutations + 1).
+
+    The difference, up to 1 / permutations, adds up over hundreds of pairs.
+    """
+    return np.asarray((p * (permutations + 1) - 1) / permutations)
+
+
+def _mean_of_defined(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average along the last axis what is not NaN; NaN where nothing is left."""
+    defined = ~np.isnan(values)
+    total = np.where(defined, values, 0.0).sum(axis=-1)
+    n_defined = defined.sum(axis=-1)
+    return np.divide(total, n_defined, out=np.full(total.shape, np.nan), where=n_defined > 0)

@@ -1,0 +1,197 @@
+"""A table: numbers unrounded, and the forms in which it is printed, rounded in one place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Cell: TypeAlias = str | int | float
+Best: TypeAlias = Callable[[Sequence[float]], float]
+Text: TypeAlias = Callable[[str], str]
+
+SMALLEST = 1e-12
+"""Exact p-values are good to about 1e-13; below this, only that is said."""
+
+MISSING = "–"
+NARROW = 6
+"""Columns of the widest table for one column of a page."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its numbers unrounded.
+
+    Parameters
+    ----------
+    name
+        One word, for a label.
+    title
+        What it shows.
+    note
+        Full sentences that belong below it.
+    headings
+        One for each column; none where the rows need no headings.
+    rows
+        The cells, a name first.
+    best
+        For columns with a best value, how it is chosen: min or max.
+    """
+
+    name: str
+    title: str
+    note: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    best: Mapping[int, Best]
+
+    def is_best(self, row: int, column: int) -> bool:
+        """Whether no other row shows a better number in the column.
+
+        Ties are all best, unless all rows tie.
+        """
+        choose = self.best.get(column)
+        if choose is None:
+            return False
+        numbers = [float(cells[column]) for cells in self.rows]
+        defined = [value for value in numbers if not math.isnan(value)]
+        if len({shown(value) for value in defined}) < 2:
+            return False
+        return shown(self.rows[row][column]) == shown(choose(defined))
+
+    def to_text(self) -> str:
+        """Align the columns with spaces: names left, numbers right."""
+        lines = [self.headings, *([shown(cell) for cell in row] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = "\n".join(_aligned(line, widths) for line in lines)
+        return f"{self.title}\n\n{aligned}\n\n{self.note}\n"
+
+    def to_markdown(self) -> str:
+        """Write a table of GitHub's Markdown, the best number of a column bold."""
+        rules = ["---", *["---:"] * (len(self.headings) - 1)]
+        lines = [
+            [_markdown(h) for h in self.headings],
+            rules,
+            *self._cells(_markdown, lambda cell: f"**{cell}**"),
+        ]
+        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
+
+    def to_csv(self) -> str:
+        """Write all digits."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerows([self.headings, *self.rows])
+        return stream.getvalue()
+
+    def to_latex(self) -> str:
+        """Write a floating table for the package booktabs, the best number of a column bold."""
+        lines = [[latex(h) for h in self.headings], *self._cells(latex, _bold_latex)]
+        # Only so many columns of numbers fit one of the two columns of a page.
+        floating = "table" if len(self.headings) <= NARROW else "table*"
+        head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
+        return "\n".join(
+            [
+                r"% needs \usepackage{booktabs}",
+                f"\\begin{{{floating}}}",
+                f"  \\caption{{{latex(f'{self.title}. {self.note}')}}}",
+                f"  \\label{{tab:{self.name}}}",
+                r"  \centering",
+                f"  \\begin{{tabular}}{{l{'r' * (len(self.headings) - 1)}}}",
+                r"    \toprule",
+                head,
+                r"    \midrule",
+                *body,
+                r"    \bottomrule",
+                r"  \end{tabular}",
+                f"\\end{{{floating}}}",
+                "",
+            ]
+        )
+
+    def _cells(self, write: Text, bold: Text) -> list[list[str]]:
+        """Round and write every cell, the best of its column in bold."""
+        written = [[write(shown(cell)) for cell in row] for row in self.rows]
+        return [
+            [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
+            for r, row in enumerate(written)
+        ]
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "text": Table.to_text,
+    "latex": Table.to_latex,
+    "csv": Table.to_csv,
+    "markdown": Table.to_markdown,
+}
+
+
+def shown(cell: Cell) -> str:
+    """Round a score or p-value for reading; counts and names stay as they are.
+
+    Examples
+    --------
+    >>> [shown(cell) for cell in (0.12345, 0.0, 2e-6, 3e-40, math.nan, 7, "nDCG")]
+    ['0.1235', '0.0000', '2.0e-06', '< 1e-12', '–', '7', 'nDCG']
+    """
+    if not isinstance(cell, float):
+        return str(cell)
+    if math.isnan(cell):
+        return MISSING
+    if 0 < cell < SMALLEST:
+        return f"< {SMALLEST:.0e}"
+    return f"{cell:.4f}" if cell == 0 or abs(cell) >= 5e-5 else f"{cell:.1e}"
+
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    MISSING: "--",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+POWER = re.compile(r"(?:(< )1e|([0-9.]+)e)([+-])0*([0-9]+)")
+
+
+def latex(text: str) -> str:
+    r"""Write text as LaTeX: escape what has a meaning there, powers of ten as formulas.
+
+    Examples
+    --------
+    >>> print(latex("item_knn & 50 %"), latex("2.0e-06"), latex("< 1e-12"))
+    item\_knn \& 50 \% $2.0 \times 10^{-6}$ $< 10^{-12}$
+    """
+    found = POWER.fullmatch(text)
+    if found is None:
+        return "".join(SPECIAL.get(sign, sign) for sign in text)
+    below, factor, sign, digits = found.groups()
+    power = f"10^{{{sign.strip('+')}{digits}}}"
+    return f"$< {power}$" if below else f"${factor} \\times {power}$"
+
+
+def _bold_latex(text: str) -> str:
+    return f"\\textbf{{\\boldmath{text}}}" if text.startswith("$") else f"\\textbf{{{text}}}"
+
+
+def _markdown(text: str) -> str:
+    r"""Escape what would be markup.
+
+    Examples
+    --------
+    >>> print(_markdown("a|b*c_d"))
+    a\|b\*c\_d
+    """
+    return re.sub(r"([\\|*_<`\[])", r"\\\1", text)
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = line
+    numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+    return "  ".join([first.ljust(widths[0]), *numbers]).rstrip()

@@ -1,0 +1,139 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.discrimination import discriminate
+from analyses.evidence import read_evidence, to_evidence
+from analyses.measure import Measure, Scores
+from analyses.ordering import tau_b
+from analyses.users import Users, _random_order, study_users, usual_sizes
+from runs import InputError
+
+N_USERS = 120
+MEASURES = (Measure("a", 5), Measure("a", 10), Measure("b", 10))
+
+
+def scores(n_users: int = N_USERS, n_systems: int = 4) -> Scores:
+    """Systems of rising quality among users who differ; the second metric is noisier."""
+    rng = np.random.default_rng(2)
+    noise = rng.normal(size=(3, n_systems, n_users)) * np.array([1.0, 1.0, 3.0])[:, None, None]
+    values = noise + 0.15 * np.arange(n_systems)[:, None]
+    systems = tuple(f"s{number}" for number in range(n_systems))
+    return Scores(values, MEASURES, systems, np.arange(n_users).astype(np.str_))
+
+
+def study(**changes: Any) -> Users:
+    settings: dict[str, Any] = {
+        "sizes": [10, 60],
+        "repeats": 40,
+        "permutations": 400,
+        "seed": 3,
+    }
+    return study_users(scores(), **(settings | changes))
+
+
+def test_all_users_agree_with_themselves() -> None:
+    assert (study().taus[:, -1] == 1.0).all()
+
+
+def test_agreement_grows_and_power_improves_with_users() -> None:
+    result = study()
+    assert (np.diff(result.taus.mean(axis=2), axis=1) > 0).all()
+    assert (np.diff(result.dp[0].mean(axis=1)) < 0).all()
+    assert (np.diff(result.significant[0].mean(axis=1)) > 0).all()
+
+
+def test_a_subset_is_ordered_by_its_own_means() -> None:
+    result = study()
+    subset = _random_order(N_USERS, 3, 7)[:10]
+    values = scores().values
+    expected = tau_b(values[:, :, subset].mean(axis=2), values.mean(axis=2))
+    np.testing.assert_array_equal(result.taus[:, 0, 7], expected)
+
+
+def test_power_at_all_users_is_that_of_the_exact_test() -> None:
+    exact = discriminate(scores()).dp[1:]
+    found = study(permutations=20_000, sizes=[], repeats=1).dp[:, -1, 0]
+    # 6 pairs, each with a standard error below sqrt(.25 / 20,000) = .0036.
+    np.testing.assert_allclose(found, exact, rtol=0, atol=4 * 6 * 0.0036)
+
+
+def test_power_is_right_in_the_mean_with_few_permutations() -> None:
+    exact = discriminate(scores()).dp[1:]
+    few = [
+        study(permutations=9, sizes=[], repeats=1, seed=seed).dp[:, -1, 0] for seed in range(200)
+    ]
+    # The 1 of (count + 1) / (permutations + 1) would add up to 0.6.
+    np.testing.assert_allclose(np.mean(few, axis=0), exact, rtol=0, atol=0.15)
+
+
+def test_only_the_deepest_cutoff_is_tested() -> None:
+    result = study()
+    assert result.tested == (Measure("a", 10), Measure("b", 10))
+    frame = result.to_frame()
+    assert frame.dp.isna().tolist() == (frame.cutoff == 5).tolist()
+
+
+def test_larger_sizes_stand_for_all_users() -> None:
+    assert study(sizes=[10, 500, 1000]).sizes == (10, 120)
+
+
+def test_the_number_of_workers_and_of_repeats_at_once_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = to_evidence(study())
+    monkeypatch.setattr("analyses.users.SCORES_AT_ONCE", 2000)
+    assert to_evidence(study(n_jobs=2)) == whole
+
+
+def test_the_table_has_a_row_for_each_measure_and_size() -> None:
+    frame = study().to_frame()
+    assert list(frame.columns) == [
+        *("metric", "cutoff", "users", "repeats", "tau", "tau_low", "tau_high"),
+        *("dp", "dp_low", "dp_high", "significant_05", "median_p"),
+    ]
+    assert len(frame) == 9
+    assert (frame.tau_low <= frame.tau).all()
+
+
+def test_a_single_user_may_be_all() -> None:
+    result = study_users(scores(n_users=1), repeats=2, permutations=99)
+    assert result.sizes == (1,)
+    assert result.median_p.tolist() == [[[1.0, 1.0]]] * 2
+
+
+def test_one_system_is_refused() -> None:
+    with pytest.raises(InputError, match="at least two systems and one user, got 1 and 120"):
+        study_users(scores(n_systems=1))
+
+
+def test_usual_sizes_are_below_all_users() -> None:
+    assert usual_sizes(6040) == [50, 100, 200, 500, 1000, 2000, 5000]
+    assert usual_sizes(100) == [5, 10, 20, 50]
+    assert usual_sizes(3) == []
+
+
+def test_it_can_be_kept(tmp_path: Path) -> None:
+    result = study()
+    (tmp_path / "users.npz").write_bytes(to_evidence(result))
+    kept = read_evidence(tmp_path / "users.npz", Users)
+    np.testing.assert_array_equal(kept.dp, result.dp)
+    assert kept.caption() == result.caption()
+
+
+@pytest.mark.parametrize("choice", [{"metric": "a"}, {"cutoff": 10}])
+def test_agreement_is_drawn_for_a_metric_or_a_cutoff(choice: dict[str, Any]) -> None:
+    ax = study().plot(**choice)
+    assert len(ax.lines) == 2
+    assert ax.get_xscale() == "log"
+
+
+def test_power_is_drawn_at_the_deepest_cutoff() -> None:
+    ax = study().plot_power()
+    assert [line.get_label() for line in ax.lines] == ["a", "b"]
+
+
+def test_the_caption_names_the_test() -> None:
+    assert "permutation test with 400 random sign flips" in study().caption()
