@@ -15,7 +15,7 @@ from analyses.drawing import axes_or_new, curves_of, legend_beside
 from analyses.effects import effects
 from analyses.measure import Measure, Scores
 from analyses.permutation import Method, pair_indices
-from analyses.power import corrected, resample_power, spread_around
+from analyses.power import REPLICATES, corrected, resample_power, spread_around
 from analyses.resampling import CONFIDENCE
 from analyses.significance import (
     OF_MEANS,
@@ -350,7 +350,7 @@ def discriminate(
     question: Question | None = None,
     *,
     scales: Mapping[Measure, int] | None = None,
-    replicates: int = 1000,
+    replicates: int = REPLICATES,
     n_jobs: int = 1,
     advance: Callable[[int], object] = lambda n_steps: None,
 ) -> Discrimination:

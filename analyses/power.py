@@ -14,6 +14,9 @@ from analyses.permutation import find_scale
 from analyses.permutation.critical import NORMAL
 from analyses.resampling import CONFIDENCE, draw_weights
 
+REPLICATES = 400
+"""Resamples by default: intervals need a standard deviation, which is then good to 4 %."""
+
 DIFFERENCES_AT_ONCE = 1 << 21
 """Pairs times users held at a time: 16 MB, and as much for their squares."""
 

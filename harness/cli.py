@@ -485,7 +485,7 @@ def calibrate(
 @click.option(
     "--replicates",
     type=click.IntRange(min=0),
-    default=1000,
+    default=400,
     show_default=True,
     help="Resamples of the topics for the intervals; 0 for none.",
 )

@@ -103,6 +103,11 @@ def panel_of(draw: Callable[[Axes], Axes]) -> Figure:
     return figure
 
 
+def settle(figure: Figure) -> None:
+    """Keep the layout of the last drawing, which takes as long to find as the rest to draw."""
+    figure.set_layout_engine("none")
+
+
 def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
     """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
 

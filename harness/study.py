@@ -28,6 +28,7 @@ from pydantic import (
 
 from analyses.measure import Measure, rising_cutoffs
 from analyses.ordering import find_coefficient
+from analyses.power import REPLICATES
 from analyses.significance import Question
 from harness.naming import parse_name, print_name
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -276,7 +277,9 @@ class DiscriminationSection(Section):
         "for tukey.",
     )
     replicates: Whole = Field(
-        1000, ge=0, description="Resamples of the users for intervals of discriminative power."
+        REPLICATES,
+        ge=0,
+        description="Resamples of the users for intervals of discriminative power.",
     )
     baseline: str | None = Field(None, description="A system: only pairs with it are tested.")
 

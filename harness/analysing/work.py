@@ -10,7 +10,7 @@ from analyses.evidence import to_evidence
 from analyses.measure import Scores
 from harness.catalogue import figures_of
 from harness.collection import Collection
-from harness.figures import as_png, as_svg
+from harness.figures import as_png, as_svg, settle
 from harness.metric import Metric
 from harness.progress import Progress
 from harness.scoring import SampleScorer
@@ -86,6 +86,7 @@ class Output:
             for name, drawing in drawings.items():
                 figure = drawing.draw(result)
                 self.files[f"figures/{name}.svg"] = as_svg(figure)
+                settle(figure)
                 self.files[f"figures/{name}.png"] = as_png(figure)
                 self.files[f"figures/{name}.txt"] = (result.caption() + "\n").encode()
                 bar.advance()

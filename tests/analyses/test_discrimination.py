@@ -251,7 +251,7 @@ def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
     summary = exact.summary()
     assert (summary.dp_sd > 0).all()
     assert ((summary.dp_low >= 0) & (summary.dp_low < summary.dp_high)).all()
-    assert "1,000 resamples of the users" in exact.caption()
+    assert "400 resamples of the users" in exact.caption()
 
 
 @pytest.mark.parametrize(("test", "replicates"), [("exact", 0), ("sign", 100)])
