@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from analyses.agreement import mean_of_defined
 from analyses.ordering import DECIMALS
 from analyses.permutation.monte_carlo import grid_exponents
 from analyses.resampling import draw_weights, percentiles, random_blocks
@@ -133,10 +134,8 @@ def centred(curves: NDArray[np.float64], replicates: NDArray[np.float64]) -> NDA
     >>> centred(np.array(0.9), np.array([0.7, 0.8, 0.75])).round(2)
     array([0.85, 0.95, 0.9 ])
     """
-    defined = ~np.isnan(replicates)
-    count = np.maximum(defined.sum(axis=-1), 1)
-    means = np.where(defined, replicates, 0.0).sum(axis=-1) / count
-    return np.clip(replicates + (curves - means)[..., None], -1.0, 1.0)
+    shifts = curves - mean_of_defined(replicates)
+    return np.clip(replicates + shifts[..., None], -1.0, 1.0)
 
 
 def band(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -51,7 +51,7 @@ def paired_differences(
     pairs = [
         (a, b)
         for a, b in combinations(range(len(measures)), 2)
-        if _are_comparable(measures[a], measures[b], cutoff)
+        if are_comparable(measures[a], measures[b], cutoff)
     ]
     first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     low, high = limits(first, second)
@@ -71,7 +71,7 @@ def paired_differences(
     )
 
 
-def _are_comparable(first: Measure, second: Measure, cutoff: int | None) -> bool:
+def are_comparable(first: Measure, second: Measure, cutoff: int | None = None) -> bool:
     """Tell whether two measures share a cut-off (the one that is asked for) or a metric."""
     if first.cutoff == second.cutoff:
         return cutoff is None or first.cutoff == cutoff

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.comparing import are_comparable
 from analyses.drawing import axes_or_new, curves_of
 from analyses.measure import Measure, Scores
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
@@ -239,7 +240,9 @@ def correlate(
     found = replace(found, n_users=len(scores.users), replicates=replicates, seed=seed)
     if not replicates:
         return found
-    wanted = every_pair | _are_comparable(scores.measures)
+    wanted = np.array(
+        [[every_pair or are_comparable(a, b) for b in scores.measures] for a in scores.measures]
+    )
     resampled = resample_means(scores.values, replicates=replicates, seed=seed)
     low, high, undefined = _intervals(found.taus, resampled, find_coefficient(coefficient), wanted)
     return replace(found, low=low, high=high, undefined=undefined)
@@ -289,13 +292,6 @@ def correlate_means(
 
 def _all_pairs(coefficient: Coefficient, means: Floats) -> Floats:
     return coefficient.compare(means[:, None, :], means[None, :, :])
-
-
-def _are_comparable(measures: Sequence[Measure]) -> NDArray[np.bool_]:
-    """Tell which measures share a metric or a cut-off."""
-    return np.array(
-        [[a.metric == b.metric or a.cutoff == b.cutoff for b in measures] for a in measures]
-    )
 
 
 def _intervals(

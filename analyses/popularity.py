@@ -5,13 +5,14 @@ Figures 3 and 7 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.agreement import IN_TABLES, further_coefficients
 from analyses.areas import Curves
 from analyses.bands import Resampling, SumSamples
 from analyses.drawing import axes_or_new, curves_of, draw_agreement
@@ -45,6 +46,8 @@ class Popularity:
     taus
         Kendall's tau-b with the full judgements, float64 of shape (n_measures, n_levels); NaN
         where all systems tie or no relevant judgement is left.
+    coefficients
+        The same by further coefficient; NaN too where it is undefined.
     replicates
         The same with other users, drawn with replacement from those that there are; float64 of
         shape (n_measures, n_levels, n_replicates).
@@ -63,6 +66,7 @@ class Popularity:
     measures: tuple[Measure, ...]
     levels: tuple[float, ...]
     taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
     n_kept: NDArray[np.int64]
     cut: Cut
@@ -94,7 +98,7 @@ class Popularity:
         Returns
         -------
         Columns metric, cutoff, level, tau, low, high (95 %, over users), judgements (left), cut,
-        removed and counted_in.
+        removed, counted_in, and one for each further coefficient, by its name.
         """
         import pandas as pd
 
@@ -112,6 +116,7 @@ class Popularity:
                 "cut": self.cut,
                 "removed": self.removed,
                 "counted_in": self.counted_in,
+                **{name: values.ravel() for name, values in self.coefficients.items()},
             }
         )
 
@@ -145,7 +150,7 @@ class Popularity:
             f"of the {stay} items and their ordering on all judgements of {self.n_users:,} "
             f"users. Popularity is the number of {RATINGS_IN_WORDS[self.counted_in]} of an item; "
             f"levels count {of} of {self.n_items:,} in the catalogue. Runs are left as they are."
-            f"{self._band_in_words()}"
+            f"{self._band_in_words()}{IN_TABLES}"
         )
 
     def _band_in_words(self) -> str:
@@ -202,14 +207,16 @@ def popularity(
     sums = sum_samples(both, blocks=resampling.blocks)
     means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
+    coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
     without_relevant = ~(kept & qrels.relevant[:, None]).any(axis=0)
-    taus[:, without_relevant] = np.nan
-    replicated[:, without_relevant] = np.nan
+    for agreements in (taus, replicated, *coefficients.values()):
+        agreements[:, without_relevant] = np.nan
     return Popularity(
         measures=tuple(measures),
         levels=tuple(levels),
         taus=taus,
+        coefficients=coefficients,
         replicates=replicated,
         n_kept=kept.sum(axis=0),
         cut=cut,

@@ -5,7 +5,7 @@ Figures 2 and 6 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.areas import Curves
 from analyses.bands import Resampling, SumSamples
 from analyses.drawing import axes_or_new, curves_of, draw_agreement
@@ -41,6 +42,9 @@ class Sparsity:
     taus
         Kendall's tau-b of every sample with the full judgements, float64 of shape
         (n_measures, n_levels, n_samples); NaN where all systems tie.
+    coefficients
+        By further coefficient: the mean of the samples in which it is defined, float64 of shape
+        (n_measures, n_levels).
     replicates
         Mean tau with other users and samples, drawn with replacement from those that there are;
         float64 of shape (n_measures, n_levels, n_replicates).
@@ -57,6 +61,7 @@ class Sparsity:
     measures: tuple[Measure, ...]
     levels: tuple[float, ...]
     taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
     without_relevant: NDArray[np.float64]
     n_kept: NDArray[np.float64]
@@ -80,7 +85,7 @@ class Sparsity:
 
     def means(self) -> NDArray[np.float64]:
         """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
-        return _means(self.taus, np.ones(self.n_samples))
+        return mean_of_defined(self.taus)
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % band of the means over users and samples, of shape (n_measures, n_levels) each."""
@@ -104,8 +109,9 @@ class Sparsity:
         -------
         Columns metric, cutoff, level, tau (the mean), sd (of the samples' taus), standard_error
         (of the mean, from the samples alone), low, high (95 %, from users and samples), samples,
-        undefined (samples in which all systems tie), users_without_relevant, judgements (left)
-        and mode.
+        undefined (samples in which all systems tie), users_without_relevant, judgements (left),
+        mode, and by its name one for each further coefficient (the mean of the samples in which
+        it is defined).
         """
         import pandas as pd
 
@@ -128,6 +134,7 @@ class Sparsity:
                 "users_without_relevant": np.tile(self.without_relevant, n_measures),
                 "judgements": np.tile(self.n_kept, n_measures),
                 "mode": self.mode,
+                **{name: values.ravel() for name, values in self.coefficients.items()},
             }
         )
 
@@ -162,7 +169,7 @@ class Sparsity:
             f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
             f"{self.n_users:,} users and their ordering on all of them. {sampling.in_words()}; "
             f"users left without judgements score 0 (seed {self.seed})."
-            f"{self._band_in_words()}{note}"
+            f"{self._band_in_words()}{note}{IN_TABLES}"
         )
 
     def _band_in_words(self) -> str:
@@ -229,6 +236,7 @@ def sparsity(
         full = reference.sum(axis=1)[:, None, :] / qrels.n_users
         return _Level(
             taus=tau_b(means, full),
+            coefficients=mean_coefficients(means, full),
             replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
             without_relevant=_without_relevant(qrels, kept),
             n_kept=float(kept.sum(axis=0).mean()),
@@ -244,6 +252,7 @@ def sparsity(
         measures=tuple(measures),
         levels=tuple(levels),
         taus=np.stack([level.taus for level in studied], axis=1),
+        coefficients=stacked([level.coefficients for level in studied]),
         replicates=np.stack([level.replicates for level in studied], axis=1),
         without_relevant=np.array([level.without_relevant for level in studied]),
         n_kept=np.array([level.n_kept for level in studied]),
@@ -262,6 +271,7 @@ class _Level:
     """What was found at one level: arrays as in `Sparsity`, without the axis of levels."""
 
     taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
     without_relevant: float
     n_kept: float
@@ -276,15 +286,7 @@ def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> 
     weights = resampled_users(
         first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES
     )
-    return _means(taus.swapaxes(1, 2), weights)
-
-
-def _means(taus: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average the defined taus along the last axis, with weights; NaN where none is defined."""
-    defined = ~np.isnan(taus)
-    total = (np.where(defined, taus, 0.0) * weights).sum(axis=-1)
-    weight = (defined * weights).sum(axis=-1)
-    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    return mean_of_defined(taus.swapaxes(1, 2), weights)
 
 
 def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
@@ -301,7 +303,7 @@ def _deviations(taus: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the standard deviation of the defined taus along the last axis; NaN below two."""
     defined = ~np.isnan(taus)
     count = defined.sum(axis=-1)
-    means = _means(taus, np.ones(taus.shape[-1]))
+    means = mean_of_defined(taus)
     squares = (np.where(defined, taus - means[..., None], 0.0) ** 2).sum(axis=-1)
     spread = np.divide(squares, count - 1, out=np.full(squares.shape, np.nan), where=count > 1)
     return np.sqrt(spread)

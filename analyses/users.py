@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from analyses.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.drawing import (
     Curve,
     axes_or_new,
@@ -57,6 +58,9 @@ class Users:
     taus
         Kendall's tau-b of a subset's ordering with that of all users, float64 of shape
         (n_measures, n_sizes, n_repeats); NaN where all systems tie.
+    coefficients
+        By further coefficient: the mean of the subsets in which it is defined, float64 of shape
+        (n_measures, n_sizes).
     tested
         The measures whose pairs of systems were tested: those at the deepest cut-off.
     dp
@@ -71,6 +75,7 @@ class Users:
     measures: tuple[Measure, ...]
     sizes: tuple[int, ...]
     taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
     tested: tuple[Measure, ...]
     dp: NDArray[np.float64]
     significant: NDArray[np.float64]
@@ -90,8 +95,9 @@ class Users:
         Returns
         -------
         Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
-        the subsets), and at the deepest cut-off dp, dp_low, dp_high, significant_05 and median_p
-        (the means).
+        the subsets), at the deepest cut-off dp, dp_low, dp_high, significant_05 and median_p
+        (the means), and by its name one for each further coefficient (the mean of the subsets in
+        which it is defined).
         """
         import pandas as pd
 
@@ -104,7 +110,7 @@ class Users:
                 "cutoff": np.repeat([m.cutoff for m in self.measures], n_sizes),
                 "users": np.tile(self.sizes, n_measures),
                 "repeats": self.n_repeats,
-                "tau": _mean_of_defined(self.taus).ravel(),
+                "tau": mean_of_defined(self.taus).ravel(),
                 "tau_low": tau_low.ravel(),
                 "tau_high": tau_high.ravel(),
                 "dp": self._of_all(self.dp.mean(axis=2)),
@@ -112,6 +118,7 @@ class Users:
                 "dp_high": self._of_all(dp_high),
                 "significant_05": self._of_all(self.significant.mean(axis=2)),
                 "median_p": self._of_all(self.median_p.mean(axis=2)),
+                **{name: values.ravel() for name, values in self.coefficients.items()},
             }
         )
 
@@ -164,7 +171,7 @@ class Users:
         with_spread: bool,
     ) -> Axes:
         """Draw means over subsets against the number of users, with their spread or without."""
-        means = _mean_of_defined(values)
+        means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
         places = side_by_side(self.sizes, len(curves))
         for (number, label, style), moved in zip(curves, places, strict=True):
@@ -193,7 +200,7 @@ class Users:
             f"is the sum of the p-values of the {n_pairs:,} pairs of systems, lower is better, by "
             f"the permutation test with {self.permutations:,} random sign flips shared by all "
             "pairs and subsets, for every number of users; the sum leaves out the 1 that keeps "
-            "each p above 0."
+            f"each p above 0.{IN_TABLES}"
         )
 
 
@@ -254,9 +261,11 @@ def study_users(
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([_random_order(n_users, seed, repeat) for repeat in range(repeats)])
     at_deepest = _at_deepest(scores)
-    taus, tests = [], []
+    taus, coefficients, tests = [], [], []
     for size in sizes:
-        taus.append(_taus(scores, orders[:, :size]))
+        means, full = _subset_means(scores, orders[:, :size])
+        taus.append(tau_b(means, full))
+        coefficients.append(mean_coefficients(means, full))
         some = orders[:1] if size == n_users else orders[:, :size]
         p = _test(scores, at_deepest, some, permutations=permutations, seed=seed, n_jobs=n_jobs)
         tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
@@ -266,6 +275,7 @@ def study_users(
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
+        coefficients=stacked(coefficients),
         tested=tuple(scores.measures[number] for number in at_deepest),
         dp=_without_the_one(p, permutations).sum(axis=-1),
         significant=(p < 0.05).mean(axis=-1),
@@ -301,8 +311,10 @@ def _at_deepest(scores: Scores) -> list[int]:
     return [n for n, measure in enumerate(scores.measures) if measure.cutoff == deepest]
 
 
-def _taus(scores: Scores, subsets: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Compare the ordering on each subset with that on all: of shape (n_measures, n_subsets).
+def _subset_means(
+    scores: Scores, subsets: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).
 
     Scores are summed on a grid, on which the order of users changes nothing.
     """
@@ -313,7 +325,7 @@ def _taus(scores: Scores, subsets: NDArray[np.intp]) -> NDArray[np.float64]:
         chosen[subset, number] = 1.0
     with threadpool_limits(limits=1, user_api="blas"):
         means = np.stack([_means(values, chosen) for values in scores.values])
-    return tau_b(means[:, :-1], means[:, -1:])
+    return means[:, :-1], means[:, -1:]
 
 
 def _means(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -358,11 +370,3 @@ def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.fl
     The difference, up to 1 / permutations, adds up over hundreds of pairs.
     """
     return np.asarray((p * (permutations + 1) - 1) / permutations)
-
-
-def _mean_of_defined(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average along the last axis what is not NaN; NaN where nothing is left."""
-    defined = ~np.isnan(values)
-    total = np.where(defined, values, 0.0).sum(axis=-1)
-    n_defined = defined.sum(axis=-1)
-    return np.divide(total, n_defined, out=np.full(total.shape, np.nan), where=n_defined > 0)

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.calibration import Calibration, Rate, calibrate
-from analyses.measure import Scores
 from analyses.null_sets import simulated_population
 from harness.progress import Progress
-from harness.score_files import scores_from_parquet
+from harness.score_tables import read_score_tables
 from runs import InputError
 
 SIMULATED = ("continuous", "lattice")
 SIMULATED_USERS = 100
-SCORES = "scores.parquet"
 
 PROMISES = {"exact": "=", "at most": "<=", "approximate": "~"}
 
@@ -54,7 +52,7 @@ def populations(
     Parameters
     ----------
     paths
-        Study folders, or their score files.
+        Study folders, or tables of scores; see `read_score_tables`, which reads each by itself.
     measures
         Names such as nDCG@10; all by default.
     seed
@@ -63,7 +61,7 @@ def populations(
     Raises
     ------
     InputError
-        If a file has no scores, or not those of a measure that is named.
+        If a file is no such table, or lacks a measure that is named.
     """
     if not paths:
         if measures:
@@ -82,7 +80,7 @@ def populations(
 
 
 def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Population]:
-    scores = read_scores(path)
+    scores = read_score_tables([path])
     labels = [str(measure) for measure in scores.measures]
     for name in measures:
         if name not in labels:
@@ -91,23 +89,6 @@ def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Po
         if label in measures or not measures:
             name = f"{path} {label}" if named else label
             yield Population(name, values, continuous=False, n_users=len(scores.users))
-
-
-def read_scores(path: Path) -> Scores:
-    """Read the scores of a study folder, or of its score file.
-
-    Raises
-    ------
-    InputError
-        If the file is not one.
-    """
-    import pyarrow as pa
-
-    file = path / SCORES if path.is_dir() else path
-    try:
-        return scores_from_parquet(file.read_bytes())
-    except (pa.ArrowInvalid, KeyError) as error:
-        raise InputError(f"{file} must be the {SCORES} of a study folder, but is not.") from error
 
 
 def calibrate_all(

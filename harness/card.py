@@ -76,11 +76,11 @@ class Panel:
     title: str
     table: str
     x: str
-    y: str
-    low: str
-    high: str
     x_label: str
-    y_label: str
+    y: str = "tau"
+    y_label: str = "Kendall's tau-b"
+    low: str = "low"
+    high: str = "high"
     x_unit: float = 1.0
     falling_x: bool = False
     log_x: bool = False
@@ -91,11 +91,7 @@ PANELS = (
         title="Random loss of judgements",
         table="sparsity",
         x="level",
-        y="tau",
-        low="low",
-        high="high",
         x_label="judgements kept (%)",
-        y_label="Kendall's tau-b",
         x_unit=100,
         falling_x=True,
     ),
@@ -103,11 +99,7 @@ PANELS = (
         title="Loss of the judgements of popular items",
         table="popularity",
         x="level",
-        y="tau",
-        low="low",
-        high="high",
         x_label="least popular items kept (%)",
-        y_label="Kendall's tau-b",
         x_unit=100,
         falling_x=True,
     ),
@@ -115,11 +107,9 @@ PANELS = (
         title="Fewer users",
         table="users",
         x="users",
-        y="tau",
         low="tau_low",
         high="tau_high",
         x_label="users",
-        y_label="Kendall's tau-b",
         log_x=True,
     ),
     Panel(
@@ -401,9 +391,11 @@ def _of_pairs(measured: Measured, column: str) -> str:
 
 def _taus(measured: Sequence[Measured]) -> Table:
     """Tabulate the agreement with the other metrics."""
+    asked = [m.study for m in measured if m.study.rows("correlation_metrics")]
+    words = dict.fromkeys(f"{study.coefficient} ({study.name})" for study in asked)
     return _by_study(
         "Agreement with other metrics",
-        "Kendall's tau-b between the orderings of the systems, at the same cut-off.",
+        f"Orderings of the systems, at the same cut-off, compared by {', '.join(words)}.",
         "metric",
         measured,
         lambda m: {

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 FAILED, MISUSED = 1, 2
 BROKEN = 1
 PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**63 - 1)
+
+workers = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Workers; all cores by default. Results are the same.",
+)
+quietly = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -61,14 +69,8 @@ def main() -> None:
 
 @main.command()
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Workers; all cores by default. Results are the same.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Replaces the seed of the study."
-)
+@workers
+@click.option("--seed", type=SEED, help="Replaces the seed of the study.")
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @click.option(
     "--plugin",
@@ -77,7 +79,7 @@ def main() -> None:
     type=PATH,
     help="A file with metrics of yours.",
 )
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quietly
 @sentences
 def run(
     study_file: Path | None,
@@ -145,7 +147,7 @@ def run(
 )
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @click.option("--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quietly
 @sentences
 def tune(
     study_file: Path,
@@ -406,12 +408,10 @@ def evaluate(
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAME", help="Of a file; all by default."
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, show_default=True, help="Key."
-)
-@click.option("--jobs", type=click.IntRange(min=1), help="Workers; all cores by default.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Key.")
+@workers
 @click.option("--csv", "as_csv", is_flag=True, help="Print all digits, as CSV.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quietly
 @sentences
 def calibrate(
     paths: tuple[Path, ...],
@@ -424,9 +424,10 @@ def calibrate(
 ) -> None:
     """Check that the significance tests err as often as they promise.
 
-    SCORES are study folders, or their scores.parquet, to draw users from; without any, scores
-    are simulated, continuous ones and hits among 5. Each user's scores are dealt out to the
-    systems at random, so that none is better, and every rejection is an error.
+    SCORES are study folders, or tables with a column for every system and a row for every topic,
+    to draw users from; without any, scores are simulated, continuous ones and hits among 5. Each
+    user's scores are dealt out to the systems at random, so that none is better, and every
+    rejection is an error.
     """
     from joblib import cpu_count
 
@@ -489,15 +490,9 @@ def calibrate(
     show_default=True,
     help="Resamples of the topics for the intervals; 0 for none.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of all draws."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws.")
 @click.option("--baseline", metavar="NAME", help="Test only pairs with this system.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Workers; all cores by default. Results are the same.",
-)
+@workers
 @click.option(
     "--format",
     "format_",
@@ -507,7 +502,7 @@ def calibrate(
     help="Of what is printed: rounded, or all digits and columns (csv, json).",
 )
 @click.option("--output", type=PATH, help="A folder for p-values, summary, figure and caption.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@quietly
 @sentences
 def discriminate(
     tables: tuple[Path, ...],
@@ -562,9 +557,7 @@ def discriminate(
     show_default=True,
     help="Resampled sets of topics behind the intervals, which need scores per topic.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, help="Of the intervals."
-)
+@click.option("--seed", type=SEED, default=0, help="Of the intervals.")
 @click.option(
     "--format",
     "format_",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,10 @@ import numpy as np
 
 from analyses.correlation import Correlation
 from analyses.measure import Measure
+from harness.table import Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
-    sign: f"\\{sign}" for sign in "&%$#_{}"
-}
 
 
 def as_table(found: Correlation, *, reference: Measure | None) -> str:
@@ -25,16 +21,7 @@ def as_table(found: Correlation, *, reference: Measure | None) -> str:
 
     Intervals stand beside the chosen coefficient where there are any.
     """
-    rows = _cells(found, reference)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join(
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        )
-        + "\n"
-        for row in rows
-    )
+    return _tabulated(found, reference).to_columns()
 
 
 def as_csv(found: Correlation, *, reference: Measure | None) -> str:
@@ -56,11 +43,8 @@ def as_json(found: Correlation, *, reference: Measure | None) -> str:
 
 
 def as_latex(found: Correlation, *, reference: Measure | None) -> str:
-    """Print the table of `as_table` as a tabular, which needs no package."""
-    heading, *rows = (" & ".join(map(_escaped, row)) + r" \\" for row in _cells(found, reference))
-    layout = "l" + "r" * heading.count("&")
-    lines = [f"% {found.caption()}", rf"\begin{{tabular}}{{{layout}}}", r"\hline", heading]
-    return "\n".join([*lines, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])
+    """Print the table of `as_table` for a paper; see `Table.to_latex`."""
+    return _tabulated(found, reference).to_latex()
 
 
 FORMATS: Mapping[str, Callable[..., str]] = {
@@ -82,52 +66,50 @@ def _pairs(found: Correlation, reference: Measure | None) -> pd.DataFrame:
     return frame[chosen.ravel()].reset_index(drop=True)
 
 
-def _cells(found: Correlation, reference: Measure | None) -> list[list[str]]:
+def _tabulated(found: Correlation, reference: Measure | None) -> Table:
+    headings, rows = _crossed(found) if reference is None else _beside(found, reference)
+    return Table(
+        name="agreement",
+        title="Agreement of measures" if reference is None else f"Agreement with {reference}",
+        note=found.caption(),
+        headings=headings,
+        rows=rows,
+        best={},
+    )
+
+
+def _crossed(found: Correlation) -> tuple[list[str], list[list[str]]]:
+    """Lay out the chosen coefficient of all pairs: headings and rows."""
     places = range(len(found.measures))
-    if reference is None:
-        rows = [
-            [str(measure), *(_with_interval(found, row, column) for column in places)]
-            for row, measure in enumerate(found.measures)
-        ]
-        return [["", *map(str, found.measures)], *rows]
+    names = [str(measure) for measure in found.measures]
+    rows = [
+        [names[row], *(_with_interval(found, row, column) for column in places)] for row in places
+    ]
+    return ["", *names], rows
+
+
+def _beside(found: Correlation, reference: Measure) -> tuple[list[str], list[list[str]]]:
+    """Lay out all coefficients with one measure, the chosen one first: headings and rows."""
     column = found.measures.index(reference)
     further = [name for name in found.values if name != found.coefficient]
     rows = [
         [
-            str(found.measures[row]),
+            str(measure),
             _with_interval(found, row, column),
-            *(_number(found.values[name][row, column]) for name in further),
+            *(_rounded(found.values[name][row, column]) for name in further),
         ]
-        for row in places
+        for row, measure in enumerate(found.measures)
         if row != column
     ]
-    return [[f"with {reference}", found.coefficient, *further], *rows]
+    return [f"with {reference}", found.coefficient, *further], rows
 
 
 def _with_interval(found: Correlation, row: int, column: int) -> str:
-    value = _number(found.taus[row, column])
+    value = _rounded(found.taus[row, column])
     if row == column or np.isnan(found.low[row, column]):
         return value
-    return f"{value} [{_number(found.low[row, column])}, {_number(found.high[row, column])}]"
+    return f"{value} [{_rounded(found.low[row, column])}, {_rounded(found.high[row, column])}]"
 
 
-def _number(value: float) -> str:
-    """Print three decimals, and a dash for what is undefined.
-
-    Examples
-    --------
-    >>> [_number(value) for value in (1.0, -0.25, float("nan"))]
-    ['1.000', '-0.250', '–']
-    """
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
-def _escaped(text: str) -> str:
-    r"""Print a text as LaTeX would.
-
-    Examples
-    --------
-    >>> _escaped("ndcg_cut_10"), _escaped("–")
-    ('ndcg\\_cut\\_10', '--')
-    """
-    return re.sub(r"[\\~^&%$#_{}]", lambda sign: LATEX[sign[0]], text).replace("–", "--")
+def _rounded(value: float) -> str:
+    return shown(value, decimals=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ from analyses.discrimination import Discrimination, discriminate
 from analyses.measure import Measure, Scores
 from analyses.significance import Question
 from harness.progress import Progress
+from harness.table import Cell, Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FIGURE = "pvalues_metrics"
-SMALLEST = 5e-5
 
 
 def discriminate_scores(
@@ -52,16 +52,7 @@ def ranked_summary(result: Discrimination) -> pd.DataFrame:
 
 def as_table(result: Discrimination) -> str:
     """Print the ranking in aligned columns, rounded."""
-    rows = _cells(result)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        [
-            row[0].ljust(widths[0]),
-            *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
-        ]
-        for row in rows
-    ]
-    return "".join("  ".join(line).rstrip() + "\n" for line in lines)
+    return _tabulated(result).to_columns()
 
 
 def as_csv(result: Discrimination) -> str:
@@ -87,19 +78,8 @@ def as_json(result: Discrimination) -> str:
 
 
 def as_latex(result: Discrimination) -> str:
-    r"""Print the ranking as a tabular of the booktabs package, its caption as a comment."""
-    head, *body = [[_escaped(cell) for cell in row] for row in _cells(result)]
-    lines = [
-        f"% {result.caption()}",
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
-        r"\toprule",
-        _latex_row(head),
-        r"\midrule",
-        *map(_latex_row, body),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
+    """Print the ranking for a paper; see `Table.to_latex`."""
+    return _tabulated(result).to_latex()
 
 
 FORMATS: Mapping[str, Callable[[Discrimination], str]] = {
@@ -143,53 +123,34 @@ def common_cutoff(measures: Sequence[Measure]) -> int | None:
     return max(counts, key=lambda cutoff: (counts[cutoff], cutoff is None, cutoff or 0))
 
 
-def _cells(result: Discrimination) -> list[list[str]]:
-    """Give headings, then a row for each measure; columns that nothing is known of are left out."""
+def _tabulated(result: Discrimination) -> Table:
+    """Make a row for each measure; columns that nothing is known of are left out."""
     summary = ranked_summary(result)
-    columns: dict[str, list[str]] = {
+    columns: dict[str, Iterable[Cell]] = {
         "measure": [str(Measure(*row)) for row in summary[["metric", "cutoff"]].to_numpy()],
-        "DP": _numbers(summary["dp"], decimals=2),
+        "DP": [shown(dp, decimals=2) for dp in summary["dp"]],
     }
     if summary["dp_low"].notna().all():
         ends = zip(summary["dp_low"], summary["dp_high"], strict=True)
-        columns["95 % interval"] = [f"{low:.2f} to {high:.2f}" for low, high in ends]
-    columns["DP/pair"] = _numbers(summary["dp_mean"])
-    columns["median p"] = _numbers(summary["median_p"])
-    columns["p < .05"] = _numbers(summary["significant_05"])
+        columns["95 % interval"] = [
+            " to ".join(shown(end, decimals=2) for end in pair) for pair in ends
+        ]
+    columns["DP/pair"] = summary["dp_mean"]
+    columns["median p"] = summary["median_p"]
+    columns["p < .05"] = summary["significant_05"]
     if "significant_adjusted" in summary:
-        columns[f"adjusted p <= {result.alpha:g}"] = _numbers(summary["significant_adjusted"])
+        columns[f"adjusted p ≤ {result.alpha:g}"] = summary["significant_adjusted"]
     if summary["required_max"].notna().any():
-        columns[f"required at {result.alpha:g}"] = _numbers(summary["required_max"])
-    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
-
-
-def _numbers(column: pd.Series[float], *, decimals: int = 4) -> list[str]:
-    return [
-        f"{value:.{decimals}f}" if value == 0 or abs(value) >= SMALLEST else f"{value:.0e}"
-        for value in column
-    ]
+        columns[f"required at {result.alpha:g}"] = summary["required_max"]
+    return Table(
+        name="discrimination",
+        title="Discriminative power",
+        note=result.caption(),
+        headings=list(columns),
+        rows=list(zip(*columns.values(), strict=True)),
+        best={},
+    )
 
 
 def _known(row: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): None if value != value else value for name, value in row.items()}
-
-
-def _escaped(text: str) -> str:
-    r"""Write text as LaTeX.
-
-    Examples
-    --------
-    >>> print(_escaped("95 % interval"), _escaped("p < .05"))
-    95 \% interval p $<$ .05
-    """
-    for plain, latex in (
-        *((sign, rf"\{sign}") for sign in "&%#_"),
-        ("<=", r"$\le$"),
-        ("<", "$<$"),
-    ):
-        text = text.replace(plain, latex)
-    return text
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.evaluating import Evaluation, Evaluations
+from harness.table import aligned
 from harness.trec_names import RUN_ID, Column
 
 ALL = "all"
@@ -77,7 +78,7 @@ def as_table(evaluations: Evaluations, *, per_topic: bool) -> str:
         column, topic, _ = rows[0]
         if column is not RUN_ID:
             cells.append([column.name, topic, *(_four_decimals(column, row[2]) for row in rows)])
-    return _aligned([["measure", "topic", *_headings(evaluations)], *cells])
+    return aligned([["measure", "topic", *_headings(evaluations)], *cells], n_names=2)
 
 
 FORMATS: dict[str, Callable[..., str]] = {
@@ -128,16 +129,3 @@ def _headings(evaluations: Evaluations) -> list[str]:
     """Name the columns by the tags of the runs, or by their files where tags coincide."""
     tags = Counter(run.system for run in evaluations.runs)
     return [run.system if tags[run.system] == 1 else str(run.path) for run in evaluations.runs]
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    """Align two columns of names left, the others right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join(
-        "  ".join(
-            cell.ljust(width) if number < 2 else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        + "\n"
-        for row in rows
-    )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.evidence import read_evidence
+from analyses.ordering import find_coefficient
 from harness.metric import Metric, available_metrics, built_in_metrics
 from harness.naming import parse_name
 from runs import InputError
@@ -146,6 +147,20 @@ class FinishedStudy:
         kind = getattr(import_module(f"analyses.{analysis}"), analysis.capitalize())
         result: Result = read_evidence(self.folder / "evidence" / f"{analysis}.npz", kind)
         return result
+
+    @property
+    def coefficient(self) -> str:
+        """Label of the coefficient in which the study says how metrics agree.
+
+        Raises
+        ------
+        InputError
+            If the study did not ask.
+        """
+        from analyses.correlation import Correlation
+
+        path = self.folder / "evidence" / "correlation.npz"
+        return find_coefficient(read_evidence(path, Correlation).coefficient).label
 
     def data(self) -> str:
         """Say in a sentence which study this is, and what its data are."""

@@ -32,6 +32,7 @@ from harness.score_files import (
     scores_from_parquet,
     scores_to_parquet,
 )
+from harness.score_tables import SCORES_FILE
 from harness.scoring import score
 from harness.store import Store, content_key
 from harness.study import Study, SystemsSection
@@ -48,8 +49,6 @@ from recommenders import (
 )
 from runs import InputError, Run
 from runs.trec import format_run, read_run
-
-SCORES = "scores.parquet"
 
 
 @dataclass(frozen=True)
@@ -121,13 +120,13 @@ class Stages:
 
         def build() -> dict[str, bytes]:
             made.append(self._score(runs))
-            output = Output({SCORES: scores_to_parquet(made[0])})
+            output = Output({SCORES_FILE: scores_to_parquet(made[0])})
             output.add_table("means", means_table(made[0], self.metrics))
             output.add_table("coverage", coverage_table(runs, self.collection))
             return output.files
 
         self._make("scores", self._scores_key, build)
-        return made[0] if made else scores_from_parquet(self.store.read(SCORES))
+        return made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
 
     def _score(self, runs: Sequence[Run]) -> Scores:
         with self.progress("Scoring the runs", len(runs)) as bar:

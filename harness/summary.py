@@ -259,7 +259,7 @@ def _agreement(study: FinishedStudy) -> str:
     }
     if not pairs:
         return ""
-    opening = f"Agreement of the metrics at cut-off {study.cutoff} (Kendall's tau-b): "
+    opening = f"Agreement of the metrics at cut-off {study.cutoff} by {study.coefficient}: "
     if len(pairs) == 1:
         ((first, second),) = pairs
         return f"{opening}{first} and {second} agree with {shown(pairs[first, second])}."

@@ -65,10 +65,11 @@ class Table:
 
     def to_text(self) -> str:
         """Align the columns with spaces: names left, numbers right."""
-        lines = [self.headings, *([shown(cell) for cell in row] for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        aligned = "\n".join(_aligned(line, widths) for line in lines)
-        return f"{self.title}\n\n{aligned}\n\n{self.note}\n"
+        return f"{self.title}\n\n{self.to_columns()}\n{self.note}\n"
+
+    def to_columns(self) -> str:
+        """Do as `to_text`, without title and note."""
+        return aligned([self.headings, *([shown(cell) for cell in row] for row in self.rows)])
 
     def to_markdown(self) -> str:
         """Write a table of GitHub's Markdown, the best number of a column bold."""
@@ -130,13 +131,15 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
 }
 
 
-def shown(cell: Cell) -> str:
+def shown(cell: Cell, *, decimals: int = 4) -> str:
     """Round a score or p-value for reading; counts and names stay as they are.
 
     Examples
     --------
     >>> [shown(cell) for cell in (0.12345, 0.0, 2e-6, 3e-40, math.nan, 7, "nDCG")]
     ['0.1235', '0.0000', '2.0e-06', '< 1e-12', '–', '7', 'nDCG']
+    >>> [shown(cell, decimals=2) for cell in (12.345, 0.004)]
+    ['12.35', '4.0e-03']
     """
     if not isinstance(cell, float):
         return str(cell)
@@ -144,7 +147,8 @@ def shown(cell: Cell) -> str:
         return MISSING
     if 0 < cell < SMALLEST:
         return f"< {SMALLEST:.0e}"
-    return f"{cell:.4f}" if cell == 0 or abs(cell) >= 5e-5 else f"{cell:.1e}"
+    is_lost = 0 < abs(cell) < 0.5 * 10**-decimals
+    return f"{cell:.1e}" if is_lost else f"{cell:.{decimals}f}"
 
 
 SPECIAL = {
@@ -154,6 +158,7 @@ SPECIAL = {
     "<": r"$<$",
     ">": r"$>$",
     "|": r"$|$",
+    "≤": r"$\le$",
     MISSING: "--",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
@@ -191,7 +196,20 @@ def _markdown(text: str) -> str:
     return re.sub(r"([\\|*_<`\[])", r"\\\1", text)
 
 
-def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
-    first, *rest = line
-    numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-    return "  ".join([first.ljust(widths[0]), *numbers]).rstrip()
+def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1) -> str:
+    """Align columns with spaces: the first ones, of names, left, the others, of numbers, right.
+
+    Examples
+    --------
+    >>> print(aligned([["", "P"], ["ease", "0.5"], ["svd", "0.25"]]), end="")
+             P
+    ease   0.5
+    svd   0.25
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [str.ljust if column < n_names else str.rjust for column in range(len(widths))]
+    padded = (
+        [pad(cell, width) for pad, cell, width in zip(sides, line, widths, strict=True)]
+        for line in lines
+    )
+    return "".join("  ".join(line).rstrip() + "\n" for line in padded)

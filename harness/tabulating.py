@@ -113,7 +113,7 @@ def correlation(study: FinishedStudy, *, cutoff: int) -> Table:
     return Table(
         name="correlation",
         title=f"Agreement among metrics at cut-off {cutoff}",
-        note=study.caption("Kendall's tau-b between the orderings of the systems by mean."),
+        note=study.caption(f"Orderings of the systems by mean, compared by {study.coefficient}."),
         headings=headings,
         rows=rows,
         best={},

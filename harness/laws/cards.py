@@ -16,6 +16,7 @@ from harness.laws.lists import TRIES, Bench
 from harness.laws.sample import speed, ties
 from harness.metric import Metric
 from harness.naming import print_name
+from harness.table import aligned
 
 WIDTH = 80
 INDENT = 8
@@ -115,11 +116,7 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:
     """Print the lists of a counterexample, one a line, in columns."""
     rows = [_row(evidence, level) for evidence in outcome.evidence]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return aligned(rows, n_names=4).splitlines()
 
 
 def _row(evidence: Evidence, level: int) -> tuple[str, str, str, str]:

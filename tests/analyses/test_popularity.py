@@ -98,6 +98,11 @@ def test_the_order_turns_when_the_popular_item_is_lost() -> None:
     assert result.n_kept.tolist() == [8, 6, 2]
 
 
+@pytest.mark.parametrize("name", ["tau-a", "tau-ap", "weighted-tau", "spearman"])
+def test_by_further_coefficients_the_order_turns_too(name: str) -> None:
+    np.testing.assert_allclose(study().coefficients[name][0, :2], [1.0, -1.0])
+
+
 def test_the_order_stays_when_the_least_popular_items_are_lost() -> None:
     result = study(removed="least popular", levels=[0.75, 0.5, 0.25])
     np.testing.assert_array_equal(result.taus[0], [1.0, 1.0, 1.0])
@@ -107,6 +112,7 @@ def test_a_level_without_relevant_judgements_is_empty() -> None:
     result = study(levels=[0.25], replicates=5)
     assert np.isnan(result.taus).all()
     assert np.isnan(result.replicates).all()
+    assert np.isnan([*result.coefficients.values()]).all()
 
 
 def test_at_full_level_the_band_has_no_width() -> None:

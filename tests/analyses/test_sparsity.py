@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from analyses.evidence import read_evidence, to_evidence
 from analyses.judgement_samples import Mode, Sampling
 from analyses.measure import Measure
+from analyses.ordering import COEFFICIENTS
 from analyses.sparsity import Sparsity, _without_relevant, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
@@ -65,6 +66,22 @@ def test_undefined_taus_are_counted_and_left_out_of_the_mean() -> None:
     assert result.undefined.tolist() == [[0, 0, 0], [30, 30, 30]]
     assert np.isnan(result.means()[1]).all()
     assert f"In {result.undefined.sum()} samples" in result.caption()
+
+
+@pytest.mark.parametrize("name", ["spearman", "tau-ap-a", "rbo"])
+def test_further_coefficients_are_means_over_the_samples(name: str) -> None:
+    kept = Sampling().draw(judgements(), level=0.5, n_samples=30, seed=7)
+    one_block = np.zeros(20, dtype=np.intp)
+    samples, (full,) = (
+        sum_samples(masks, blocks=one_block)[0, 0].T for masks in (kept, np.ones_like(kept[:, :1]))
+    )
+    values = [float(COEFFICIENTS[name].compare(sample, full)) for sample in samples]
+    assert study().coefficients[name][0, 1] == pytest.approx(np.nanmean(values))
+
+
+def test_the_table_has_all_coefficients() -> None:
+    columns = list(study().to_frame())
+    assert columns[-7:] == [name for name in COEFFICIENTS if name != "tau-b"]
 
 
 def test_the_number_of_workers_changes_nothing() -> None:

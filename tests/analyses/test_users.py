@@ -7,7 +7,7 @@ import pytest
 from analyses.discrimination import discriminate
 from analyses.evidence import read_evidence, to_evidence
 from analyses.measure import Measure, Scores
-from analyses.ordering import tau_b
+from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.users import Users, _random_order, study_users, usual_sizes
 from runs import InputError
 
@@ -53,6 +53,15 @@ def test_a_subset_is_ordered_by_its_own_means() -> None:
     np.testing.assert_array_equal(result.taus[:, 0, 7], expected)
 
 
+@pytest.mark.parametrize("name", ["spearman", "tau-ap-a", "rbo"])
+def test_further_coefficients_are_means_over_the_subsets(name: str) -> None:
+    values = scores().values
+    subsets = [_random_order(N_USERS, 3, repeat)[:10] for repeat in range(40)]
+    means = np.stack([values[:, :, subset].mean(axis=2) for subset in subsets])
+    expected = COEFFICIENTS[name].compare(means, values.mean(axis=2)).mean(axis=0)
+    np.testing.assert_allclose(study().coefficients[name][:, 0], expected)
+
+
 def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     exact = discriminate(scores()).dp[1:]
     found = study(permutations=20_000, sizes=[], repeats=1).dp[:, -1, 0]
@@ -93,6 +102,7 @@ def test_the_table_has_a_row_for_each_measure_and_size() -> None:
     assert list(frame.columns) == [
         *("metric", "cutoff", "users", "repeats", "tau", "tau_low", "tau_high"),
         *("dp", "dp_low", "dp_high", "significant_05", "median_p"),
+        *(name for name in COEFFICIENTS if name != "tau-b"),
     ]
     assert len(frame) == 9
     assert (frame.tau_low <= frame.tau).all()

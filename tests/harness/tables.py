@@ -1,7 +1,11 @@
 """Tables that a study folder is given for a test."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+from analyses.correlation import Correlation
+from analyses.evidence import read_evidence, to_evidence
 
 
 def write_table(folder: Path, name: str, columns: Mapping[str, Sequence[object]]) -> None:
@@ -32,3 +36,9 @@ def write_areas(
         "high": [limit(area, 1) for area in areas.values()],
     }
     write_table(folder, f"{analysis}_areas", columns)
+
+
+def choose_coefficient(folder: Path, name: str) -> None:
+    """Let a study have chosen another coefficient for the agreement of its metrics."""
+    path = folder / "evidence" / "correlation.npz"
+    path.write_bytes(to_evidence(replace(read_evidence(path, Correlation), coefficient=name)))

@@ -6,9 +6,10 @@ from click.testing import CliRunner, Result
 
 from analyses.calibration import Calibration, Quantity, Rate
 from analyses.measure import Measure, Scores
-from harness.calibrating import conclusion, populations, read_scores, tables
+from harness.calibrating import conclusion, populations, tables
 from harness.cli import main
 from harness.score_files import scores_to_parquet
+from harness.score_tables import read_score_tables
 from runs import InputError
 
 BROKEN, MISUSED = 1, 2
@@ -44,16 +45,19 @@ def test_without_a_file_scores_are_simulated() -> None:
 def test_every_measure_of_a_file_is_a_population(study: Path) -> None:
     found = populations([study], seed=1)
     assert [one.label for one in found] == ["AP@10", "nDCG@10"]
-    np.testing.assert_array_equal([one.scores for one in found], read_scores(study).values)
+    np.testing.assert_array_equal([one.scores for one in found], read_score_tables([study]).values)
 
 
 def test_a_measure_can_be_chosen(study: Path) -> None:
     assert [one.label for one in populations([study], measures=["AP@10"], seed=1)] == ["AP@10"]
 
 
-def test_a_folder_stands_for_its_score_file(study: Path) -> None:
-    file = read_scores(study / "scores.parquet")
-    np.testing.assert_array_equal(file.values, read_scores(study).values)
+def test_a_table_of_scores_is_a_population(tmp_path: Path) -> None:
+    path = tmp_path / "ap.csv"
+    path.write_text("topic,a,b\n301,0.1,0.2\n302,0.3,0.4\n303,0.5,0.6\n")
+    (found,) = populations([path], seed=1)
+    assert (found.label, found.n_users) == ("ap", 3)
+    np.testing.assert_array_equal(found.scores, [[0.1, 0.3, 0.5], [0.2, 0.4, 0.6]])
 
 
 def test_measures_of_several_files_are_named_with_theirs(study: Path) -> None:
@@ -75,8 +79,8 @@ def test_measures_need_a_file() -> None:
 def test_a_file_that_holds_no_scores_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no scores")
-    with pytest.raises(InputError, match=r"notes.txt must be the scores.parquet of a study folder"):
-        read_scores(path)
+    with pytest.raises(InputError, match=r"notes.txt, line 1: the table has a heading but no"):
+        populations([path], seed=1)
 
 
 def test_tables_have_levels_across_and_coverage_apart() -> None:

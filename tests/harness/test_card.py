@@ -9,7 +9,7 @@ from harness.cli import main
 from harness.finished import FinishedStudy
 from harness.metric import built_in_metrics
 from tests.harness.page import Page
-from tests.harness.tables import write_areas
+from tests.harness.tables import choose_coefficient, write_areas
 
 METRICS = built_in_metrics()
 
@@ -51,6 +51,12 @@ def test_the_card_says_what_the_metric_is(html: str) -> None:
     assert METRICS["nDCG"].summary in text
     assert METRICS["nDCG"].source in text
     assert all(option.help in text for option in METRICS["nDCG"].all_options)
+
+
+def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
+    choose_coefficient(copied, "spearman")
+    text = Page(page_of("nDCG@20", finished, copied)).text
+    assert "compared by Kendall's tau-b (small), Spearman's rho (small)." in text
 
 
 def test_the_card_has_the_laws(html: str) -> None:

@@ -80,12 +80,11 @@ def test_the_json_says_null_where_nothing_is_defined(means: Path) -> None:
     assert [pair["tau"] for pair in document["pairs"]] == [None, None]
 
 
-def test_the_latex_is_a_tabular(tmp_path: Path) -> None:
+def test_the_latex_is_a_table_with_its_caption(tmp_path: Path) -> None:
     (tmp_path / "means.csv").write_text("run,ndcg_cut_10,ap\na,1,2\nb,2,3\n")
     lines = correlate(tmp_path / "means.csv", "--format", "latex").stdout.splitlines()
-    assert lines[1] == r"\begin{tabular}{lrr}"
-    assert lines[5] == r"ndcg\_cut\_10 & 1.000 & 1.000 \\"
-    assert lines[-1] == r"\end{tabular}"
+    assert lines[2].startswith(r"  \caption{Agreement of measures. Kendall's tau-b between")
+    assert r"    ndcg\_cut\_10 & 1.000 & 1.000 \\" in lines
 
 
 def test_scores_per_topic_give_intervals(topics: list[Path]) -> None:

@@ -20,6 +20,7 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
         measures=measures,
         levels=levels,
         taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
+        coefficients={},
         replicates=np.empty((len(measures), len(levels), 0)),
         n_kept=np.arange(len(levels)),
         cut="items",

@@ -5,7 +5,7 @@ import pytest
 
 from harness.finished import FinishedStudy
 from harness.summary import Estimate, comparison, summarise
-from tests.harness.tables import write_areas, write_table
+from tests.harness.tables import choose_coefficient, write_areas, write_table
 
 
 def found(folder: Path, opening: str) -> str:
@@ -142,6 +142,11 @@ def test_agreement_counts_each_pair_once(copied: Path) -> None:
     taus = {("P", "P"): 1.0, ("P", "nDCG"): 0.6, ("nDCG", "P"): 0.6, ("nDCG", "nDCG"): 1.0}
     write_taus(copied, taus)
     assert found(copied, "Agreement").endswith("P and nDCG agree with 0.6000.")
+
+
+def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
+    choose_coefficient(copied, "spearman")
+    assert "at cut-off 20 by Spearman's rho: P and" in found(copied, "Agreement")
 
 
 def test_an_undefined_agreement_is_not_told(copied: Path) -> None:

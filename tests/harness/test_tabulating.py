@@ -10,7 +10,7 @@ from harness.finished import FinishedStudy
 from harness.table import FORMATS, Table
 from harness.tabulating import CONVENTIONS, tabulate
 from runs import InputError
-from tests.harness.tables import write_areas, write_table
+from tests.harness.tables import choose_coefficient, write_areas, write_table
 
 
 def table(*arguments: str | Path) -> Result:
@@ -67,6 +67,12 @@ def test_the_note_says_what_is_added_up(finished: Path, convention: str) -> None
 def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
     study = FinishedStudy.at(finished)
     assert tabulate(study, name).note.endswith(study.data())
+
+
+def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
+    choose_coefficient(copied, "spearman")
+    made = tabulate(FinishedStudy.at(copied), "correlation")
+    assert made.note.startswith("Orderings of the systems by mean, compared by Spearman's rho.")
 
 
 def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:

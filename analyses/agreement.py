@@ -1,0 +1,83 @@
+"""Agreement of orderings by the further coefficients, for the tables, and means where defined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.ordering import COEFFICIENTS
+
+Floats = NDArray[np.float64]
+
+DRAWN = "tau-b"
+"""The coefficient of the curves, which alone has bands."""
+
+IN_TABLES = " The tables have all eight coefficients."
+"""For captions."""
+
+
+def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Compare orderings by every coefficient but tau-b.
+
+    Parameters
+    ----------
+    estimates, reference
+        Scores of the systems along the last axis; the other axes broadcast.
+
+    Examples
+    --------
+    >>> found = further_coefficients(np.array([3.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0]))
+    >>> list(found)[:3], found["spearman"]
+    (['tau-a', 'tau-ap', 'tau-ap-a'], np.float64(0.5))
+    """
+    return {
+        name: one.compare(estimates, reference)
+        for name, one in COEFFICIENTS.items()
+        if name != DRAWN
+    }
+
+
+def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Average `further_coefficients` over samples where they are defined.
+
+    Parameters
+    ----------
+    estimates
+        Scores of the systems, of shape (..., n_samples, n_systems).
+    reference
+        Of shape (..., 1, n_systems).
+
+    Returns
+    -------
+    By coefficient, values of shape (...).
+    """
+    found = further_coefficients(estimates, reference)
+    return {name: mean_of_defined(values) for name, values in found.items()}
+
+
+def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Join what was found at each level: the second axis of every array is that of the levels."""
+    return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
+
+
+def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
+    """Average along the last axis what is not NaN; NaN where nothing is left.
+
+    Parameters
+    ----------
+    values
+        Of any shape.
+    weights
+        Broadcast with it.
+
+    Examples
+    --------
+    >>> mean_of_defined(np.array([[1.0, 0.5, np.nan], [np.nan] * 3]))
+    array([0.75,  nan])
+    """
+    defined = ~np.isnan(values)
+    total = (np.where(defined, values, 0.0) * weights).sum(axis=-1)
+    weight = (defined * weights).sum(axis=-1)
+    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
