@@ -186,7 +186,7 @@ class Correlation:
             return ""
         note = f" They leave out {self.undefined:,} undefined values." if self.undefined else ""
         return (
-            f" Intervals in the tables: {CONFIDENCE:.0%} bootstrap over users, "
+            f" Intervals in the tables: {100 * CONFIDENCE:.0f} % bootstrap over users, "
             f"{self.replicates:,} replicates (seed {self.seed}), symmetric about what was "
             f"observed.{note}"
         )

@@ -339,9 +339,9 @@ class Discrimination:
         if self.powers.shape[1] < 2:
             return ""
         return (
-            f" Bands and intervals ({CONFIDENCE:.0%}) are 1.96 standard deviations to either side, "
-            f"over {self.powers.shape[1]:,} resamples of the users, shared by all measures, with "
-            "normal approximations of the p-values."
+            f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are 1.96 standard deviations to "
+            f"either side, over {self.powers.shape[1]:,} resamples of the users, shared by all "
+            "measures, with normal approximations of the p-values."
         )
 
 

@@ -156,8 +156,9 @@ class Popularity:
     def _band_in_words(self) -> str:
         n_replicates = self.replicates.shape[2]
         return (
-            f" Bands: 95 % bootstrap intervals ({n_replicates:,} replicates, seed {self.seed}) "
-            "over users, in random blocks, centred on the curve."
+            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
+            f"({n_replicates:,} replicates, seed {self.seed}) over users, in random blocks, "
+            "centred on the curve."
             if n_replicates
             else ""
         )

@@ -175,8 +175,9 @@ class Sparsity:
     def _band_in_words(self) -> str:
         n_replicates = self.replicates.shape[2]
         return (
-            f" Bands: 95 % bootstrap intervals ({n_replicates:,} replicates) over users, in random "
-            "blocks, and over samples, centred on the curve."
+            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
+            f"({n_replicates:,} replicates) over users, in random blocks, and over samples, "
+            "centred on the curve."
             if n_replicates
             else ""
         )

@@ -158,7 +158,7 @@ def test_the_result_can_be_kept(noisy: Scores, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95%", "20 replicates", "seed 7"],
+    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95 %", "20 replicates", "seed 7"],
 )
 def test_the_caption_says_what_was_compared_and_how(said: str, noisy: Scores) -> None:
     assert said in correlate(noisy, replicates=20, seed=7).caption()
