@@ -313,11 +313,15 @@ def _intervals(
     orderings = np.ascontiguousarray(resampled.transpose(0, 2, 1))
     low, high = np.full((2, *wanted.shape), np.nan)
     undefined = 0
-    for row, columns in enumerate(wanted):
+    for row, places in enumerate(wanted):
+        # What is symmetric is compared in one direction, and written in both.
+        columns = places & (np.arange(len(places)) >= row) if coefficient.symmetric else places
         agreements = coefficient.compare(orderings[row], orderings[columns])
         low[row, columns], high[row, columns] = interval(
             observed[row, columns], agreements, limits=(-1.0, 1.0)
         )
+        if coefficient.symmetric:
+            low[columns, row], high[columns, row] = low[row, columns], high[row, columns]
         undefined += int(np.isnan(agreements).sum())
     return low, high, undefined
 
@@ -349,7 +353,9 @@ def _draw_table(ax: Axes, taus: NDArray[np.float64], labels: list[str]) -> None:
         colour = "white" if tau > dark else "black"
         size = 8 if len(labels) < 9 else 6
         text = _in_cell(tau)
-        ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
+        printed = ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
+        # Cells lie within the axes: the layout need not look at hundreds of them.
+        printed.set_in_layout(False)
 
 
 def _in_cell(tau: float) -> str:

@@ -12,18 +12,21 @@ from threadpoolctl import threadpool_limits
 
 from analyses.permutation import find_scale
 from analyses.permutation.critical import NORMAL
-from analyses.resampling import CONFIDENCE, draw_weights
+from analyses.resampling import CONFIDENCE, draw_weights, random_blocks
 
 REPLICATES = 400
 """Resamples by default: intervals need a standard deviation, which is then good to 4 %."""
 
+N_BLOCKS = 500
+"""Random blocks of users that are resampled as wholes; of fewer users, each is a block.
+
+Sums over blocks are weighted, not users: a tenth of the work for 6,040 users. Standard deviations
+are good to 3 %.
+"""
+
 DIFFERENCES_AT_ONCE = 1 << 21
 """Pairs times users held at a time: 16 MB, and as much for their squares."""
 
-FEW_WEIGHTS = 1 << 23
-"""Users times replicates kept as float64, ready to multiply with: 64 MB."""
-
-Weights = NDArray[np.float64] | NDArray[np.uint16]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -79,12 +82,12 @@ def resample_power(
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)
         return PowerSamples(np.empty((len(p), 0)), unknown, unknown)
-    # All measures use the same weights: of many users, they are kept in a quarter of the memory.
-    drawn = draw_weights(values.shape[2], replicates=replicates, seed=seed)
-    few = values.shape[2] * replicates <= FEW_WEIGHTS
-    weights: list[Weights] = [some if few else some.astype(np.uint16) for some in drawn]
+    blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
+    n_blocks = int(blocks.max()) + 1
+    drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
+    weights = np.concatenate([np.ones((1, n_blocks)), *drawn]).T
     tasks = (
-        delayed(_resample_measure)(scores, observed, pairs, scale, weights)
+        delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
         for scores, observed, scale in zip(values, p, scales, strict=True)
     )
     with threadpool_limits(limits=1, user_api="blas"):
@@ -142,12 +145,14 @@ def _resample_measure(
     observed: NDArray[np.float64],
     pairs: Pairs,
     scale: int | None,
-    weights: list[Weights],
+    blocks: NDArray[np.intp],
+    weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     found = scale or find_scale(values)
-    grid, unit = _to_grid(values, 1 / found if found else 0.0)
-    as_they_are = np.ones((1, values.shape[1]))
-    p = _normal_p(grid, pairs, unit, [as_they_are, *weights])
+    order = np.argsort(blocks, kind="stable")
+    grid, unit = _to_grid(values[:, order], 1 / found if found else 0.0)
+    firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
+    p = _normal_p(grid, pairs, unit, firsts, weights)
     approximate, p = p[:, 0], p[:, 1:]
     powers = p.sum(axis=0) + (observed - approximate).sum()
     p.sort(axis=0)
@@ -164,23 +169,27 @@ def _to_grid(values: NDArray[np.float64], unit: float) -> tuple[NDArray[np.float
 
 
 def _normal_p(
-    grid: NDArray[np.float64], pairs: Pairs, unit: float, weights: list[Weights]
+    grid: NDArray[np.float64],
+    pairs: Pairs,
+    unit: float,
+    firsts: NDArray[np.intp],
+    weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Approximate the p-values of weighted users, of shape (n_pairs, n_replicates)."""
+    """Approximate the p-values of weighted users, of shape (n_pairs, n_weightings).
+
+    The users of a block lie together, from the first of each on; weights are those of the blocks,
+    of shape (n_blocks, n_weightings).
+    """
     from scipy.special import erfc
 
-    p = np.empty((len(pairs[0]), sum(map(len, weights))))
+    totals = np.add.reduceat(grid, firsts, axis=1) @ weights
+    p = np.empty((len(pairs[0]), weights.shape[1]))
     for rows, squares in _squares(grid, pairs):
         first, second = (side[rows] for side in pairs)
-        start = 0
-        for some in weights:
-            columns = slice(start, start + len(some))
-            start = columns.stop
-            heavy = some.astype(np.float64, copy=False).T
-            totals, variances = grid @ heavy, squares @ heavy
-            sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
-            z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
-            erfc(z, out=p[rows, columns])
+        variances = np.add.reduceat(squares, firsts, axis=1) @ weights
+        sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
+        z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
+        erfc(z, out=p[rows])
     return p
 
 

@@ -232,11 +232,13 @@ def sparsity(
 
     def study(level: float) -> _Level:
         kept = sampling.draw(qrels, level=level, n_samples=n_samples, seed=seed)
+        if kept.all():
+            kept = everything
         sums = sum_samples(kept, blocks=resampling.blocks)
         means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
         full = reference.sum(axis=1)[:, None, :] / qrels.n_users
         return _Level(
-            taus=tau_b(means, full),
+            taus=np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
             coefficients=mean_coefficients(means, full),
             replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
             without_relevant=_without_relevant(qrels, kept),

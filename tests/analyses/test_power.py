@@ -4,8 +4,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from analyses.permutation import exact_test, pair_indices
-from analyses.power import PowerSamples, resample_power
-from analyses.resampling import draw_weights
+from analyses.power import N_BLOCKS, PowerSamples, resample_power
+from analyses.resampling import draw_weights, random_blocks
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,8 @@ def test_replicates_are_those_of_repeated_users(decimals: int, rng: np.random.Ge
     """But for the constant by which the normal approximation is off."""
     values = np.round(scores_of(rng, n_systems=5, n_users=70), decimals)
     found = resampled(values[np.newaxis], replicates=6, seed=3).powers[0]
-    weights = np.concatenate(list(draw_weights(70, replicates=6, seed=3)))
+    of_blocks = np.concatenate(list(draw_weights(70, replicates=6, seed=3)))
+    weights = of_blocks[:, random_blocks(70, n_blocks=N_BLOCKS, seed=3)]
     unit = 0.1 if decimals == 1 else 0.0
     observed = plain_power(values, np.ones(70), unit=unit)
     expected = [plain_power(values, row, unit=unit) for row in weights]
@@ -73,8 +74,16 @@ def test_thrift_with_memory_changes_no_bit(
     values = scores_of(rng, n_systems=6, n_users=100)[np.newaxis]
     whole = resampled(values, replicates=20).powers
     monkeypatch.setattr("analyses.power.DIFFERENCES_AT_ONCE", 300)
-    monkeypatch.setattr("analyses.power.FEW_WEIGHTS", 0)
     np.testing.assert_array_equal(resampled(values, replicates=20).powers, whole)
+
+
+def test_blocks_of_users_say_as_much_of_the_spread(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = scores_of(rng, n_systems=6, n_users=2000)[np.newaxis]
+    by_user = resampled(values, replicates=400).powers.std()
+    monkeypatch.setattr("analyses.power.N_BLOCKS", 200)
+    assert resampled(values, replicates=400).powers.std() == pytest.approx(by_user, rel=0.3)
 
 
 def test_intervals_cover_the_expected_power(rng: np.random.Generator) -> None:

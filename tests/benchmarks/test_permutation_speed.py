@@ -19,7 +19,7 @@ from analyses.measure import Measure, Scores
 from analyses.permutation import exact_test, monte_carlo_test, pair_indices
 from analyses.permutation.monte_carlo import BLOCK, count_as_extreme, to_grid
 from analyses.permutation.signs import random_signs
-from analyses.power import resample_power
+from analyses.power import REPLICATES, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 CUTOFFS = (5, *range(10, 101, 10))
@@ -136,13 +136,13 @@ def test_many_systems_and_fifty_topics(benchmark: Any, decimals: int) -> None:
 def test_resampling_users(benchmark: Any, scores: Scores) -> None:
     p, n_few = p_values(scores), 11
     few = scores.values[:n_few]
-    settings: Any = {"scales": (None,) * n_few, "replicates": 1000, "seed": 0}
+    settings: Any = {"scales": (None,) * n_few, "replicates": REPLICATES, "seed": 0}
     arguments = (few, p[:n_few], pair_indices(N_SYSTEMS))
     seconds = cpu_seconds(lambda: resample_power(*arguments, **settings))
     benchmark.pedantic(resample_power, args=arguments, kwargs=settings)
     print(
-        f"\n1,000 resamples of the users: {seconds * len(p) / n_few:.1f} CPU-s for 210 pairs x 77 "
-        f"measures, extrapolated from {n_few} measures"
+        f"\n{REPLICATES} resamples of the users: {seconds * len(p) / n_few:.1f} CPU-s for "
+        f"210 pairs x 77 measures, extrapolated from {n_few} measures"
     )
 
 
