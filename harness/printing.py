@@ -171,7 +171,8 @@ def _fit_panel(axes: Axes, width: float, height: float) -> None:
     axes.set_xlabel(fill(axes.get_xlabel(), int(0.8 * width / CHARACTER)))
     axes.set_ylabel(fill(axes.get_ylabel(), int(0.6 * height / CHARACTER)))
     for line in axes.lines:
-        line.set_linewidth(1.0)
+        # Thinner lines are the edges of bands, or marks, and stay behind the curves.
+        line.set_linewidth(1.0 if line.get_linewidth() >= 1 else 0.35)
         line.set_markersize(min(3.0, line.get_markersize()))
     if axes.images:
         cell = 72 * 0.75 * width / len(axes.get_xticks())
