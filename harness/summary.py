@@ -264,6 +264,8 @@ def _agreement(study: FinishedStudy) -> str:
         ((first, second),) = pairs
         return f"{opening}{first} and {second} agree with {shown(pairs[first, second])}."
     mean = sum(pairs.values()) / len(pairs)
+    if shown(min(pairs.values())) == shown(max(pairs.values())):
+        return f"{opening}{shown(mean)} in each of {len(pairs)} pairs of metrics."
     return f"{opening}on average {mean:.2f}; {_extreme(pairs, max)}, {_extreme(pairs, min)}."
 
 

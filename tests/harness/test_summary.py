@@ -1,3 +1,4 @@
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -147,6 +148,13 @@ def test_agreement_counts_each_pair_once(copied: Path) -> None:
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
     choose_coefficient(copied, "spearman")
     assert "at cut-off 20 by Spearman's rho: P and" in found(copied, "Agreement")
+
+
+def test_agreement_that_is_the_same_for_all_is_told_once(copied: Path) -> None:
+    manifest = json.loads((copied / "manifest.json").read_text())
+    (copied / "manifest.json").write_text(json.dumps(manifest | {"metrics": ["P", "AP", "RR"]}))
+    write_taus(copied, {("P", "AP"): 1.0, ("P", "RR"): 1.0, ("AP", "RR"): 1.0})
+    assert found(copied, "Agreement").endswith("1.0000 in each of 3 pairs of metrics.")
 
 
 def test_an_undefined_agreement_is_not_told(copied: Path) -> None:
