@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from runs import InputError, Numbering
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,8 @@ class Ratings:
 
     def matrix(self, dtype: type[np.floating] = np.float64) -> csr_array:
         """Give the ratings as a sparse matrix of shape (n_users, n_items)."""
+        from scipy.sparse import csr_array
+
         shape = (len(self.users), len(self.items))
         return csr_array((self.rating.astype(dtype), (self.user, self.item)), shape=shape)
 
