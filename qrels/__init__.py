@@ -5,14 +5,17 @@ from qrels.grades import Scale, rating_scale
 from qrels.judged import Judged, down_to, judge, match, running_sum
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ratings import Ratings, Split
+from qrels.sampled_ranks import Cells, SampledRanks
 from qrels.splits import SPLITS, SplitCounts
 from qrels.statistics import Statistics, describe
 
 __all__ = [
     "SPLITS",
+    "Cells",
     "Judged",
     "Qrels",
     "Ratings",
+    "SampledRanks",
     "Scale",
     "Split",
     "SplitCounts",

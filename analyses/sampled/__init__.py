@@ -1,0 +1,1 @@
+"""Sampled metrics: what they say of the exact ones, and what corrects them."""

@@ -1,0 +1,133 @@
+"""How likely each rank in the sample is, given the rank among all candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, gammaln, xlog1py, xlogy
+
+Floats = NDArray[np.float64]
+
+
+def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+    r"""Give the distribution of the rank among m sampled negatives.
+
+    .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
+              t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
+
+    with and without replacement.
+
+    Parameters
+    ----------
+    ranks
+        Ranks r among all candidates, from 1 to n, of shape (n_ranks,); they may lie between
+        whole numbers.
+    n
+        Candidates, the relevant item among them: one number, or one for each rank.
+    m
+        Sampled negatives.
+    replace
+        Whether the negatives are drawn with replacement.
+
+    Returns
+    -------
+    Probabilities of shape (n_ranks, m + 1): column t - 1 is rank t in the sample.
+
+    Notes
+    -----
+    Krichene & Rendle (2020), sections 4.3 and 4.4. Through logarithms of the gamma function;
+    absolute errors are about 1e-11.
+
+    Examples
+    --------
+    Rank 3 of 5, two negatives of which each is above with chance 1/2:
+
+    >>> sampled_rank_pmf([3], n=5, m=2, replace=True).round(4)
+    array([[0.25, 0.5 , 0.25]])
+    >>> sampled_rank_pmf([3], n=5, m=2, replace=False).round(4)
+    array([[0.1667, 0.6667, 0.1667]])
+    """
+    return sampled_rank_head(ranks, n=n, m=m, replace=replace, n_columns=m + 1)
+
+
+def sampled_rank_head(
+    ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool, n_columns: int
+) -> Floats:
+    """Give the first columns of :func:`sampled_rank_pmf`, of shape (n_ranks, n_columns)."""
+    above = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis] - 1
+    others = np.broadcast_to(np.asarray(n, dtype=np.float64), above.shape[:1])[:, np.newaxis] - 1
+    sampled = np.arange(n_columns, dtype=np.float64)
+    if replace:
+        return _binomial(sampled, m, above / others)
+    return _hypergeometric(sampled, m, above, others)
+
+
+def _binomial(x: Floats, m: int, chance: Floats) -> Floats:
+    logarithm = gammaln(m + 1) - gammaln(x + 1) - gammaln(m - x + 1)
+    probabilities: Floats = np.exp(logarithm + xlogy(x, chance) + xlog1py(m - x, -chance))
+    return probabilities
+
+
+def _hypergeometric(x: Floats, m: int, above: Floats, others: Floats) -> Floats:
+    below = others - above
+    possible = (x <= above) & (m - x <= below)
+    # Outside the support the gamma function may be huge, so put a harmless place there.
+    inside, outside = np.where(possible, x, 0.0), np.where(possible, m - x, 0.0)
+    logarithm = _log_choices(above, inside) + _log_choices(below, outside)
+    logarithm = logarithm - _log_choices(others, np.asarray(float(m)))
+    return np.exp(logarithm, out=np.zeros(possible.shape), where=possible)
+
+
+def _log_choices(n: Floats, k: Floats) -> Floats:
+    choices: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return choices
+
+
+def sampled_rank_cdf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+    """Give the chances that the rank in the sample is at most 1, 2, .., m + 1.
+
+    Parameters
+    ----------
+    ranks, n, m, replace
+        As for :func:`sampled_rank_pmf`.
+
+    Returns
+    -------
+    Of shape (n_ranks, m + 1), rising to 1.
+
+    Examples
+    --------
+    >>> sampled_rank_cdf([3], n=5, m=2, replace=True).round(4)
+    array([[0.25, 0.75, 1.  ]])
+    """
+    pmf = sampled_rank_pmf(ranks, n=n, m=m, replace=replace)
+    return np.minimum(np.cumsum(pmf, axis=1), 1.0)
+
+
+def chance_within(cutoff: int, ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+    """Give the chance that the rank in the sample is at most the cut-off.
+
+    Parameters
+    ----------
+    cutoff
+        Ranks considered, from 1.
+    ranks, n, m, replace
+        As for :func:`sampled_rank_pmf`.
+
+    Returns
+    -------
+    Of shape (n_ranks,).
+
+    Examples
+    --------
+    >>> chance_within(2, [3], n=5, m=2, replace=True)
+    array([0.75])
+    """
+    places = np.atleast_1d(np.asarray(ranks, dtype=np.float64))
+    if cutoff > m:
+        return np.ones(len(places))
+    if replace:
+        chances: Floats = bdtr(cutoff - 1, m, (places - 1) / (np.asarray(n) - 1))
+        return chances
+    head = sampled_rank_head(places, n=n, m=m, replace=False, n_columns=cutoff)
+    return np.minimum(head.sum(axis=1), 1.0)
