@@ -150,7 +150,7 @@ def recommend(
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
     with threadpool_limits(1):
-        for block in _blocks(len(users), n_items=len(train.items)):
+        for block in user_blocks(len(users), n_items=len(train.items)):
             scores = _scores(scorer, users[block], allowed, depth=depth)
             scores[:, ~allowed] = -np.inf
             own = rated[users[block]]
@@ -168,12 +168,12 @@ def _scores(
     return scorer.score_batch(users)
 
 
-def _blocks(n_users: int, *, n_items: int) -> Iterator[slice]:
+def user_blocks(n_users: int, *, n_items: int) -> Iterator[slice]:
     """Cut the users so that a block of float32 scores keeps within the budget.
 
     Examples
     --------
-    >>> list(_blocks(1000, n_items=40_000))
+    >>> list(user_blocks(1000, n_items=40_000))
     [slice(0, 419, None), slice(419, 838, None), slice(838, 1257, None)]
     """
     size = min(BLOCK_USERS, max(1, BLOCK_BYTES // (4 * max(n_items, 1))))
