@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 from analyses.sampled.consistency import consistency_crossings, print_ordering
 from analyses.sampled.expectation import expected_metric, expected_of_users
+from analyses.sampled.toy import LISTS, N_CANDIDATES
 from qrels import FullRanks
 from runs import InputError
-from tests.analyses.sampled.examples import SYSTEMS, N
 
 WITH = {
     "AP": [("ACB", 1), ("ABC", 73), ("ACB", 281), ("CAB", 438), ("CBA", 954)],
@@ -38,7 +38,7 @@ WITHOUT = {
 
 
 def _found(metric: str, *, replace: bool, negatives: int | None = None) -> list[tuple[str, int]]:
-    found = consistency_crossings(SYSTEMS, metric, replace=replace, negatives=negatives)
+    found = consistency_crossings(LISTS, metric, replace=replace, negatives=negatives)
     return [
         (print_ordering(ordering).replace(" > ", "").replace(" ", ""), start)
         for start, ordering in found.orderings
@@ -63,11 +63,11 @@ def test_auc_has_one_order() -> None:
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["AP", "nDCG", "nDCG@10", "Recall@10", "P@5", "RR"])
 def test_the_scan_agrees_with_each_expectation(metric: str, replace: bool) -> None:
-    found = consistency_crossings(SYSTEMS, metric, replace=replace, negatives=1500)
+    found = consistency_crossings(LISTS, metric, replace=replace, negatives=1500)
     for m in (1, 4, 99, 1500):
         expected = [
-            expected_metric(metric, ranks.rank, n=N, m=m, replace=replace).mean()
-            for ranks in SYSTEMS.values()
+            expected_metric(metric, ranks.rank, n=N_CANDIDATES, m=m, replace=replace).mean()
+            for ranks in LISTS.values()
         ]
         np.testing.assert_allclose(found.values[:, m - 1], expected, atol=2e-11)
 
@@ -82,41 +82,41 @@ def test_the_scan_knows_several_relevant_items(metric: str) -> None:
 
 
 def test_all_negatives_show_the_exact_order() -> None:
-    found = consistency_crossings(SYSTEMS, "AP", replace=False)
+    found = consistency_crossings(LISTS, "AP", replace=False)
     assert (found.settled, found.orderings[-1][1]) == (1108, found.exact_ordering)
 
 
 def test_an_order_that_never_comes_is_never_settled() -> None:
-    assert consistency_crossings(SYSTEMS, "AP", negatives=900).settled is None
+    assert consistency_crossings(LISTS, "AP", negatives=900).settled is None
 
 
 def test_the_frame_has_a_row_for_each_order() -> None:
-    frame = consistency_crossings(SYSTEMS, "nDCG").to_frame()
+    frame = consistency_crossings(LISTS, "nDCG").to_frame()
     assert frame["ordering"].tolist() == ["A > C > B", "C > A > B"]
     assert frame["exact"].tolist() == [False, True]
 
 
 def test_the_figure_marks_the_changes() -> None:
-    found = consistency_crossings(SYSTEMS, "AP", negatives=1000)
+    found = consistency_crossings(LISTS, "AP", negatives=1000)
     axes = found.plot(Figure().subplots())
-    assert len(axes.lines) == len(SYSTEMS) + len(found.orderings) - 1
+    assert len(axes.lines) == len(LISTS) + len(found.orderings) - 1
 
 
 def test_the_caption_names_the_orders() -> None:
-    caption = consistency_crossings(SYSTEMS, "nDCG", negatives=800).caption()
+    caption = consistency_crossings(LISTS, "nDCG", negatives=800).caption()
     assert "A > C > B from m = 1; C > A > B from m = 692" in caption
 
 
-@pytest.mark.parametrize("negatives", [0, N])
+@pytest.mark.parametrize("negatives", [0, N_CANDIDATES])
 def test_impossible_numbers_of_negatives_are_refused(negatives: int) -> None:
     with pytest.raises(InputError, match=rf"irrelevant candidates, 9999, got {negatives}\."):
-        consistency_crossings(SYSTEMS, "AP", negatives=negatives)
+        consistency_crossings(LISTS, "AP", negatives=negatives)
 
 
 def test_systems_have_the_same_users() -> None:
-    other = FullRanks.of([1, 2], n_candidates=N)
+    other = FullRanks.of([1, 2], n_candidates=N_CANDIDATES)
     with pytest.raises(InputError, match="systems 'A' and 'D' have different users"):
-        consistency_crossings({"A": SYSTEMS["A"], "D": other}, "AP")
+        consistency_crossings({"A": LISTS["A"], "D": other}, "AP")
 
 
 def test_there_is_a_system() -> None:
@@ -126,4 +126,4 @@ def test_there_is_a_system() -> None:
 
 def test_precision_of_whole_lists_orders_nothing() -> None:
     with pytest.raises(InputError, match="the same for all systems"):
-        consistency_crossings(SYSTEMS, "P")
+        consistency_crossings(LISTS, "P")
