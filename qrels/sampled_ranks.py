@@ -98,7 +98,7 @@ class SampledRanks:
         replace: bool = True,
     ) -> SampledRanks:
         """Take ranks of users with one relevant item; what is one number holds for all of them."""
-        ranks = whole(rank, what="rank")
+        ranks = np.atleast_1d(whole(rank, what="rank"))
         return cls(
             ranks,
             spread(n_negatives, len(ranks), what="number of negatives"),

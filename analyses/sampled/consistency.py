@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.drawing import axes_or_new, categories, legend_beside
+from analyses.sampled.expectation import blocks_of_rows
 from analyses.sampled.metrics import RankMetric, rank_metric
+from analyses.sampled.pmf import sampled_rank_pmf
 from qrels import FullRanks
 from runs import InputError
 
@@ -177,8 +179,9 @@ def consistency_crossings(
 
     Notes
     -----
-    The property is that of Krichene & Rendle (2020), section 5. The distribution of the rank in
-    the sample is carried from m to m + 1 negatives in one pass.
+    Consistency is that of Krichene & Rendle (2020). The distribution of the rank in the sample,
+    over all users, is carried from m to m - 1 negatives, in a time that grows with the square of
+    the largest m and hardly with the users.
 
     Examples
     --------
@@ -241,35 +244,66 @@ def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bo
     if metric.name == "AUC":
         return np.full(largest, _exact(metric, ranks))
     total = np.zeros(largest)
-    for row, count in _distinct(ranks):
-        total += count * _curve(metric, *row, largest, replace=replace)
+    for rows, order, n_relevant in _alike(ranks):
+        places = np.arange(largest + 1) + order
+        values = metric.summands(places, n=largest + n_relevant, order=order, n_relevant=n_relevant)
+        total += _thinned(_sampled(ranks, rows, largest, replace=replace), values)
     return np.asarray(total / len(np.unique(ranks.user)))
 
 
-def _distinct(ranks: FullRanks) -> Iterator[tuple[tuple[int, int, int, int], int]]:
-    """Give the different relevant items (above, irrelevant, order, relevant) and their numbers."""
-    columns = [ranks.above, ranks.n_irrelevant, ranks.order, ranks.n_relevant]
-    rows, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
-    return zip(map(tuple, rows.tolist()), counts.tolist(), strict=True)
+def _alike(ranks: FullRanks) -> Iterator[tuple[NDArray[np.intp], int, int]]:
+    """Give the rows of each place among as many relevant items, that place and their number."""
+    pairs = np.column_stack([ranks.order, ranks.n_relevant])
+    distinct, group = np.unique(pairs, axis=0, return_inverse=True)
+    for number, (order, n_relevant) in enumerate(distinct.tolist()):
+        yield np.flatnonzero(group.ravel() == number), order, n_relevant
 
 
-def _curve(
-    metric: RankMetric,
-    above: int,
-    others: int,
-    order: int,
-    n_relevant: int,
-    largest: int,
-    *,
-    replace: bool,
-) -> Floats:
-    """Give what a relevant item is expected to add, for 1 to ``largest`` negatives."""
-    from analyses.sampled.scan_loop import expectations
+def _sampled(ranks: FullRanks, rows: NDArray[np.intp], m: int, *, replace: bool) -> Floats:
+    """Give how many of the rows are expected below 0, 1, .. m negatives, of shape (m + 1,)."""
+    kinds = np.column_stack([ranks.above[rows], ranks.n_irrelevant[rows]])
+    (above, others), counts = _counted(kinds)
+    total = np.zeros(m + 1)
+    for block in blocks_of_rows(len(counts), m + 1):
+        pmf = sampled_rank_pmf(above[block] + 1, n=others[block] + 1, m=m, replace=replace)
+        total += (pmf * (counts[block] / pmf.sum(axis=1))[:, np.newaxis]).sum(axis=0)
+    return total
 
-    # Of a list with a cut-off only the places above it matter, so that the others are not kept.
-    reached = largest if metric.cutoff is None else min(largest, metric.cutoff - order)
-    if reached < 0:
-        return np.zeros(largest)
-    places = np.arange(reached + 1) + order
-    values = metric.summands(places, n=largest + n_relevant, order=order, n_relevant=n_relevant)
-    return expectations(values, above, others, largest, replace)
+
+def _counted(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Give the distinct rows, as columns, and how often each occurs."""
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    return distinct.T, counts
+
+
+def _thinned(shares: Floats, values: Floats) -> Floats:
+    r"""Give the mean of the values for 1, 2, .. m negatives.
+
+    Taking one of m negatives away at random leaves a sample of m - 1, whichever way they were
+    drawn and whatever the true ranks, so that
+
+    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
+
+    carries all users down at once, and as no term is negative, nothing cancels.
+
+    Parameters
+    ----------
+    shares
+        Users below x of m negatives, c, of shape (m + 1,).
+    values
+        What each of them adds, of shape (m + 1,).
+
+    Examples
+    --------
+    One above of two negatives is one above of one in half of the cases:
+
+    >>> _thinned(np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    largest = len(values) - 1
+    above = np.arange(largest + 1)
+    means = np.empty(largest)
+    for m in range(largest, 0, -1):
+        means[m - 1] = (shares * values[: m + 1]).sum()
+        shares = (shares[:-1] * (m - above[:m]) + shares[1:] * above[1 : m + 1]) / m
+    return means

@@ -118,7 +118,7 @@ def sampled_moments(values: Floats, ranks: ArrayLike, *, n: ArrayLike, replace: 
     candidates = np.broadcast_to(n, places.shape)
     m = len(values) - 1
     mean, variance = np.empty(len(places)), np.empty(len(places))
-    for block in _blocks(len(places), m + 1):
+    for block in blocks_of_rows(len(places), m + 1):
         pmf = sampled_rank_pmf(places[block], n=candidates[block], m=m, replace=replace)
         mean[block] = (pmf * values).sum(axis=1)
         # About the mean, so that nothing cancels.
@@ -126,7 +126,14 @@ def sampled_moments(values: Floats, ranks: ArrayLike, *, n: ArrayLike, replace: 
     return Moments(mean, variance)
 
 
-def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+def blocks_of_rows(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut rows so that as many probabilities as are held at a time are in a block.
+
+    Examples
+    --------
+    >>> list(blocks_of_rows(3, 1 << 19))
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
     size = max(1, PROBABILITIES_AT_ONCE // n_columns)
     return (slice(start, start + size) for start in range(0, n_rows, size))
 
@@ -198,7 +205,7 @@ def expected_summands(
     read = rank_metric(metric)
     expected = np.empty(len(ranks))
     sampled = np.arange(m + 1)
-    for block in _blocks(len(ranks), m + 1):
+    for block in blocks_of_rows(len(ranks), m + 1):
         order, q = ranks.order[block, np.newaxis], ranks.n_relevant[block, np.newaxis]
         pmf = sampled_rank_pmf(
             ranks.above[block] + 1, n=ranks.n_irrelevant[block] + 1, m=m, replace=replace

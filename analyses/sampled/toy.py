@@ -115,8 +115,8 @@ class ToyTable:
         simulated = f"; simulated {self.repeats:,} times, seed {self.seed}" if self.repeats else ""
         return (
             f"Ranks of {len(LISTS['A'])} users among {N_CANDIDATES:,} candidates: exact metrics, "
-            f"and mean and standard deviation of the metrics among {self.m} negatives sampled {how} "
-            f"replacement{simulated}."
+            f"and the mean and standard deviation of those among {self.m} negatives sampled "
+            f"{how} replacement{simulated}."
         )
 
 
