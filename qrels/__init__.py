@@ -1,4 +1,4 @@
-"""Qrels: ratings, splits, judgements and judged lists; TREC qrels files in and out."""
+"""Qrels: ratings, splits, judgements, judged lists and ranks; TREC qrels files in and out."""
 
 from qrels.filtering import k_core
 from qrels.full_ranks import FullRanks

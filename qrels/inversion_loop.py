@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-REACH = 9.5
-"""Square roots of the mean below which the chance is under exp(-9.5^2 / 2), or 3e-20."""
+NEGLIGIBLE = 45.0
+"""Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -18,16 +18,22 @@ def _log_choices(n: int, k: int) -> float:
 
 
 @numba.njit(nogil=True, cache=True)
-def _start(m: int, above: int, others: int, lowest: int) -> int:
-    """Give a number that as good as all draws reach (Chernoff; Hoeffding, 1963)."""
-    mean = m * (above / others)
-    return max(lowest, int(mean - REACH * math.sqrt(mean)))
+def _start(m: int, spread: int, chance: float, lowest: int) -> int:
+    """Give a number that as good as all draws reach, but whose own chance does not underflow.
+
+    This is the inequality of Bernstein, with the variance of ``spread`` binomial draws; it holds
+    without replacement as well (Hoeffding, 1963).
+    """
+    variance = spread * chance * (1.0 - chance)
+    third = NEGLIGIBLE / 3.0
+    reach = third + math.sqrt(third * third + 2.0 * NEGLIGIBLE * variance)
+    return max(lowest, int(m * chance - reach))
 
 
 @numba.njit(nogil=True, cache=True)
 def _binomial(uniform: float, m: int, above: int, others: int) -> int:
     chance = above / others
-    x = _start(m, above, others, 0)
+    x = _start(m, m, chance, 0)
     logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
     mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
     odds = chance / (1.0 - chance)
@@ -41,7 +47,9 @@ def _binomial(uniform: float, m: int, above: int, others: int) -> int:
 @numba.njit(nogil=True, cache=True)
 def _hypergeometric(uniform: float, m: int, above: int, others: int) -> int:
     below = others - above
-    x = _start(m, above, others, max(0, m - below))
+    # Those left out are a sample too, and vary as much.
+    spread = min(m, others - m)
+    x = _start(m, spread, above / others, max(0, m - below))
     highest = min(m, above)
     mass = math.exp(_log_choices(above, x) + _log_choices(below, m - x) - _log_choices(others, m))
     while uniform >= mass and x < highest:

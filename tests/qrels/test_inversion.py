@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
@@ -23,12 +23,16 @@ def _draw(uniforms: np.ndarray, m: int, above: int, others: int, *, replace: boo
     uniform=st.floats(1e-6, 1 - 1e-6),
     replace=st.booleans(),
 )
+@example(others=9897, share=0.9375, size=1.0, uniform=0.5, replace=False)
+@example(others=9897, share=0.98, size=1.0, uniform=1e-6, replace=True)
+@example(others=3200, share=0.98, size=0.97, uniform=0.5, replace=False)
 def test_the_draw_is_the_inverse_of_the_distribution_function(
     others: int, share: float, size: float, uniform: float, replace: bool
 ) -> None:
     m, above = 1 + round(size * min(others - 1, 3199)), round(share * others)
     x = int(_draw(np.array([uniform]), m, above, others, replace=replace)[0])
     law = binom(m, above / others) if replace else hypergeom(others, above, m)
+    # Within 1e-9, which is what the logarithms of scipy's functions allow.
     assert law.cdf(x - 1) <= uniform + 1e-9
     assert law.cdf(x) >= uniform - 1e-9
 
