@@ -1,0 +1,87 @@
+"""The trade of bias for variance, by Krichene & Rendle."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.linear import bias_variance
+from analyses.sampled.estimators.priors import canonical_prior, learn_prior
+from analyses.sampled.estimators.tally import Tally
+from runs import InputError
+from runs.errors import InputWarning
+
+LEAST_GAMMA = 1e-6
+"""Weights of the variance below it leave so much of it that no sample is large enough."""
+
+
+@dataclass(frozen=True)
+class BiasVariance(Estimator):
+    r"""The values of least squared bias plus variance, weighed by gamma.
+
+    .. math:: v = ((1 - \gamma) P'DP + \gamma\, \mathrm{diag}(c))^{-1} P'Db
+
+    Parameters
+    ----------
+    gamma
+        Weight of the variance, above 0; 1 gives the posterior mean.
+    prior
+        Ranks that the bias is averaged over: ``"uniform"``, what the sample suggests by ``"mle"``
+        or ``"mes"``, or, with ``"pooled:"`` before them, the mean over all repeats, which a
+        practitioner does not have. ``"mle@200"`` asks for another number of iterations than 100.
+
+    Raises
+    ------
+    InputError
+        If gamma is not above 0 and at most 1, or the prior is unknown.
+
+    Warns
+    -----
+    InputWarning
+        If gamma is below 1e-6.
+
+    References
+    ----------
+    Krichene & Rendle (2020), On sampled metrics for item recommendation, eq. 24 to 26; Li et al.
+    (2023), Towards reliable item sampling for recommendation evaluation, eq. 15, for the priors.
+
+    Examples
+    --------
+    >>> from qrels.sampled_ranks import SampledRanks
+    >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
+    >>> fitted = BiasVariance(gamma=1.0).fit(sample)
+    >>> fitted.corrected("Recall@1").round(9)
+    array([0.53333333, 0.        , 0.        ])
+    """
+
+    gamma: float
+    prior: str = "uniform"
+
+    label = "BV"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.gamma <= 1:
+            raise InputError(f"`gamma` must be above 0 and at most 1, got {self.gamma:g}.")
+        if self.gamma < LEAST_GAMMA:
+            warnings.warn(
+                f"`gamma` of {self.gamma:g} hardly limits the variance of the estimate.",
+                InputWarning,
+                stacklevel=3,
+            )
+        object.__setattr__(self, "prior", canonical_prior(self.prior))
+
+    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64] | None:
+        """Learn the prior."""
+        return learn_prior(self.prior, tally, first_only=first_only)
+
+    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+        """Solve for each prior."""
+        group = problem.group
+        for gram, mass in zip(group.grams(problem.masses), problem.masses.T, strict=True):
+            weighted = group.table * mass[:, np.newaxis]
+            yield bias_variance(gram, weighted, problem.targets, gamma=self.gamma)

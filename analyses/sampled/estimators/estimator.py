@@ -1,0 +1,413 @@
+"""What an estimator is, and what a fitted one answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
+from analyses.sampled.metrics import RankMetric, rank_metric
+from qrels.sampled_ranks import SampledRanks
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Values to be corrected, in samples of one size.
+
+    Parameters
+    ----------
+    group
+        The samples.
+    masses
+        Distributions of the ranks, one a column: (n_nodes, n_sets).
+    metrics, orders
+        What is estimated, and for which relevant items of the users.
+    n_users
+        Users of the sample, U.
+    """
+
+    group: Group
+    masses: Floats
+    metrics: tuple[RankMetric, ...]
+    orders: tuple[int, ...]
+    n_users: float
+
+    def at(self, above: ArrayLike, *, n_irrelevant: int) -> Floats:
+        """Give the metrics of items with so many irrelevant ones above.
+
+        Returns
+        -------
+        For users with as many relevant items as the place of the item says, of shape (n_above,
+        n_orders * n_metrics).
+        """
+        places = np.asarray(above, dtype=np.float64)
+        columns = [
+            metric.summands(places + order, n=n_irrelevant + order, order=order, n_relevant=order)
+            for order in self.orders
+            for metric in self.metrics
+        ]
+        return np.stack(columns, axis=1)
+
+    @cached_property
+    def targets(self) -> Floats:
+        """Exact metrics at the nodes, (n_nodes, n_orders * n_metrics)."""
+        return self.at(self.group.nodes.above, n_irrelevant=self.group.n_irrelevant)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """An estimator of exact metrics from sampled ranks: a value with a printed form.
+
+    Attributes
+    ----------
+    label
+        Its name without options.
+    linear
+        Whether estimates are means over the users of corrected values v(t).
+    plugged
+        Whether estimates are means over an estimated distribution of ranks, where all users have
+        one relevant item and one number of candidates.
+    sums_ranks
+        Whether it takes sums over all ranks, which a grid limits to some cut-offs.
+    """
+
+    label: ClassVar[str] = ""
+    linear: ClassVar[bool] = True
+    plugged: ClassVar[bool] = False
+    sums_ranks: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        options = ",".join(f"{one.name}={_shown(getattr(self, one.name))}" for one in fields(self))
+        return f"{self.label}({options})" if options else self.label
+
+    def check(self, tally: Tally) -> None:
+        """Refuse samples that the estimator is wrong for."""
+        refuse_proposals(self, tally)
+        refuse_sizes(self, tally)
+
+    def learn(self, tally: Tally, *, first_only: bool = False) -> Floats | None:
+        """Learn a distribution of ranks, (n_nodes, n_samples) or one for all; None: uniform."""
+        return None
+
+    def totals(
+        self, tally: Tally, metrics: tuple[RankMetric, ...], masses: Floats | None
+    ) -> Floats:
+        """Add up estimates over all relevant items of all users: (n_samples, n_metrics)."""
+        return np.sum(
+            [
+                self._group_totals(tally, number, metrics, masses)
+                for number in range(len(tally.groups))
+            ],
+            axis=0,
+        )
+
+    def _group_totals(
+        self, tally: Tally, number: int, metrics: tuple[RankMetric, ...], masses: Floats | None
+    ) -> Floats:
+        """Add the corrected values of all relevant items of a group: (n_samples, n_metrics)."""
+        group, orders = tally.groups[number], tally.orders
+        inside = group.uniform if masses is None else group.within(masses)
+        problem = Problem(group, inside, metrics, orders, tally.n_users[0])
+        of_group = tally.cells[:, 0] == number
+        cells, counts = tally.cells[of_group], tally.counts[of_group]
+        divisors = _divisors(metrics, cells, n_irrelevant=group.n_irrelevant)
+        places = np.searchsorted(np.array(orders), cells[:, 1])
+        # One distribution serves all samples, or each its own.
+        served = counts.T[np.newaxis] if inside.shape[1] == 1 else counts.T[:, np.newaxis]
+        shape = (-1, len(orders), len(metrics))
+        return np.concatenate(
+            [
+                rows @ (divisors * values.reshape(shape)[cells[:, 3], places])
+                for rows, values in zip(served, self.corrections(problem), strict=True)
+            ]
+        )
+
+    def corrections(self, problem: Problem) -> Iterator[Floats]:
+        """Correct values for each distribution: (n_negatives + 1, n_orders * n_metrics)."""
+        raise NotImplementedError
+
+    def fit(self, sampled: SampledRanks, *, n: Candidates = "mean", path: str = "grid") -> Fitted:
+        """Fit one sample.
+
+        Parameters
+        ----------
+        sampled
+            The sample.
+        n
+            Candidates, the relevant items among them: a number, ``"mean"`` for the mean of the
+            sample or ``"users"`` for each user's own, rounded to steps of 2 %.
+        path
+            ``"grid"`` takes sums over ranks on a quadrature grid, which errs by less than 1e-4;
+            ``"full"`` takes every rank.
+
+        Raises
+        ------
+        InputError
+            If the estimator is wrong for such samples.
+        """
+        return Fitted(self.fit_repeats([sampled], n=n, path=path))
+
+    def fit_repeats(
+        self, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
+    ) -> Fits:
+        """Fit repeated samples of the same users at once, each for itself.
+
+        Priors that begin with ``pooled:`` alone see the other repeats.
+        """
+        counted = tally(samples, n=n, path=path)
+        self.check(counted)
+        return Fits(self, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """An estimator fitted to repeated samples; every answer has one value a sample.
+
+    Parameters
+    ----------
+    estimator
+        What was fitted.
+    tally
+        The samples.
+    """
+
+    estimator: Estimator
+    tally: Tally
+    _learned: dict[bool, Floats | None] = field(default_factory=dict, repr=False)
+
+    def masses(self, *, first_only: bool = False) -> Floats | None:
+        """Give the learned distributions of ranks at the nodes, or None."""
+        if first_only not in self._learned:
+            self._learned[first_only] = self.estimator.learn(self.tally, first_only=first_only)
+        return self._learned[first_only]
+
+    def estimate(self, name: str | RankMetric) -> Floats:
+        """Estimate a metric such as ``Recall@10``, of shape (n_samples,)."""
+        return self.estimates([name])[:, 0]
+
+    def curve(self, name: str, cutoffs: Sequence[int]) -> Floats:
+        """Estimate a metric at cut-offs, of shape (n_samples, n_cutoffs)."""
+        return self.estimates([f"{name}@{cutoff}" for cutoff in cutoffs])
+
+    def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
+        """Estimate metrics, of shape (n_samples, n_metrics), from one fit.
+
+        Raises
+        ------
+        InputError
+            If a cut-off lies below the top ranks of the grid.
+        """
+        metrics = tuple(rank_metric(name) for name in names)
+        self._check_cutoffs(metrics)
+        if not self.tally.simple and any(metric.name == "RR" for metric in metrics):
+            return self._apart(metrics)
+        return self._estimates(metrics, first_only=False)
+
+    def _apart(self, metrics: tuple[RankMetric, ...]) -> Floats:
+        """Learn from first relevant items what RR is told, which asks for no others."""
+        values = np.empty((len(self.tally.n_users), len(metrics)))
+        first = np.array([metric.name == "RR" for metric in metrics])
+        for chosen in (first, ~first):
+            if chosen.any():
+                some = tuple(metrics[place] for place in np.flatnonzero(chosen))
+                values[:, chosen] = self._estimates(some, first_only=bool(first[chosen][0]))
+        return values
+
+    def _estimates(self, metrics: tuple[RankMetric, ...], *, first_only: bool) -> Floats:
+        masses = self.masses(first_only=first_only)
+        if self.estimator.plugged and self.tally.simple and masses is not None:
+            group = self.tally.groups[0]
+            problem = Problem(group, masses, metrics, (1,), self.tally.n_users[0])
+            return masses.T @ problem.targets
+        totals = self.estimator.totals(self.tally, metrics, masses)
+        return totals / self.tally.n_users[:, np.newaxis]
+
+    def _check_cutoffs(self, metrics: Sequence[RankMetric]) -> None:
+        if not self.estimator.sums_ranks:
+            return
+        head = self.tally.nodes.head
+        largest = max((metric.cutoff or 0 for metric in metrics), default=0)
+        if head < len(self.tally.nodes) and largest > head:
+            raise InputError(
+                f"cut-offs on the grid must be at most {head}, got {largest}; "
+                'fit with path="full" for it.'
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An estimator fitted to one sample.
+
+    Parameters
+    ----------
+    fits
+        The fit, as that of one repeat.
+    """
+
+    fits: Fits
+
+    def estimate(self, name: str | RankMetric) -> float:
+        """Estimate a metric such as ``Recall@10``."""
+        return float(self.fits.estimate(name)[0])
+
+    def curve(self, name: str, cutoffs: Sequence[int]) -> Floats:
+        """Estimate a metric at cut-offs, of shape (n_cutoffs,)."""
+        return self.fits.curve(name, cutoffs)[0]
+
+    def rank_distribution(self) -> Floats:
+        """Give the estimated share of the users at each rank, from 1: (n_candidates,).
+
+        On the grid, density is interpolated between nodes.
+
+        Raises
+        ------
+        InputError
+            If the estimator learns none.
+        """
+        mass = self.fits.masses()
+        if mass is None:
+            raise InputError(f"{self.fits.estimator} estimates no distribution of ranks.")
+        nodes = self.fits.tally.nodes
+        ranks = np.arange(nodes.above[-1] + 1)
+        density = np.interp(ranks, nodes.above, mass[:, 0] / nodes.weights)
+        return density / density.sum()
+
+    def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
+        """Give the corrected values v(1), v(2), ... of a metric, of shape (n_negatives + 1,).
+
+        They may be negative or above 1: values of users' samples, not of users.
+
+        Parameters
+        ----------
+        name
+            The metric.
+        order
+            Which relevant item of a user they are for; with more than one, values are those of
+            users that have as many.
+
+        Raises
+        ------
+        InputError
+            If there are none, or several: for other estimators, and samples of several sizes.
+        """
+        fits, estimator = self.fits, self.fits.estimator
+        if not estimator.linear:
+            raise InputError(f"{estimator} does not correct values one by one.")
+        if len(fits.tally.groups) > 1:
+            raise InputError("numbers of candidates differ, and with them the corrected values.")
+        masses, group = fits.masses(), fits.tally.groups[0]
+        inside = group.uniform if masses is None else masses
+        metrics = (rank_metric(name),)
+        problem = Problem(group, inside, metrics, (order,), fits.tally.n_users[0])
+        return next(estimator.corrections(problem))[:, 0]
+
+    def expectation(self, name: str | RankMetric, ranks: ArrayLike) -> float:
+        r"""Give the mean of the estimate over samples, were the true ranks these.
+
+        .. math:: \frac1U \sum_u e(r_u), \quad e = P v
+
+        with v held fixed. Ranks are whole, from 1, of users with one relevant item: (n_users,).
+        """
+        return self._moments(name, ranks)[0]
+
+    def variance(self, name: str | RankMetric, ranks: ArrayLike) -> float:
+        r"""Give the variance of the estimate over samples, were the true ranks these.
+
+        .. math:: \frac1{U^2} \sum_u \left[ (P v^2)(r_u) - e(r_u)^2 \right]
+
+        with v held fixed; the users do not vary: for that, see `bootstrap`.
+        """
+        return self._moments(name, ranks)[1]
+
+    def _moments(self, name: str | RankMetric, ranks: ArrayLike) -> tuple[float, float]:
+        values, (distinct, counts) = self.corrected(name), np.unique(ranks, return_counts=True)
+        table = self.fits.tally.groups[0].table_at(distinct - 1.0)
+        means = table @ values
+        spreads = table @ values**2 - means**2
+        n_users = counts.sum()
+        return float(counts @ means / n_users), float(counts @ spreads / n_users**2)
+
+    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
+        """Redraw users and repeat the whole fit, prior, iterations and all.
+
+        Parameters
+        ----------
+        replicates
+            How many times.
+        seed
+            Estimates of other systems and metrics with the same seed see the same users.
+
+        Returns
+        -------
+        Fits whose estimates have one value a replicate; their standard deviation is the standard
+        error.
+        """
+        drawn = self.fits.tally.resampled(replicates=replicates, seed=seed)
+        return Fits(self.fits.estimator, drawn)
+
+
+def refuse_proposals(estimator: Estimator, tally: Tally) -> None:
+    """Refuse samples that are not uniform.
+
+    Raises
+    ------
+    InputError
+        If they were drawn from a proposal.
+    """
+    if tally.places is not None:
+        raise InputError(
+            f"{estimator} needs negatives drawn uniformly, and these were drawn from a proposal: "
+            "use ht-plugin."
+        )
+
+
+def refuse_sizes(estimator: Estimator, tally: Tally) -> None:
+    """Refuse samples of several sizes.
+
+    Raises
+    ------
+    InputError
+        If numbers of negatives differ between users.
+    """
+    sizes = sorted({group.n_negatives for group in tally.groups})
+    if len(sizes) > 1:
+        raise InputError(
+            f"{estimator} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
+            "negatives: use adaptive-mle."
+        )
+
+
+def _divisors(metrics: Sequence[RankMetric], cells: Floats, *, n_irrelevant: int) -> Floats:
+    """Give what a user's number of relevant items changes: (n_cells, n_metrics).
+
+    Values are corrected for users with as many relevant items as the place of the item says;
+    another number divides all of them by something else.
+    """
+    orders, n_relevant = cells[:, 1], cells[:, 2]
+
+    def at_top(metric: RankMetric, relevant: Floats) -> Floats:
+        return metric.summands(orders, n=n_irrelevant + relevant, order=orders, n_relevant=relevant)
+
+    columns = []
+    for metric in metrics:
+        own, base = at_top(metric, n_relevant), at_top(metric, orders)
+        columns.append(np.divide(own, base, out=np.zeros(len(cells)), where=base != 0))
+    return np.stack(columns, axis=1)
+
+
+def _shown(value: object) -> str:
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

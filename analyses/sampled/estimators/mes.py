@@ -1,0 +1,102 @@
+"""Estimates from the rank distribution of most entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators.entropy import most_entropy
+from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.estimators.tally import Tally
+from runs import InputError
+
+WEIGHTS = ("empirical", "uniform")
+
+
+@dataclass(frozen=True)
+class MaximumEntropy(Estimator):
+    r"""The mean metric over the rank distribution that trades fit for entropy.
+
+    .. math:: \min_p\; s \sum_t W_t ((P'p)(t) - h(t))^2 - \eta H(p)
+
+    Where users have several relevant items, it is the mean over the items of the metric expected
+    given the sample.
+
+    Parameters
+    ----------
+    eta
+        Weight of the entropy, above 0.
+    scale
+        s, a number or ``"m+1"``.
+    weights
+        W: ``"empirical"``, the shares h of the users, or ``"uniform"``, 1.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range.
+
+    Notes
+    -----
+    The defaults are those of the released code of Li et al. (2023). Their text has eta = .001 and
+    prints no objective.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, section 5.
+
+    Examples
+    --------
+    >>> from qrels.sampled_ranks import SampledRanks
+    >>> sample = SampledRanks.of([1, 1, 1, 1, 1, 2, 2, 2, 3, 3], n_negatives=2, n_candidates=5)
+    >>> print(round(MaximumEntropy().fit(sample).estimate("Recall@1"), 7))
+    0.2533797
+    """
+
+    eta: float = 0.01
+    scale: str | float = "m+1"
+    weights: str = "empirical"
+
+    label = "MES"
+    linear = False
+    plugged = True
+
+    def __post_init__(self) -> None:
+        if not self.eta > 0:
+            raise InputError(f"`eta` must be above 0, got {self.eta:g}.")
+        if self.scale != "m+1" and not (isinstance(self.scale, int | float) and self.scale > 0):
+            raise InputError(f"`scale` must be m+1 or a number above 0, got {self.scale!r}.")
+        if self.weights not in WEIGHTS:
+            raise InputError(f"`weights` must be empirical or uniform, got {self.weights!r}.")
+
+    def check(self, tally: Tally) -> None:
+        """Refuse proposals, and samples of several sizes."""
+        super().check(tally)
+        if len(tally.groups) > 1:
+            raise InputError(f'{self} fits one number of candidates: fit with n="mean".')
+
+    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64]:
+        """Find the distribution of each sample."""
+        group, shares = tally.groups[0], tally.shares(first_only=first_only)[0]
+        scale = group.n_negatives + 1 if isinstance(self.scale, str) else self.scale
+        columns = [
+            most_entropy(
+                group.table,
+                share,
+                weights=group.weights,
+                eta=self.eta,
+                scale=scale,
+                fit_weights=share if self.weights == "empirical" else np.ones_like(share),
+            )
+            for share in shares.T
+        ]
+        return np.stack(columns, axis=1)
+
+    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+        """Give the metrics expected given the sample."""
+        for mass in problem.masses.T:
+            yield posterior_means(problem.group.table, mass, problem.targets)

@@ -1,0 +1,91 @@
+"""Estimates from the most likely distribution of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators.em import maximum_likelihood
+from analyses.sampled.estimators.estimator import Estimator, Problem, refuse_proposals
+from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.estimators.tally import Tally
+from runs import InputError
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood(Estimator):
+    r"""The mean metric over the rank distribution that EM finds in so many iterations.
+
+    Where users have several relevant items, or their own numbers of candidates, it is the mean
+    over the items of the metric expected given the sample, as in one iteration more.
+
+    Parameters
+    ----------
+    iters
+        Iterations of EM from a uniform distribution. They are part of the estimator: stopping
+        early smooths, and errors grow with many.
+
+    Raises
+    ------
+    InputError
+        If there is not at least one iteration.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 12.
+
+    Examples
+    --------
+    >>> from qrels.sampled_ranks import SampledRanks
+    >>> sample = SampledRanks.of([1, 1, 1, 1, 1, 2, 2, 2, 3, 3], n_negatives=2, n_candidates=5)
+    >>> print(round(MaximumLikelihood(iters=1).fit(sample).estimate("Recall@1") * 15, 9))
+    4.0
+    """
+
+    iters: int = 100
+
+    label = "MLE"
+    linear = False
+    plugged = True
+
+    def __post_init__(self) -> None:
+        if self.iters < 1:
+            raise InputError(f"`iters` must be at least 1, got {self.iters}.")
+
+    def check(self, tally: Tally) -> None:
+        """Refuse proposals; sizes of samples may differ."""
+        refuse_proposals(self, tally)
+
+    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64]:
+        """Run EM."""
+        return maximum_likelihood(tally, iterations=self.iters, first_only=first_only)
+
+    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+        """Give the metrics expected given the sample."""
+        for mass in problem.masses.T:
+            yield posterior_means(problem.group.table, mass, problem.targets)
+
+
+@dataclass(frozen=True)
+class AdaptiveMaximumLikelihood(MaximumLikelihood):
+    """MLE as it is used on adaptive samples, where 50 iterations are customary.
+
+    That samples grow until they are large enough does not bias the likelihood.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1,
+    eq. 21 and 22.
+
+    Examples
+    --------
+    >>> str(AdaptiveMaximumLikelihood())
+    'AdaptiveMLE(iters=50)'
+    """
+
+    iters: int = 50
+
+    label = "AdaptiveMLE"

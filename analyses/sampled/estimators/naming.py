@@ -1,0 +1,113 @@
+"""Reading estimators by name, as study files write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+
+from analyses.sampled.estimators.bv import BiasVariance
+from analyses.sampled.estimators.cls import ConstrainedLeastSquares
+from analyses.sampled.estimators.estimator import Estimator
+from analyses.sampled.estimators.ht_plugin import HorvitzThompson
+from analyses.sampled.estimators.ls import LeastSquares
+from analyses.sampled.estimators.mes import MaximumEntropy
+from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
+from analyses.sampled.estimators.mn import Multinomial
+from analyses.sampled.estimators.rank_estimate import RankEstimate
+from analyses.sampled.estimators.uncorrected import Uncorrected
+from runs import InputError
+
+ESTIMATORS: Mapping[str, type[Estimator]] = {
+    "uncorrected": Uncorrected,
+    "rank-estimate": RankEstimate,
+    "ls": LeastSquares,
+    "cls": ConstrainedLeastSquares,
+    "bv": BiasVariance,
+    "mn": Multinomial,
+    "mle": MaximumLikelihood,
+    "adaptive-mle": AdaptiveMaximumLikelihood,
+    "mes": MaximumEntropy,
+    "ht-plugin": HorvitzThompson,
+}
+"""All estimators by the name that study files use."""
+
+WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
+
+
+def find_estimator(text: str | Estimator) -> Estimator:
+    """Read an estimator: ``bv(gamma=0.1)``, or the printed form ``BV(gamma=0.1,prior=uniform)``.
+
+    Raises
+    ------
+    InputError
+        If there is no such estimator or option, or a value is out of range.
+
+    Examples
+    --------
+    >>> print(find_estimator("rank-estimate(denominator=m+1)"))
+    RankEstimate(mode=floor,denominator=m+1)
+    >>> print(find_estimator("BV(gamma=0.1, prior=mle)"))
+    BV(gamma=0.1,prior=mle@100)
+    """
+    if isinstance(text, Estimator):
+        return text
+    found = WRITTEN.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} is no estimator: it is written NAME or NAME(option=value).")
+    kind = _kind(found[1])
+    options = dict(_option(part, kind) for part in (found[2] or "").split(",") if part.strip())
+    for one in fields(kind):
+        if one.default is MISSING and one.name not in options:
+            raise InputError(f"{found[1]} needs the option `{one.name}`, as {_example(kind)}.")
+    return kind(**options)
+
+
+def _kind(name: str) -> type[Estimator]:
+    """Find an estimator by its name in study files or in print, whatever the case and hyphens."""
+    names = {_folded(known): kind for known, kind in ESTIMATORS.items()}
+    names |= {_folded(kind.label): kind for kind in ESTIMATORS.values()}
+    if _folded(name) in names:
+        return names[_folded(name)]
+    close = get_close_matches(name.lower(), ESTIMATORS, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
+    raise InputError(f"no estimator is called {name!r}; {hint}")
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _option(part: str, kind: type[Estimator]) -> tuple[str, object]:
+    name, _, value = (piece.strip() for piece in part.partition("="))
+    types = {one.name: str(one.type) for one in fields(kind)}
+    if name not in types:
+        known = ", ".join(types) or "none"
+        raise InputError(f"{kind.label} has no option {name!r}; its options: {known}.")
+    return name, _value(name, value, types[name])
+
+
+def _value(name: str, text: str, wanted: str) -> object:
+    """Read a value of the type that the option has."""
+    try:
+        match wanted:
+            case "bool":
+                return {"true": True, "false": False}[text.lower()]
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+            case "str":
+                return text
+            case _:
+                return text if not re.match(r"[-+.0-9]", text) else float(text)
+    except (KeyError, ValueError):
+        kinds = {"bool": "true or false", "int": "a whole number"}
+        raise InputError(
+            f"the option `{name}` must be {kinds.get(wanted, 'a number')}, got {text!r}."
+        ) from None
+
+
+def _example(kind: type[Estimator]) -> str:
+    return f"{kind.label.lower()}({fields(kind)[0].name}=0.1)"

@@ -1,0 +1,38 @@
+"""No correction: the metric of the sampled ranks, which is what most studies report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators.estimator import Estimator, Problem
+
+
+@dataclass(frozen=True)
+class Uncorrected(Estimator):
+    r"""The sampled metric itself, :math:`v(t) = M(t)` in a list of m + 1 items.
+
+    References
+    ----------
+    Krichene & Rendle (2020), On sampled metrics for item recommendation, eq. 16.
+
+    Examples
+    --------
+    Two of three users find their item above both sampled ones:
+
+    >>> from qrels.sampled_ranks import SampledRanks
+    >>> sample = SampledRanks.of([1, 1, 3], n_negatives=2, n_candidates=5)
+    >>> print(round(Uncorrected().fit(sample).estimate("Recall@1"), 9))
+    0.666666667
+    """
+
+    label = "Uncorrected"
+    sums_ranks = False
+
+    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+        """Give the metric of each sampled rank."""
+        n_negatives = problem.group.n_negatives
+        yield problem.at(np.arange(n_negatives + 1), n_irrelevant=n_negatives)
