@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import PchipInterpolator
+from threadpoolctl import threadpool_limits
 
 from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
 from analyses.sampled.metrics import RankMetric, rank_metric
@@ -145,7 +147,8 @@ class Estimator:
             Candidates, the relevant items among them: a number, ``"mean"`` for the mean of the
             sample or ``"users"`` for each user's own, rounded to steps of 2 %.
         path
-            ``"grid"`` takes sums over ranks on a quadrature grid, which errs by less than 1e-4;
+            ``"grid"`` takes sums over ranks on a quadrature grid, which errs by less than 1e-4
+            (CLS of AUC apart, whose values are hardly determined);
             ``"full"`` takes every rank.
 
         Raises
@@ -207,9 +210,11 @@ class Fits:
         """
         metrics = tuple(rank_metric(name) for name in names)
         self._check_cutoffs(metrics)
-        if not self.tally.simple and any(metric.name == "RR" for metric in metrics):
-            return self._apart(metrics)
-        return self._estimates(metrics, first_only=False)
+        # Matrices are small, and threads that wait for each other slow.
+        with threadpool_limits(limits=1, user_api="blas"):
+            if not self.tally.simple and any(metric.name == "RR" for metric in metrics):
+                return self._apart(metrics)
+            return self._estimates(metrics, first_only=False)
 
     def _apart(self, metrics: tuple[RankMetric, ...]) -> Floats:
         """Learn from first relevant items what RR is told, which asks for no others."""
@@ -265,7 +270,7 @@ class Fitted:
     def rank_distribution(self) -> Floats:
         """Give the estimated share of the users at each rank, from 1: (n_candidates,).
 
-        On the grid, density is interpolated between nodes.
+        On the grid, it is interpolated between nodes.
 
         Raises
         ------
@@ -276,9 +281,11 @@ class Fitted:
         if mass is None:
             raise InputError(f"{self.fits.estimator} estimates no distribution of ranks.")
         nodes = self.fits.tally.nodes
+        angles = np.arcsin(np.sqrt(nodes.above / nodes.above[-1]))
+        density = PchipInterpolator(angles, mass[:, 0] / nodes.weights)
         ranks = np.arange(nodes.above[-1] + 1)
-        density = np.interp(ranks, nodes.above, mass[:, 0] / nodes.weights)
-        return density / density.sum()
+        shares: Floats = density(np.arcsin(np.sqrt(ranks / nodes.above[-1])))
+        return shares / shares.sum()
 
     def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
         """Give the corrected values v(1), v(2), ... of a metric, of shape (n_negatives + 1,).

@@ -18,7 +18,8 @@ class HorvitzThompson(Estimator):
     r"""The metric of the estimated rank, :math:`\hat R = 1 + \frac1m \sum_{above} 1 / q_i`.
 
     The rank is estimated without bias from negatives drawn with replacement and probabilities
-    :math:`q_i`; its metric is not, as that of `RankEstimate`.
+    :math:`q_i`; its metric is not, as that of `RankEstimate`, but for AUC. Estimates may lie below
+    the last rank, where only AUC counts anything.
 
     References
     ----------
@@ -59,7 +60,7 @@ class HorvitzThompson(Estimator):
         irrelevant = np.array([group.n_irrelevant for group in tally.groups])
         orders, n_relevant = tally.cells[:, 1], tally.cells[:, 2]
         sizes = irrelevant[tally.cells[:, 0]] + n_relevant
-        places = np.minimum(np.zeros(0) if tally.places is None else tally.places, sizes)
+        places = np.zeros(len(orders)) if tally.places is None else tally.places
         columns = [
             metric.summands(places, n=sizes, order=orders, n_relevant=n_relevant)
             for metric in metrics

@@ -11,6 +11,9 @@ from analyses.sampled.estimators.tables import FLOOR
 
 Floats = NDArray[np.float64]
 
+UNREACHED = 1e-14
+"""Part of the largest diagonal element under which one is 0 but for rounding."""
+
 
 def posterior_means(table: Floats, mass: Floats, values: Floats) -> Floats:
     r"""Mean of values given what was sampled, :math:`\sum_r p(r) P[r, t] M(r) / c(t)`.
@@ -131,8 +134,11 @@ def multinomial(
     """
     matrix = gram - unweighted_gram / n_users
     matrix[np.diag_indices_from(matrix)] += sums / n_users
-    scales = 1 / np.sqrt(np.maximum(np.diag(matrix), FLOOR))
+    sizes = np.diag(matrix)
+    # A cell that neither the prior nor the penalty reaches has no value but 0.
+    scales = 1 / np.sqrt(np.maximum(sizes, UNREACHED * sizes.max()))
     scaled = scales[:, np.newaxis] * matrix * scales
+    np.fill_diagonal(scaled, 1.0)
     return _solve(scaled, scales, _products(weighted, values))
 
 

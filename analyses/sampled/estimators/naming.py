@@ -70,7 +70,7 @@ def _kind(name: str) -> type[Estimator]:
     names |= {_folded(kind.label): kind for kind in ESTIMATORS.values()}
     if _folded(name) in names:
         return names[_folded(name)]
-    close = get_close_matches(name.lower(), ESTIMATORS, n=1)
+    close = get_close_matches(name.lower(), ESTIMATORS, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
     raise InputError(f"no estimator is called {name!r}; {hint}")
 

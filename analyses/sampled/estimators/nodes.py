@@ -16,8 +16,8 @@ HEAD = 128
 """Ranks from the top that a grid holds one by one; no cut-off may lie below them."""
 
 PANEL = 2.0
-"""Width of a panel in standard deviations of the angle of a sampled share, which is 1/(2 sqrt m)
-per deviation: twice this many to both sides."""
+"""Width of a panel in standard deviations of the angle of a sampled share, 1 / (2 sqrt m). Twice as
+wide ones err by up to 3e-4 where a sharp prior meets a small gamma, these by less than 1e-5."""
 
 POINTS = 8
 """Gauss-Legendre points of a panel."""
@@ -79,7 +79,7 @@ def quadrature_grid(
     head
         Top ranks taken one by one.
     panel
-        Half the width of a panel, in standard deviations.
+        Largest width of a panel, in standard deviations.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def quadrature_grid(
     --------
     >>> grid = quadrature_grid([9915], n_negatives=99, replace=True)
     >>> len(grid), round(float(grid.weights.sum()), 6)
-    (193, 9916.0)
+    (249, 9916.0)
     """
     ends = sorted(set(sizes))
     if ends[-1] < head:
@@ -100,7 +100,7 @@ def quadrature_grid(
         deviation = 0.5 / np.sqrt(n_negatives)
         if not replace:
             deviation *= np.sqrt(max(1.0 - n_negatives / end, 1.0 / end))
-        points, widths = _panels(start, end - 0.5, size=end, width=2 * panel * deviation)
+        points, widths = _panels(start, end - 0.5, size=end, width=panel * deviation)
         above += [points, np.array([float(end)])]
         weights += [widths, np.ones(1)]
         start = end + 0.5

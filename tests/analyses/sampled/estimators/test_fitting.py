@@ -1,0 +1,324 @@
+"""What fitted estimators answer, for every kind of sample."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.resampling import resampled_users
+from analyses.sampled.estimators import (
+    Estimator,
+    adaptive_mle,
+    bv,
+    cls,
+    ht_plugin,
+    ls,
+    mes,
+    mle,
+    mn,
+    rank_estimate,
+    uncorrected,
+)
+from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.metrics import rank_metric
+from qrels.sampled_ranks import SampledRanks
+from runs import InputError
+from tests.analyses.sampled.estimators.rankings import (
+    Floats,
+    draw,
+    draw_adaptively,
+    nodes_and_table,
+    power_law,
+    sample_of,
+)
+
+ALL = [
+    uncorrected(),
+    rank_estimate(),
+    rank_estimate(mode="round"),
+    rank_estimate(mode="linear"),
+    cls(),
+    cls(nonnegative=True),
+    bv(1.0),
+    bv(0.1),
+    bv(0.01, prior="mle"),
+    bv(0.01, prior="mes"),
+    mn(prior="uniform"),
+    mn(),
+    mle(),
+    adaptive_mle(),
+    mes(),
+]
+CUTOFFS = range(1, 51)
+
+
+def long_tail(*, n: int, m: int, replace: bool = True, n_users: int = 2000) -> SampledRanks:
+    rng = np.random.default_rng(7)
+    ranks = rng.choice(n, n_users, p=power_law(n, offset=20)) + 1
+    if replace:
+        return draw(ranks, n=n, m=m, rng=rng)
+    above = rng.hypergeometric(ranks - 1, n - ranks, m)
+    return SampledRanks.of(above + 1, n_negatives=m, n_candidates=n, replace=False)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+def test_the_grid_gives_what_all_ranks_give(estimator: Estimator, replace: bool) -> None:
+    sample = long_tail(n=2500, m=60, replace=replace)
+    names = [f"Recall@{cutoff}" for cutoff in CUTOFFS] + ["nDCG@10", "AP@10", "AP", "nDCG"]
+    # Many values fit AUC as well as each other under the constraint of CLS.
+    names += [] if isinstance(estimator, cls) else ["AUC"]
+    grid, full = (
+        estimator.fit(sample, path=path).fits.estimates(names) for path in ("grid", "full")
+    )
+    np.testing.assert_allclose(grid, full, rtol=1e-4)
+
+
+def several_items(*, sizes: NDArray[np.int64], n_irrelevant: int) -> tuple[SampledRanks, Floats]:
+    """All irrelevant candidates as the sample, for users with so many relevant items; and AP."""
+    rng = np.random.default_rng(2)
+    above = [np.sort(rng.integers(0, n_irrelevant + 1, size)) for size in sizes]
+    order = np.concatenate([np.arange(1, size + 1) for size in sizes])
+    rank = np.concatenate(above) + order
+    n_relevant, users = np.repeat(sizes, sizes), np.repeat(np.arange(len(sizes)), sizes)
+    sample = SampledRanks(
+        rank,
+        np.full(len(rank), n_irrelevant),
+        n_irrelevant + n_relevant,
+        False,
+        user=users,
+        order=order,
+        n_relevant=n_relevant,
+    )
+    precisions = np.bincount(users, weights=order / rank / n_relevant).astype(np.float64)
+    return sample, precisions
+
+
+EXACT_OF_ALL = [one for one in ALL if not isinstance(one, cls | mes)]
+
+
+@pytest.mark.parametrize("estimator", EXACT_OF_ALL, ids=str)
+def test_a_sample_of_all_candidates_needs_no_correction(estimator: Estimator) -> None:
+    sample, precisions = several_items(sizes=np.array([1, 2, 5, 3, 1, 4]), n_irrelevant=12)
+    found = estimator.fit(sample, path="full").estimate("AP")
+    np.testing.assert_allclose(found, precisions.mean(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", ["Recall@3", "P@3", "nDCG@3", "RR", "AUC", "AP(divisor=reachable)@3"]
+)
+def test_every_metric_of_several_items_is_right_from_all_candidates(name: str) -> None:
+    sample, _ = several_items(sizes=np.array([1, 2, 5, 3, 1, 4]), n_irrelevant=12)
+    terms = rank_metric(name).summands(
+        sample.rank, n=sample.n_candidates, order=sample.orders, n_relevant=sample.n_relevants
+    )
+    found = bv(0.1).fit(sample, path="full").estimate(name)
+    np.testing.assert_allclose(found, terms.sum() / 6, atol=1e-9)
+
+
+def test_values_are_corrected_item_by_item() -> None:
+    rng = np.random.default_rng(4)
+    above = np.sort(rng.integers(0, 21, (30, 2)), axis=1)
+    sample = SampledRanks(
+        (above + np.array([1, 2])).ravel(),
+        np.full(60, 20),
+        np.full(60, 302),
+        True,
+        user=np.repeat(np.arange(30), 2),
+        order=np.tile([1, 2], 30),
+        n_relevant=np.full(60, 2),
+    )
+    fitted = bv(0.1).fit(sample)
+    first, second = (fitted.corrected("Recall@10", order=order) for order in (1, 2))
+    # Values for place 1 are those of users with one relevant item, and halve with two.
+    expected = (first[above[:, 0]] / 2 + second[above[:, 1]]).mean()
+    np.testing.assert_allclose(fitted.estimate("Recall@10"), expected, atol=1e-12)
+
+
+def test_rr_learns_from_first_items_alone() -> None:
+    sample, _ = several_items(sizes=np.array([2, 3, 1, 4]), n_irrelevant=12)
+    first = sample.orders == 1
+    alone = SampledRanks.of(sample.rank[first], n_negatives=12, n_candidates=13, replace=False)
+    found = mn().fit(sample, path="full").estimate("RR")
+    expected = mn().fit(alone, path="full").estimate("RR")
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_the_posterior_mean_of_a_rank_is_known_without_replacement() -> None:
+    n_irrelevant, m = 30, 6
+    nodes, table = nodes_and_table(n_irrelevant + 1, m, replace=False)
+    means = posterior_means(table, np.full(31, 1 / 31), nodes.above[:, np.newaxis])[:, 0]
+    expected = (np.arange(m + 1) + 1) * (n_irrelevant + 2) / (m + 2) - 1
+    np.testing.assert_allclose(means, expected, rtol=1e-10)
+
+
+def of_two_lengths() -> SampledRanks:
+    rng = np.random.default_rng(9)
+    lengths = np.repeat([1500, 3000], 1000)
+    ranks = (lengths * rng.random(2000) ** 3).astype(np.int64) + 1
+    above = rng.binomial(40, (ranks - 1) / (lengths - 1))
+    return SampledRanks.of(above + 1, n_negatives=40, n_candidates=lengths)
+
+
+@pytest.mark.parametrize("estimator", [bv(0.1, prior="mle"), mn(), mle()], ids=str)
+def test_the_grid_breaks_off_where_some_users_have_no_more_candidates(
+    estimator: Estimator,
+) -> None:
+    sample = of_two_lengths()
+    grid, full = (
+        estimator.fit(sample, n="users", path=path).curve("Recall", CUTOFFS)
+        for path in ("grid", "full")
+    )
+    np.testing.assert_allclose(grid, full, rtol=1e-4)
+
+
+def test_users_may_be_corrected_by_their_own_numbers_of_candidates() -> None:
+    sample = of_two_lengths()
+    halves = [
+        SampledRanks.of(sample.rank[part], n_negatives=40, n_candidates=length)
+        for part, length in ((slice(1000), 1500), (slice(1000, None), 3000))
+    ]
+    apart = np.mean([bv(0.1).fit(half).estimate("Recall@10") for half in halves])
+    together = bv(0.1).fit(sample, n="users").estimate("Recall@10")
+    np.testing.assert_allclose(together, apart, rtol=0.02)
+
+
+def test_the_mean_number_of_candidates_is_the_default() -> None:
+    sample = of_two_lengths()
+    by_mean, by_number = (bv(0.1).fit(sample, n=n).estimate("Recall@10") for n in ("mean", 2250))
+    assert by_mean == by_number
+
+
+def ht_of_one_negative(item: int) -> SampledRanks:
+    """Sample one item of four with q = .1, .2, .3, .4; the first, third and fourth are above."""
+    above = item != 1
+    inverse = 1 / [0.1, 0.2, 0.3, 0.4][item] if above else 0.0
+    return SampledRanks(
+        np.array([1 + above]),
+        np.array([1]),
+        np.array([5]),
+        True,
+        inverse_mass_above=np.array([inverse]),
+    )
+
+
+def test_horvitz_thompson_is_right_on_average() -> None:
+    aucs = np.array(
+        [ht_plugin().fit(ht_of_one_negative(item)).estimate("AUC") for item in range(4)]
+    )
+    # AUC = (5 - R) / 4 gives the estimated rank R back.
+    ranks, chances = 5 - 4 * aucs, np.array([0.1, 0.2, 0.3, 0.4])
+    mean = chances @ ranks
+    variance = chances @ (ranks - mean) ** 2
+    np.testing.assert_allclose([mean, variance], [4, float(Fraction(41, 6))], atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+def test_samples_of_a_proposal_are_refused(estimator: Estimator) -> None:
+    with pytest.raises(InputError, match="drawn from a proposal: use ht-plugin"):
+        estimator.fit(ht_of_one_negative(0))
+
+
+def test_horvitz_thompson_needs_a_proposal() -> None:
+    with pytest.raises(InputError, match="inverse_mass_above"):
+        ht_plugin().fit(sample_of([1, 1], n=5))
+
+
+def adaptive() -> SampledRanks:
+    rng = np.random.default_rng(1)
+    ranks = rng.choice(1000, 500, p=power_law(1000, offset=5)) + 1
+    return draw_adaptively(ranks, n=1000, n0=25, n_max=200, rng=rng)
+
+
+@pytest.mark.parametrize("estimator", [uncorrected(), bv(0.1), cls(), mn(), mes(), ls()], ids=str)
+def test_adaptive_samples_are_refused(estimator: Estimator) -> None:
+    with pytest.raises(InputError, match="24 to 199 negatives: use adaptive-mle"):
+        estimator.fit(adaptive())
+
+
+def test_adaptive_mle_is_mle_with_50_iterations() -> None:
+    found = adaptive_mle().fit(adaptive()).curve("Recall", CUTOFFS)
+    np.testing.assert_array_equal(found, mle(iters=50).fit(adaptive()).curve("Recall", CUTOFFS))
+
+
+@pytest.mark.parametrize("estimator", [bv(0.1), bv(0.1, prior="mle"), mn(), mle(), mes()], ids=str)
+def test_repeats_are_fitted_each_for_itself(estimator: Estimator) -> None:
+    samples = [sample_of(counts, n=200) for counts in ([9, 5, 3, 3], [2, 6, 6, 6], [0, 0, 10, 10])]
+    together = estimator.fit_repeats(samples).estimate("Recall@5")
+    apart = [estimator.fit(sample).estimate("Recall@5") for sample in samples]
+    np.testing.assert_allclose(together, apart, rtol=1e-9)
+
+
+def test_a_pooled_prior_is_the_mean_of_the_repeats_own() -> None:
+    samples = [sample_of(counts, n=50) for counts in ([9, 5, 3, 3], [2, 6, 6, 6])]
+    own = [mle().fit(sample).rank_distribution() for sample in samples]
+    pooled = bv(0.1, prior="pooled:mle").fit_repeats(samples).masses()
+    assert pooled is not None
+    np.testing.assert_allclose(pooled[:, 0], np.mean(own, axis=0), atol=1e-12)
+
+
+def test_a_pooled_prior_needs_repeats() -> None:
+    with pytest.raises(InputError, match="pooled:mle@100 takes repeated samples"):
+        bv(0.1, prior="pooled:mle").fit(sample_of([1, 1], n=5)).estimate("AP")
+
+
+def test_a_replicate_repeats_the_whole_fit_on_redrawn_users() -> None:
+    sample = long_tail(n=500, m=20, n_users=60)
+    times = resampled_users(0, 3, n_users=60, seed=5).astype(np.int64)
+    expected = [
+        mn()
+        .fit(SampledRanks.of(np.repeat(sample.rank, one), n_negatives=20, n_candidates=500))
+        .estimate("AP@10")
+        for one in times
+    ]
+    found = mn().fit(sample).bootstrap(3, seed=5).estimate("AP@10")
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_users_are_redrawn_with_all_their_items() -> None:
+    sample, _ = several_items(sizes=np.array([2, 3, 1, 4]), n_irrelevant=12)
+    drawn = uncorrected().fit(sample).fits.tally.resampled(replicates=2, seed=5)
+    times = resampled_users(0, 2, n_users=4, seed=5)
+    np.testing.assert_array_equal(drawn.counts.sum(axis=0), times @ [2, 3, 1, 4])
+
+
+def test_moments_are_those_of_simulated_samples() -> None:
+    rng = np.random.default_rng(6)
+    ranks = rng.integers(1, 300, 50)
+    fitted = bv(0.1).fit(draw(ranks, n=300, m=20, rng=rng))
+    values = fitted.corrected("Recall@10")
+    above = rng.binomial(20, (ranks - 1) / 299, size=(20_000, 50))
+    simulated = values[above].mean(axis=1)
+    error = np.sqrt(fitted.variance("Recall@10", ranks) / 20_000)
+    assert abs(simulated.mean() - fitted.expectation("Recall@10", ranks)) < 4 * error
+    np.testing.assert_allclose(simulated.var(), fitted.variance("Recall@10", ranks), rtol=0.05)
+
+
+def test_cutoffs_below_the_head_of_the_grid_are_refused() -> None:
+    with pytest.raises(InputError, match='at most 128, got 200; fit with path="full"'):
+        bv(0.1).fit(long_tail(n=5000, m=50)).estimate("Recall@200")
+
+
+def test_estimates_of_a_distribution_have_no_corrected_values() -> None:
+    with pytest.raises(InputError, match="does not correct values one by one"):
+        mle().fit(sample_of([1, 1], n=5)).corrected("AP")
+
+
+def test_linear_estimators_have_no_distribution() -> None:
+    with pytest.raises(InputError, match="estimates no distribution of ranks"):
+        bv(0.1).fit(sample_of([1, 1], n=5)).rank_distribution()
+
+
+def test_a_distribution_on_the_grid_has_a_share_for_every_rank() -> None:
+    sample = long_tail(n=2000, m=40)
+    grid, full = (mle().fit(sample, path=path).rank_distribution() for path in ("grid", "full"))
+    np.testing.assert_allclose(grid.cumsum(), full.cumsum(), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "path", "rule"), [("median", "grid", "`n`"), ("mean", "fast", "`path`")]
+)
+def test_unknown_options_are_refused(n: str, path: str, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        bv(0.1).fit(sample_of([1, 1], n=5), n=n, path=path)  # type: ignore[arg-type]
