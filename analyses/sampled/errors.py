@@ -29,6 +29,21 @@ class RelativeError:
     value: float
     n_skipped: int
 
+    def remark(self) -> str:
+        """Say what was left out; nothing if nothing was.
+
+        Examples
+        --------
+        >>> RelativeError(12.5, n_skipped=2).remark()
+        'The truth is 0 at 2 cut-offs, which have no relative error and are left out.'
+        """
+        if not self.n_skipped:
+            return ""
+        return (
+            f"The truth is 0 at {self.n_skipped} cut-offs, which have no relative error and are "
+            "left out."
+        )
+
 
 def relative_error(
     estimates: ArrayLike, truth: ArrayLike, *, zero: Literal["skip", "authors"] = "skip"
@@ -57,8 +72,8 @@ def relative_error(
 
     Examples
     --------
-    >>> relative_error([0.3, 0.11, 0.18], [0.0, 0.1, 0.2])
-    RelativeError(value=10.0, n_skipped=1)
+    >>> relative_error([0.3, 0.75, 0.5], [0.0, 0.5, 1.0])
+    RelativeError(value=50.0, n_skipped=1)
     """
     estimated, true = np.asarray(estimates, dtype=float), np.asarray(truth, dtype=float)
     if estimated.shape != true.shape:
@@ -71,7 +86,7 @@ def relative_error(
     errors = np.zeros_like(true)
     errors[known] = np.abs(estimated[known] - true[known]) / true[known]
     kept = errors[known] if zero == "skip" else errors
-    value = float(np.round(100 * kept.mean(), 12)) if kept.size else float("nan")
+    value = float(100 * kept.mean()) if kept.size else float("nan")
     return RelativeError(value, int((~known).sum()) if zero == "skip" else 0)
 
 
@@ -92,6 +107,11 @@ class OrderCount:
     n_correct: int
     n_repeats: int
     n_ties: int
+
+    @property
+    def share(self) -> float:
+        """Part of the repeats with the true order; NaN if the systems truly tie."""
+        return self.n_correct / self.n_repeats if self.n_repeats else float("nan")
 
 
 def winner_count(estimates: Floats, truth: ArrayLike) -> OrderCount:

@@ -14,6 +14,7 @@ from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLi
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.estimators.naming import ESTIMATORS, find_estimator
 from analyses.sampled.estimators.rank_estimate import RankEstimate
+from analyses.sampled.estimators.tally import Tally, tally
 from analyses.sampled.estimators.uncorrected import Uncorrected
 
 uncorrected, rank_estimate = Uncorrected, RankEstimate
@@ -26,6 +27,7 @@ __all__ = [
     "Estimator",
     "Fits",
     "Fitted",
+    "Tally",
     "adaptive_mle",
     "bv",
     "cls",
@@ -36,5 +38,6 @@ __all__ = [
     "mle",
     "mn",
     "rank_estimate",
+    "tally",
     "uncorrected",
 ]

@@ -155,6 +155,14 @@ class Estimator:
         ------
         InputError
             If the estimator is wrong for such samples.
+
+        Examples
+        --------
+        >>> from analyses.sampled.estimators import bv
+        >>> from qrels.sampled_ranks import SampledRanks
+        >>> sampled = SampledRanks.of([1, 1, 2, 3], n_negatives=2, n_candidates=5)
+        >>> print(round(bv(1.0).fit(sampled).estimate("Recall@1") * 15, 9))  # (8/15 + 8/15) / 4
+        4.0
         """
         return Fitted(self.fit_repeats([sampled], n=n, path=path))
 
@@ -165,7 +173,10 @@ class Estimator:
 
         Priors that begin with ``pooled:`` alone see the other repeats.
         """
-        counted = tally(samples, n=n, path=path)
+        return self.fit_tally(tally(samples, n=n, path=path))
+
+    def fit_tally(self, counted: Tally) -> Fits:
+        """Fit repeated samples that were counted before, once for many estimators."""
         self.check(counted)
         return Fits(self, counted)
 
@@ -184,7 +195,7 @@ class Fits:
 
     estimator: Estimator
     tally: Tally
-    _learned: dict[bool, Floats | None] = field(default_factory=dict, repr=False)
+    _learned: dict[bool, Floats | None] = field(default_factory=dict, init=False, repr=False)
 
     def masses(self, *, first_only: bool = False) -> Floats | None:
         """Give the learned distributions of ranks at the nodes, or None."""
@@ -355,7 +366,8 @@ class Fitted:
         Returns
         -------
         Fits whose estimates have one value a replicate; their standard deviation is the standard
-        error.
+        error. The counts of all cells are held for all replicates; samples of a proposal have a
+        cell for each row.
         """
         drawn = self.fits.tally.resampled(replicates=replicates, seed=seed)
         return Fits(self.fits.estimator, drawn)

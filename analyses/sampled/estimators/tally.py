@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,9 @@ Candidates = int | Literal["mean", "users"]
 
 STEP = 1.02
 """Users whose numbers of candidates differ by less than this factor share a rounded one."""
+
+TABLE_SIZE = 1 << 22
+"""Possible cells that are counted in a table instead of sorting the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +198,8 @@ def tally(samples: Sequence[SampledRanks], *, n: Candidates, path: str) -> Tally
     Raises
     ------
     InputError
-        If samples with and without replacement are mixed, or an option is unknown.
+        If samples with and without replacement, or of a proposal and not, are mixed, or `n` is
+        unknown or too small.
 
     Examples
     --------
@@ -205,63 +210,84 @@ def tally(samples: Sequence[SampledRanks], *, n: Candidates, path: str) -> Tally
     """
     if len({sample.replace for sample in samples}) != 1:
         raise InputError("samples drawn with and without replacement cannot be fitted together.")
-    sizes = _sizes(samples, n=n)
-    codes, shape = _codes(samples, sizes)
-    distinct, first, cell_of_row = np.unique(codes, return_index=True, return_inverse=True)
-    n_irrelevant, n_negatives, *others = np.unravel_index(distinct, shape)
-    pairs, group_of_cell = np.unique(
-        np.column_stack([n_irrelevant, n_negatives]), axis=0, return_inverse=True
+    columns = _columns(samples, _sizes(samples, n=n))
+    lowest = [int(column.min()) for column in columns]
+    shape = tuple(int(column.max()) - low + 1 for column, low in zip(columns, lowest, strict=True))
+    codes = np.ravel_multi_index(
+        [column - low for column, low in zip(columns, lowest, strict=True)], shape
     )
+    distinct, first, cell_of_row = _distinct(codes, n_codes=prod(shape))
+    cells = np.column_stack([column[first] for column in columns])
+    pairs, group_of_cell = np.unique(cells[:, :2], axis=0, return_inverse=True)
     sample_of_row = np.repeat(np.arange(len(samples)), [len(sample) for sample in samples])
     n_cells, n_samples = len(distinct), len(samples)
     return Tally(
         groups=_groups(pairs, replace=samples[0].replace, path=path),
-        cells=np.column_stack([group_of_cell, *others[:3]]),
+        cells=np.column_stack([group_of_cell, cells[:, 2:5]]),
         counts=np.bincount(cell_of_row * n_samples + sample_of_row, minlength=n_cells * n_samples)
         .reshape(n_cells, n_samples)
         .astype(np.float64),
-        n_users=np.array([float(len(np.unique(sample.users))) for sample in samples]),
+        n_users=np.array([_n_users(sample) for sample in samples]),
         places=_places(samples, first),
         incidence=_incidence(samples[0], cell_of_row, n_cells),
     )
 
 
-def _sizes(samples: Sequence[SampledRanks], *, n: Candidates) -> list[Integers]:
-    """Give the irrelevant candidates that each row of each sample is taken to have."""
+def _sizes(samples: Sequence[SampledRanks], *, n: Candidates) -> Integers:
+    """Give the irrelevant candidates that each row is taken to have."""
     if isinstance(n, int):
         own = [n - sample.n_relevants for sample in samples]
+        most = max(int(sample.n_negatives.max()) for sample in samples)
+        if min(int(sizes.min()) for sizes in own) < most:
+            raise InputError(f"`n` must leave more candidates than the {most} sampled, got {n}.")
     elif n in ("mean", "users"):
         own = [sample.n_irrelevant for sample in samples]
     else:
         raise InputError(f'`n` must be a number of candidates, "mean" or "users", got {n!r}.')
-    if n == "users" and len({size for sizes in own for size in np.unique(sizes).tolist()}) > 1:
-        rounded = [STEP ** np.rint(np.log(sizes) / np.log(STEP)) for sizes in own]
-    else:
-        rounded = [np.full(len(sizes), np.concatenate(own).mean()) for sizes in own]
-    return [
-        np.maximum(np.rint(sizes), sample.n_negatives).astype(np.int64)
-        for sizes, sample in zip(rounded, samples, strict=True)
-    ]
+    every = np.concatenate(own)
+    rounded = np.full(len(every), every.mean())
+    if n == "users" and every.min() < every.max():
+        rounded = STEP ** np.rint(np.log(every) / np.log(STEP))
+    # Rounding may not leave fewer candidates than were sampled.
+    drawn = np.concatenate([sample.n_negatives for sample in samples])
+    return np.maximum(np.rint(rounded), drawn).astype(np.int64)
 
 
-def _codes(
-    samples: Sequence[SampledRanks], sizes: Sequence[Integers]
-) -> tuple[Integers, tuple[int, ...]]:
-    """Give a number to each row that equal rows share; rows of a proposal share none."""
+def _columns(samples: Sequence[SampledRanks], sizes: Integers) -> list[Integers]:
+    """Give what the rows of a cell share; rows of a proposal share nothing."""
     columns = [
-        np.concatenate(column)
-        for column in (
-            sizes,
-            [sample.n_negatives for sample in samples],
-            [sample.orders for sample in samples],
-            [sample.n_relevants for sample in samples],
-            [sample.above for sample in samples],
-        )
+        sizes,
+        np.concatenate([sample.n_negatives for sample in samples]),
+        np.concatenate([sample.orders for sample in samples]),
+        np.concatenate([sample.n_relevants for sample in samples]),
+        np.concatenate([sample.above for sample in samples]),
     ]
     if any(sample.inverse_mass_above is not None for sample in samples):
-        columns.append(np.arange(len(columns[0])))
-    shape = tuple(int(column.max()) + 1 for column in columns)
-    return np.ravel_multi_index(columns, shape), shape
+        columns.append(np.arange(len(sizes)))
+    return columns
+
+
+def _distinct(
+    codes: NDArray[np.intp], *, n_codes: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Give the distinct codes, rising, a row of each, and the place of each row's code.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in _distinct(np.array([7, 2, 7]), n_codes=9)]
+    [[2, 7], [1, 0], [1, 0, 1]]
+    """
+    if n_codes > TABLE_SIZE:
+        return np.unique(codes, return_index=True, return_inverse=True)
+    present = np.bincount(codes, minlength=n_codes) > 0
+    distinct, places = np.flatnonzero(present), (present.cumsum() - 1)[codes]
+    first = np.empty(len(distinct), dtype=np.intp)
+    first[places[::-1]] = np.arange(len(codes))[::-1]
+    return distinct, first, places
+
+
+def _n_users(sample: SampledRanks) -> float:
+    return float(len(sample) if sample.user is None else len(np.unique(sample.user)))
 
 
 def _groups(pairs: Integers, *, replace: bool, path: str) -> tuple[Group, ...]:

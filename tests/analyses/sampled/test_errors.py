@@ -22,7 +22,7 @@ def test_a_truth_of_zero_counts_as_right_for_the_authors() -> None:
 def test_a_truth_of_zero_throughout_has_no_relative_error() -> None:
     error = relative_error([0.1, 0.2], [0.0, 0.0])
     assert np.isnan(error.value)
-    assert error.n_skipped == 2
+    assert "0 at 2 cut-offs" in error.remark()
 
 
 def test_the_truth_is_not_written_into() -> None:
@@ -43,6 +43,11 @@ def test_a_tied_estimate_is_not_a_correct_one() -> None:
 def test_true_ties_are_excluded_and_counted() -> None:
     count = winner_count(np.array([[0.1, 0.2]]), [0.3, 0.3])
     assert (count.n_repeats, count.n_ties) == (0, 1)
+    assert np.isnan(count.share)
+
+
+def test_accuracy_is_the_share_of_repeats_that_find_the_winner() -> None:
+    assert winner_count(np.array([[0.1, 0.2], [0.3, 0.2]]), [0.1, 0.3]).share == 0.5
 
 
 @pytest.mark.parametrize(

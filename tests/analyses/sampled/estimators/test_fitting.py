@@ -322,3 +322,14 @@ def test_a_distribution_on_the_grid_has_a_share_for_every_rank() -> None:
 def test_unknown_options_are_refused(n: str, path: str, rule: str) -> None:
     with pytest.raises(InputError, match=rule):
         bv(0.1).fit(sample_of([1, 1], n=5), n=n, path=path)  # type: ignore[arg-type]
+
+
+def test_candidates_may_not_be_fewer_than_were_sampled() -> None:
+    with pytest.raises(InputError, match="more candidates than the 20 sampled, got 15"):
+        bv(0.1).fit(long_tail(n=500, m=20), n=15)
+
+
+def test_samples_of_both_kinds_are_not_fitted_together() -> None:
+    samples = [long_tail(n=500, m=20, replace=replace) for replace in (True, False)]
+    with pytest.raises(InputError, match="with and without replacement"):
+        mle().fit_repeats(samples)
