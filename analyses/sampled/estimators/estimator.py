@@ -301,7 +301,7 @@ class Fitted:
     def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
         """Give the corrected values v(1), v(2), ... of a metric, of shape (n_negatives + 1,).
 
-        They may be negative or above 1: values of users' samples, not of users.
+        They may be negative or above 1: they are no metrics of users, only their mean is.
 
         Parameters
         ----------
@@ -321,9 +321,10 @@ class Fitted:
             raise InputError(f"{estimator} does not correct values one by one.")
         if len(fits.tally.groups) > 1:
             raise InputError("numbers of candidates differ, and with them the corrected values.")
-        masses, group = fits.masses(), fits.tally.groups[0]
+        metrics, group = (rank_metric(name),), fits.tally.groups[0]
+        # RR is told nothing by the relevant items after the first.
+        masses = fits.masses(first_only=metrics[0].name == "RR" and not fits.tally.simple)
         inside = group.uniform if masses is None else masses
-        metrics = (rank_metric(name),)
         problem = Problem(group, inside, metrics, (order,), fits.tally.n_users[0])
         return next(estimator.corrections(problem))[:, 0]
 

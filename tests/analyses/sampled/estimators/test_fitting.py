@@ -145,6 +145,23 @@ def test_rr_learns_from_first_items_alone() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def test_the_estimate_is_the_mean_of_corrected_values() -> None:
+    sample = long_tail(n=500, m=20)
+    fitted = mn().fit(sample)
+    expected = fitted.corrected("nDCG@10")[sample.above].mean()
+    np.testing.assert_allclose(fitted.estimate("nDCG@10"), expected, rtol=1e-12)
+
+
+def test_corrected_values_are_not_told_of_samples_with_several_sizes_of_candidates() -> None:
+    with pytest.raises(InputError, match="numbers of candidates differ"):
+        bv(0.1).fit(of_two_lengths(), n="users").corrected("AP")
+
+
+def test_entropy_is_fitted_to_one_number_of_candidates() -> None:
+    with pytest.raises(InputError, match='fits one number of candidates: fit with n="mean"'):
+        mes().fit(of_two_lengths(), n="users")
+
+
 def test_the_posterior_mean_of_a_rank_is_known_without_replacement() -> None:
     n_irrelevant, m = 30, 6
     nodes, table = nodes_and_table(n_irrelevant + 1, m, replace=False)
