@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.drawing import axes_or_new, categories, legend_beside
-from analyses.sampled.expectation import blocks_of_rows
+from analyses.sampled.expectation import blocks_of_rows, exact_metric
 from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.pmf import sampled_rank_pmf
 from qrels import FullRanks
@@ -201,7 +201,7 @@ def consistency_crossings(
     ranks = dict(sorted(systems.items()))
     largest = _largest(ranks, negatives)
     values = np.array([_expected(read, some, largest, replace=replace) for some in ranks.values()])
-    exact = np.array([_exact(read, some) for some in ranks.values()])
+    exact = np.array([exact_metric(read, some) for some in ranks.values()])
     return Consistency(
         read, tuple(ranks), np.round(values, DECIMALS), np.round(exact, DECIMALS), replace
     )
@@ -209,12 +209,8 @@ def consistency_crossings(
 
 def _largest(systems: Mapping[str, FullRanks], negatives: int | None) -> int:
     """Check the systems, and give the largest number of negatives."""
-    if not systems:
-        raise InputError("there must be at least one system to order.")
-    first, *others = systems.values()
-    for name, ranks in zip([*systems][1:], others, strict=True):
-        if not _same_users(first, ranks):
-            raise InputError(f"systems {next(iter(systems))!r} and {name!r} have different users.")
+    require_same_users(systems)
+    first = next(iter(systems.values()))
     available = int(first.n_irrelevant.min(initial=np.iinfo(np.int64).max))
     if len(first) == 0 or not 1 <= (available if negatives is None else negatives) <= available:
         raise InputError(
@@ -226,23 +222,32 @@ def _largest(systems: Mapping[str, FullRanks], negatives: int | None) -> int:
     return available if negatives is None else negatives
 
 
+def require_same_users(systems: Mapping[str, FullRanks]) -> None:
+    """Refuse to compare no systems, or such as have different users.
+
+    Raises
+    ------
+    InputError
+        If there are none, or users, their relevant items or their candidates differ in number.
+    """
+    if not systems:
+        raise InputError("there must be at least one system to order.")
+    first, *others = systems.values()
+    for name, ranks in zip([*systems][1:], others, strict=True):
+        if not _same_users(first, ranks):
+            raise InputError(f"systems {next(iter(systems))!r} and {name!r} have different users.")
+
+
 def _same_users(one: FullRanks, other: FullRanks) -> bool:
     return np.array_equal(one.user[one.by_user], other.user[other.by_user]) and np.array_equal(
         one.n_candidates[one.by_user], other.n_candidates[other.by_user]
     )
 
 
-def _exact(metric: RankMetric, ranks: FullRanks) -> float:
-    terms = metric.summands(
-        ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
-    )
-    return float(terms.sum() / len(np.unique(ranks.user)))
-
-
 def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bool) -> Floats:
     """Give the expected metric of one system for 1 to ``largest`` negatives."""
     if metric.name == "AUC":
-        return np.full(largest, _exact(metric, ranks))
+        return np.full(largest, exact_metric(metric, ranks))
     total = np.zeros(largest)
     for rows, order, n_relevant in _alike(ranks):
         places = np.arange(largest + 1) + order

@@ -25,6 +25,20 @@ class Moments(NamedTuple):
     variance: Floats
 
 
+def exact_metric(metric: str | RankMetric, ranks: FullRanks) -> float:
+    """Give the mean over the users of the metric among all candidates.
+
+    Examples
+    --------
+    >>> exact_metric("AP", FullRanks.of([1, 4], n_candidates=9))
+    0.625
+    """
+    terms = rank_metric(metric).summands(
+        ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
+    )
+    return float(terms.sum() / len(np.unique(ranks.user)))
+
+
 def sampled_values(metric: str | RankMetric, *, m: int) -> Floats:
     """Give the metric at each rank of a list of one relevant item and m negatives.
 
