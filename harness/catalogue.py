@@ -63,6 +63,12 @@ def power_of_users(result: Result) -> Figure:
     return panel_of(cast("Users", result).plot_power)
 
 
+def by_sampled_metric(result: Drawable) -> Figure:
+    """Draw a panel for each metric, on scales of their own."""
+    names = [measure.metric for measure in result.measures]
+    return panel_per_metric(result, names, comparable=False)
+
+
 FIGURES: Mapping[str, Drawing] = {
     "figure1_correlation_cutoffs": Drawing(
         "correlation", "Agreement among the cut-offs of each metric", by_cutoff

@@ -593,6 +593,90 @@ def correlate(
         write_correlation(found, output, reference=chosen)
 
 
+@main.command(
+    epilog="A long table has the columns system, user and rank; a wide one a column for every "
+    "system and a row for every user, whose ids may come first. A column n_candidates, or "
+    "--candidates, says among how many the items were ranked."
+)
+@click.argument("ranks", metavar="RANKS.csv", type=PATH)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=2),
+    help="Candidates of each user, relevant items included, where the table has none.",
+)
+@click.option(
+    "--negatives", type=int, default=100, show_default=True, help="Negatives sampled for each user."
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="AUC, AP, RR, nDCG, P or Recall, such as Recall@10; may be repeated.",
+)
+@click.option(
+    "--estimator",
+    "estimators",
+    multiple=True,
+    metavar="NAME",
+    help="Such as uncorrected, 'bv(gamma=0.1)' or 'mle(iters=100)'; may be repeated.",
+)
+@click.option("--repeats", type=int, default=100, show_default=True, help="Samples, at least 2.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
+@click.option("--without-replacement", is_flag=True, help="Sample no item twice for a user.")
+@workers
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Of what is printed: rounded, or all digits and columns (csv, json).",
+)
+@click.option("--output", type=PATH, help="A folder for tables, figure and caption.")
+@quietly
+@sentences
+def sampled(
+    ranks: Path,
+    candidates: int | None,
+    metrics: tuple[str, ...],
+    estimators: tuple[str, ...],
+    without_replacement: bool,
+    format_: str,
+    output: Path | None,
+    jobs: int | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Say what sampling negatives does to metrics, and which correction undoes it best.
+
+    RANKS.csv has the full ranks of relevant items by some systems. Of each user's candidates,
+    negatives are sampled again and again, and metrics are estimated from the ranks among them.
+    """
+    from joblib import cpu_count
+
+    from analyses.sampled.correction import ESTIMATORS, METRICS, study_correction
+    from harness.progress import watched
+    from harness.rank_tables import read_rank_table
+    from harness.sampled import FORMATS, write_files
+
+    systems = read_rank_table(ranks, candidates=candidates)
+    with watched(quiet=quiet)("Estimating from samples", len(systems)) as bar:
+        result = study_correction(
+            systems,
+            metrics=metrics or METRICS,
+            estimators=estimators or ESTIMATORS,
+            replace=not without_replacement,
+            n_jobs=jobs or cpu_count(),
+            advance=bar.advance,
+            **asked,
+        )
+    if output is not None:
+        write_files(result, output)
+    click.echo(FORMATS[format_](result), nl=False)
+    click.echo(result.caption(), err=True)
+
+
 @main.command()
 @click.argument("study", type=PATH)
 @click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")

@@ -48,9 +48,16 @@ class Drawable(Protocol):
 
 
 def panel_per_metric(
-    result: Drawable, metrics: Sequence[str], *, most_columns: int = N_COLUMNS
+    result: Drawable,
+    metrics: Sequence[str],
+    *,
+    most_columns: int = N_COLUMNS,
+    comparable: bool = True,
 ) -> Figure:
-    """Draw one panel for each metric; on common scales where all have the same cut-offs."""
+    """Draw one panel for each metric.
+
+    Panels have common scales where all have the same cut-offs, if their values are comparable.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -59,7 +66,7 @@ def panel_per_metric(
     with rc_context(STYLE):
         size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        alike = _have_the_same_cutoffs(result, metrics)
+        alike = comparable and _have_the_same_cutoffs(result, metrics)
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
         panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
         for panel, metric in zip(panels, metrics, strict=True):

@@ -159,6 +159,7 @@ SPECIAL = {
     ">": r"$>$",
     "|": r"$|$",
     "≤": r"$\le$",
+    "±": r"$\pm$",
     MISSING: "--",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }

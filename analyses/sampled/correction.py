@@ -103,6 +103,15 @@ class Sampled:
         """Standard deviation over the repeats: the noise of sampling, not that of users."""
         return np.asarray(self.estimates.std(axis=3, ddof=1))
 
+    @property
+    def distance(self) -> Floats:
+        """Root mean square of estimate minus truth over systems and repeats.
+
+        Bias and noise together, of shape (n_estimators, n_metrics).
+        """
+        off = self.estimates - self.exact[:, :, np.newaxis]
+        return np.asarray(np.sqrt((off**2).mean(axis=(2, 3))))
+
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each estimator, metric and system.
 
@@ -171,6 +180,22 @@ class Sampled:
             }
             for estimates, truth in self._cases()
         )
+
+    def in_order(self) -> Floats:
+        """Give the share of pairs of systems and repeats that are in the true order.
+
+        Of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
+        """
+        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
+        shape = (len(self.metrics), len(self.estimators), n_pairs)
+        if not n_pairs:
+            return np.full(shape[1::-1], np.nan)
+        found = self.orders()
+        correct, repeats = (
+            found[name].to_numpy(dtype=float).reshape(shape).sum(axis=2).T
+            for name in ("correct", "repeats")
+        )
+        return np.divide(correct, repeats, out=np.full(shape[1::-1], np.nan), where=repeats > 0)
 
     def _cases(self) -> Iterator[tuple[Floats, Floats]]:
         """Give estimates, (n_systems, n_repeats), and truth by metric and estimator, rounded."""

@@ -139,7 +139,7 @@ def winner_count(estimates: Floats, truth: ArrayLike) -> OrderCount:
     if (true == true.max()).sum() > 1:
         return OrderCount(0, 0, 1)
     winner = int(true.argmax())
-    rivals = np.delete(estimates, winner, axis=1).max(axis=1)
+    rivals = np.delete(estimates, winner, axis=1).max(axis=1, initial=-np.inf)
     return OrderCount(int((estimates[:, winner] > rivals).sum()), len(estimates), 0)
 
 

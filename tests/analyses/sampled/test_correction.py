@@ -156,3 +156,15 @@ def test_the_caption_says_what_was_sampled(result: Sampled) -> None:
     caption = result.caption()
     for fact in ("m = 10 ", "with replacement", "n = 60", "5 samples", "seed 3", "MLE(iters=100)"):
         assert fact in caption
+
+
+def test_shares_in_order_are_those_of_the_counts(result: Sampled) -> None:
+    counts = result.orders().query("estimator == 'MLE(iters=100)' and metric == 'nDCG'")
+    assert result.in_order()[4, 1] == counts["correct"].sum() / counts["repeats"].sum()
+
+
+def test_the_distance_has_bias_and_noise() -> None:
+    found = _studied(estimators=["uncorrected"], metrics=["AP"])
+    bias = found.mean[0, 0] - found.exact[0]
+    variance = found.estimates[0, 0].var(axis=1)
+    np.testing.assert_allclose(found.distance.item() ** 2, (bias**2 + variance).mean())

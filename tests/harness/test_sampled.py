@@ -1,0 +1,121 @@
+"""What sampling does to metrics, on the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from analyses.sampled import Sampled, study_correction
+from harness.cli import main
+from harness.sampled import FORMATS, conclusion, estimates_table, orders_table
+from qrels import FullRanks
+
+MISUSED = 2
+FILES = {
+    "sampled.csv", "sampled_against_exact.png", "sampled_against_exact.svg",
+    "sampled_against_exact.txt", "sampled_orders.csv", "sampled_winners.csv",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ranks of two systems for 40 users, one twice as good as the other."""
+    ranks = np.random.default_rng(1).integers(1, 100, 40)
+    path = tmp_path_factory.mktemp("ranks") / "ranks.csv"
+    pd.DataFrame({"good": ranks, "poor": 2 * ranks}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def result() -> Sampled:
+    ranks = FullRanks.of(range(1, 41), n_candidates=200)
+    return study_correction(
+        {"a": ranks}, metrics=["AP", "Recall@5"], negatives=20, repeats=3, seed=1
+    )
+
+
+def sampled(*arguments: str | Path) -> Result:
+    given = ["sampled", "--jobs", "1", "--quiet", "--repeats", "5", *map(str, arguments)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
+
+
+def test_a_table_of_ranks_is_estimated(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--metric", "AP")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout.splitlines()[1].startswith("AP, good")
+
+
+def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--negatives", "30", "--without-replacement")
+    assert "m = 30 negatives, sampled uniformly without replacement" in answer.stderr
+
+
+def test_the_same_command_prints_the_same(table: Path) -> None:
+    asked = (table, "--candidates", "300", "--format", "csv")
+    assert sampled(*asked).stdout == sampled(*asked, "--jobs", "3").stdout
+
+
+def test_the_seed_changes_the_samples(table: Path) -> None:
+    asked = (table, "--candidates", "300", "--format", "csv")
+    assert sampled(*asked).stdout != sampled(*asked, "--seed", "5").stdout
+
+
+def test_only_the_estimators_that_are_asked_for_are_printed(table: Path) -> None:
+    asked = ("--estimator", "uncorrected", "--estimator", "bv(gamma=0.5)", "--format", "csv")
+    rows = csv.DictReader(io.StringIO(sampled(table, "--candidates", "300", *asked).stdout))
+    assert {row["estimator"] for row in rows} == {"Uncorrected", "BV(gamma=0.5,prior=uniform)"}
+
+
+def test_the_folder_holds_tables_figure_and_caption(table: Path, tmp_path: Path) -> None:
+    sampled(table, "--candidates", "300", "--output", tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ((), "line 1: the number of candidates must be given"),
+        (("--candidates", "150"), "a rank must not be above the candidates, 150"),
+        (("--candidates", "300", "--negatives", "0"), "at least 1 negative, got 0"),
+        (("--candidates", "300", "--metric", "nDGC"), "did you mean 'nDCG'?"),
+        (("--candidates", "300", "--estimator", "bw"), "no estimator is called 'bw'"),
+    ],
+)
+def test_mistakes_are_answered_with_a_sentence(
+    table: Path, asked: tuple[str, ...], sentence: str
+) -> None:
+    answer = sampled(table, *asked)
+    assert answer.exit_code == MISUSED
+    assert answer.stderr.startswith("Error: ")
+    assert sentence in answer.stderr
+
+
+def test_json_has_null_where_nothing_is_known(result: Sampled) -> None:
+    document = json.loads(FORMATS["json"](result))
+    assert document["sampled"][0]["cutoff"] is None
+    assert document["sampled"][0]["mean"] == result.estimates[0, 0, 0].mean()
+
+
+def test_latex_has_both_tables(result: Sampled) -> None:
+    text = FORMATS["latex"](result)
+    assert r"\label{tab:sampled}" in text
+    assert r"\label{tab:sampled_orders}" in text
+    assert r"$\pm$" in text
+
+
+def test_a_row_shows_the_exact_value_before_the_estimates(result: Sampled) -> None:
+    assert estimates_table(result).rows[1][:2] == ["Recall@5, a", 5 / 40]
+
+
+def test_one_system_has_no_order(result: Sampled) -> None:
+    assert np.isnan([row[2] for row in orders_table(result).rows]).all()
+
+
+def test_the_least_distance_is_what_is_concluded(result: Sampled) -> None:
+    best = result.estimators[int(result.distance[:, 1].argmin())]
+    assert f"Recall@5: closest to the exact values was {best}" in conclusion(result)
