@@ -103,6 +103,9 @@ FIGURES: Mapping[str, Drawing] = {
     "figure10_users_dp": Drawing(
         "users", "Users: discriminative power of subsets of the users", power_of_users, single=True
     ),
+    "figure11_sampled_estimates": Drawing(
+        "sampled", "Sampled negatives: estimates against exact metrics", by_sampled_metric
+    ),
 }
 """Figures by name, in the order of the report; 1 to 8 are those of Valcarce et al. (2018)."""
 

@@ -30,6 +30,9 @@ STYLE: Any = {
     "svg.hashsalt": "metric-robustness-harness",
     "pdf.fonttype": 42,
 }
+LONG_NAME = 16
+"""Names of as many characters have a column of a legend for themselves."""
+
 CURVE = "curve"
 MARK = re.compile(r"<use ([^>]*)/>")
 
@@ -75,7 +78,7 @@ def panel_per_metric(
             _label_outer(panels, n_columns)
         for panel in spare:
             panel.axis("off")
-        _share_legend(figure, panels, spare)
+        _share_legend(figure, panels, spare, title="cut-off" if comparable else None)
     return figure
 
 
@@ -198,7 +201,9 @@ def _render(
     return stream.getvalue()
 
 
-def _share_legend(figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes]) -> None:
+def _share_legend(
+    figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes], *, title: str | None
+) -> None:
     """Where all panels have the same legend, show it once: in a spare place, or beside them."""
     legends = [legend for panel in panels if (legend := panel.get_legend()) is not None]
     labels = {tuple(panel.get_legend_handles_labels()[1]) for panel in panels}
@@ -208,6 +213,7 @@ def _share_legend(figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes])
         legend.remove()
     handles, names = panels[0].get_legend_handles_labels()
     if spare:
-        spare[0].legend(handles, names, loc="center", ncols=2, frameon=False, title="cut-off")
+        n_columns = 2 if max(map(len, names)) < LONG_NAME else 1
+        spare[0].legend(handles, names, loc="center", ncols=n_columns, frameon=False, title=title)
     else:
-        figure.legend(handles, names, loc="outside right upper", frameon=False, title="cut-off")
+        figure.legend(handles, names, loc="outside right upper", frameon=False, title=title)

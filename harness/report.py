@@ -59,6 +59,7 @@ def render_report(folder: Path) -> bytes:
         robustness=_present(study, ["areas", "users", "users_power"]),
         agreement=_present(study, ["correlation"]),
         power=_present(study, ["power"]),
+        sampled=_present(study, ["sampled", "sampled_orders"]),
         shares=_shares(study),
         figures=[_figure(study, figure) for figure in _in_order(manifest["figures"])],
         tables=study.tables,

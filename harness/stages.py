@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from analyses.evidence import read_evidence, to_evidence
 from analyses.measure import Scores
 from harness import __version__
 from harness.analysing import ANALYSES, Output, Work, wanted
@@ -36,8 +37,8 @@ from harness.score_tables import SCORES_FILE
 from harness.scoring import score
 from harness.store import Store, content_key
 from harness.study import Study, SystemsSection
-from harness.workers import restarts_in_silence, train_and_rank
-from qrels import Ratings, Split
+from harness.workers import restarts_in_silence, train_and_place
+from qrels import FullRanks, Ratings, Split
 from qrels.trec import format_qrels
 from recommenders import (
     PROCESS_BYTES,
@@ -83,11 +84,17 @@ class Stages:
         return given if self.collection.split is None else (*self.study.systems.labels, *given)
 
     @property
+    def placed(self) -> tuple[str, ...]:
+        """Names of the systems whose full ranks are kept."""
+        return () if self.study.analyses.sampled is None else tuple(self.study.systems.labels)
+
+    @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
         runs = [run_part(system) for system in self.systems]
-        return ["qrels", *world, *runs, "scores", *(name for name, _ in wanted(self.study))]
+        ranks = [ranks_part(system) for system in self.placed]
+        return ["qrels", *world, *runs, *ranks, "scores", *(name for name, _ in wanted(self.study))]
 
     def keep_input(self) -> None:
         """Write the qrels, and the log and the truth of a simulated world."""
@@ -149,9 +156,14 @@ class Stages:
             metrics=self.metrics,
             n_jobs=self.n_jobs,
             progress=self.progress,
+            full_ranks={
+                system: read_evidence(self.store.folder / ranks_name(system), FullRanks)
+                for system in self.placed
+            },
         )
         for name, settings in wanted(self.study):
-            key = content_key(self._scores_key, name, settings, self.study.seed)
+            made_from = self._ranks_key if name == "sampled" else self._scores_key
+            key = content_key(made_from, name, settings, self.study.seed)
             self._make(name, key, partial(analysis_files, name, work))
 
     def _make(self, part: str, key: str, build: Callable[[], Mapping[str, bytes]]) -> None:
@@ -165,8 +177,14 @@ class Stages:
     def _train(self, split: Split) -> None:
         names, settings = self.study.systems.labels, self.study.systems.settings
         keys = {system: self._run_key(split, system) for system in names}
+        relevant = self._relevant(split)
+        marks = "" if relevant is None else ratings_digest(relevant)
+        ranks_keys = {system: content_key(keys[system], marks) for system in self.placed}
         pending = [
-            system for system in names if not self.store.is_complete(run_part(system), keys[system])
+            system
+            for system in names
+            if not self.store.is_complete(run_part(system), keys[system])
+            or not self._is_placed(system, ranks_keys)
         ]
         if not pending:
             return
@@ -175,7 +193,7 @@ class Stages:
             for s in pending
         ]
         tasks = (
-            joblib.delayed(train_and_rank)(
+            joblib.delayed(train_and_place)(
                 names[system],
                 dict(settings.get(names[system], {})),
                 split.train,
@@ -183,6 +201,7 @@ class Stages:
                 seed=self.study.seed,
                 depth=self.study.systems.depth,
                 candidates=candidates_of(self.study.systems, split),
+                relevant=relevant,
                 main_process=os.getpid(),
             )
             for system in pending
@@ -191,9 +210,24 @@ class Stages:
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for run, cost in workers(tasks):
-                self._write_run(run, keys[run.system], cost)
+            for run, cost, ranks, ranks_cost in workers(tasks):
+                if not self.store.is_complete(run_part(run.system), keys[run.system]):
+                    self._write_run(run, keys[run.system], cost)
+                if ranks is not None and not self._is_placed(run.system, ranks_keys):
+                    files = {ranks_name(run.system): to_evidence(ranks)}
+                    key = ranks_keys[run.system]
+                    self.store.write(ranks_part(run.system), key, files, cost=ranks_cost)
                 bar.advance()
+
+    def _is_placed(self, system: str, keys: Mapping[str, str]) -> bool:
+        """Tell whether the full ranks of a system are kept, or not asked for."""
+        return not keys or self.store.is_complete(ranks_part(system), keys[system])
+
+    def _relevant(self, split: Split) -> Ratings | None:
+        """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
+        if self.study.ratings is None or not self.placed:
+            return None
+        return split.test.select(split.test.rating >= self.study.ratings.threshold)
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
@@ -240,14 +274,22 @@ class Stages:
 
     @property
     def _scores_key(self) -> str:
-        entries = [self.store.entry(run_part(system)) for system in self.systems]
         return content_key(
             self._qrels_key,
-            [entry.files for entry in entries if entry is not None],
+            self._files_of([run_part(system) for system in self.systems]),
             [str(measure) for measure in self.study.measures],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             None if self.collection.split is None else ratings_digest(self.collection.split.train),
         )
+
+    @property
+    def _ranks_key(self) -> str:
+        return content_key(__version__, self._files_of([ranks_part(s) for s in self.placed]))
+
+    def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
+        """Give the files of parts that are made, with their checksums."""
+        entries = [self.store.entry(part) for part in parts]
+        return [entry.files for entry in entries if entry is not None]
 
     def _qrels_files(self) -> dict[str, bytes]:
         lines = format_qrels(self.collection.qrels, self.collection.topics, self.collection.items)
@@ -279,6 +321,16 @@ def run_name(system: str) -> str:
 def run_part(system: str) -> str:
     """Name the part of the study that is the run of a system."""
     return f"run-{file_stem(system)}"
+
+
+def ranks_name(system: str) -> str:
+    """Name the file that keeps the full ranks of a system."""
+    return f"ranks/{file_stem(system)}.npz"
+
+
+def ranks_part(system: str) -> str:
+    """Name the part of the study that is the full ranks of a system."""
+    return f"ranks-{file_stem(system)}"
 
 
 def file_stem(system: str) -> str:

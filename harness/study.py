@@ -29,6 +29,7 @@ from pydantic import (
 from analyses.measure import Measure, rising_cutoffs
 from analyses.ordering import find_coefficient
 from analyses.power import REPLICATES
+from analyses.sampled.correction import ESTIMATORS, METRICS, read_estimators, read_metrics
 from analyses.significance import Question
 from harness.naming import parse_name, print_name
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -296,14 +297,45 @@ class DiscriminationSection(Section):
         return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
 
 
+def _read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
+    """Refuse names that a reader refuses."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            reader(names)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return names
+
+    return AfterValidator(check)
+
+
+class SampledSection(Section):
+    """Metrics estimated from ranks among sampled negatives."""
+
+    metrics: Annotated[tuple[str, ...], _read_by(read_metrics)] = Field(
+        METRICS,
+        description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with a cut-off or not.",
+    )
+    negatives: Whole = Field(100, ge=1, description="Sampled for each user; no relevant items.")
+    replace: Annotated[bool, Field(strict=True)] = Field(
+        True, description="Whether an item may be sampled twice."
+    )
+    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+    estimators: Annotated[tuple[str, ...], _read_by(read_estimators)] = Field(
+        ESTIMATORS, description="What the exact metrics are estimated by, with options."
+    )
+
+
 class AnalysesSection(Section):
-    """Which studies are made; all of them if the table is absent."""
+    """Which studies are made; all of them but `sampled` if the table is absent."""
 
     correlation: CorrelationSection | None = None
     sparsity: SparsitySection | None = None
     popularity: PopularitySection | None = None
     users: UsersSection | None = None
     discrimination: DiscriminationSection | None = None
+    sampled: SampledSection | None = None
 
 
 @dataclass(frozen=True)
@@ -378,6 +410,7 @@ class Study(Section):
         self._check_depth()
         self._check_popularity()
         self._check_baseline()
+        self._check_ranks()
         return self
 
     def _check_depth(self) -> None:
@@ -404,6 +437,15 @@ class Study(Section):
             raise ValueError(
                 f"`baseline` in [analyses.discrimination]: the study has no system "
                 f"{section.baseline!r}"
+            )
+
+    def _check_ranks(self) -> None:
+        trained = self.ratings is not None and self.systems.names
+        if self.analyses.sampled is not None and not trained:
+            raise ValueError(
+                "[analyses.sampled] needs ranks among all candidates, which runs do not have: "
+                "begin with [ratings] and train systems, or give a table of ranks to "
+                "`harness sampled`"
             )
 
     @property

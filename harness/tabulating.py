@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from harness.finished import FinishedStudy, Row, number
 from harness.metric import nearest
+from harness.sampled import estimates_table, orders_table
 from harness.table import Best, Cell, Table
 from runs import InputError
+
+if TYPE_CHECKING:
+    from analyses.sampled import Sampled
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,18 @@ def coverage(study: FinishedStudy) -> Table:
     )
 
 
+def sampled(study: FinishedStudy) -> Table:
+    """Tabulate exact metrics, and estimates of them from sampled negatives."""
+    result = cast("Sampled", study.result("sampled"))
+    return estimates_table(result, note=study.caption(result.caption()))
+
+
+def sampled_orders(study: FinishedStudy) -> Table:
+    """Tabulate how far these estimates are off, and the pairs of systems in their true order."""
+    result = cast("Sampled", study.result("sampled"))
+    return orders_table(result, note=study.caption("Samples are those of the estimates."))
+
+
 ROBUSTNESS = ("sparsity", "popularity")
 """The analyses whose curves have areas."""
 
@@ -184,7 +201,16 @@ TITLES: Mapping[str, str] = {
     "users": "agreement of subsets of the users with all users",
     "users_power": "discriminative power with fewer users",
     "coverage": "what the systems recommend",
+    "sampled": "exact metrics, and estimates from sampled negatives",
+    "sampled_orders": "distance of those estimates, and pairs of systems in the true order",
 }
+
+WHOLE: Mapping[str, Callable[[FinishedStudy], Table]] = {
+    "coverage": coverage,
+    "sampled": sampled,
+    "sampled_orders": sampled_orders,
+}
+"""Tables without a cut-off to choose."""
 
 
 AT_CUTOFF: Mapping[str, Callable[..., Table]] = {
@@ -222,10 +248,10 @@ def tabulate(
         raise InputError(f"no table is called {name!r}; {nearest(name, [*ALIASES, *TITLES])}")
     if convention is not None and chosen != "power":
         raise InputError(f"the table {name!r} adds up no p-values: --convention is for table3.")
-    if chosen == "coverage":
+    if chosen in WHOLE:
         if cutoff is not None:
-            raise InputError("the table 'coverage' has no cut-off to choose.")
-        return coverage(study)
+            raise InputError(f"the table {chosen!r} has no cut-off to choose.")
+        return WHOLE[chosen](study)
     if cutoff is not None and cutoff not in study.cutoffs:
         known = ", ".join(map(str, study.cutoffs))
         raise InputError(f"the study has no cut-off {cutoff}; there are {known}.")

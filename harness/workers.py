@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.clock import Clock, Cost
-from qrels import Ratings
-from recommenders import label_of, recommend, train
+from qrels import FullRanks, Ratings
+from recommenders import full_ranks, label_of, recommend, train
 from runs import InputError, Run
 
 Label = TypeVar("Label")
@@ -33,7 +33,43 @@ def train_and_rank(
     candidates: NDArray[np.bool_] | None,
     main_process: int,
 ) -> tuple[Run, Cost]:
-    """Train one system and rank for the users.
+    """Train one system and rank for the users; see :func:`train_and_place`."""
+    placed = train_and_place(
+        system,
+        settings,
+        ratings,
+        users,
+        seed=seed,
+        depth=depth,
+        candidates=candidates,
+        relevant=None,
+        main_process=main_process,
+    )
+    return placed.run, placed.cost
+
+
+class Placed(NamedTuple):
+    """What a trained system recommends, where it puts the relevant items, and what each cost."""
+
+    run: Run
+    cost: Cost
+    ranks: FullRanks | None
+    ranks_cost: Cost
+
+
+def train_and_place(
+    system: str,
+    settings: dict[str, Any],
+    ratings: Ratings,
+    users: NDArray[np.int32],
+    *,
+    seed: int,
+    depth: int,
+    candidates: NDArray[np.bool_] | None,
+    relevant: Ratings | None,
+    main_process: int,
+) -> Placed:
+    """Train one system, rank for the users, and find the full ranks of their relevant items.
 
     Parameters
     ----------
@@ -47,6 +83,8 @@ def train_and_rank(
         Length of the lists.
     candidates
         Mask over the items that may be recommended; all by default.
+    relevant
+        The held-out relevant items; None if their full ranks are not asked for.
     main_process
         Id of the process that asked; a worker ends when the process that started it does.
     """
@@ -57,7 +95,11 @@ def train_and_rank(
     run = recommend(
         scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
     )
-    return run, clock.cost()
+    cost, clock = clock.cost(), Clock()
+    ranks = None
+    if relevant is not None:
+        ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
+    return Placed(run, cost, ranks, clock.cost())
 
 
 def try_and_rank(

@@ -17,6 +17,7 @@ from analyses.measure import Measure
 from analyses.sampled.consistency import DECIMALS, require_same_users
 from analyses.sampled.errors import OrderCount, order_count, relative_error, winner_count
 from analyses.sampled.estimators import Estimator, find_estimator, tally
+from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood
 from analyses.sampled.estimators.nodes import HEAD
 from analyses.sampled.expectation import exact_metric
@@ -379,10 +380,12 @@ def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     Raises
     ------
     InputError
-        If one is none, needs adaptive samples or stands twice, or there is none.
+        If one is none, needs other samples or stands twice, or there is none.
     """
     read = _distinct([find_estimator(name) for name in names], "estimator")
     for estimator in read:
+        if isinstance(estimator, HorvitzThompson):
+            raise InputError(f"{estimator} is for samples of a proposal, and these are uniform.")
         if isinstance(estimator, AdaptiveMaximumLikelihood):
             raise InputError(
                 f"{estimator} is for adaptive samples, and these are of one size: take mle."

@@ -8,6 +8,7 @@ from typing import Any
 from harness.analysing.correlation import analyse_correlation
 from harness.analysing.discrimination import analyse_discrimination
 from harness.analysing.popularity import analyse_popularity
+from harness.analysing.sampled import analyse_sampled
 from harness.analysing.sparsity import analyse_sparsity
 from harness.analysing.users import analyse_users
 from harness.analysing.work import Output, Work
@@ -21,6 +22,7 @@ ANALYSES: Mapping[str, Callable[[Work], Output]] = {
     "popularity": analyse_popularity,
     "users": analyse_users,
     "discrimination": analyse_discrimination,
+    "sampled": analyse_sampled,
 }
 
 

@@ -15,6 +15,7 @@ from harness.metric import Metric
 from harness.progress import Progress
 from harness.scoring import SampleScorer
 from harness.study import Study
+from qrels import FullRanks
 from runs import Run
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Work:
         Workers; results do not depend on it.
     progress
         Shows what is being done.
+    full_ranks
+        By system: where the relevant items stand among all candidates, if an analysis asks.
     """
 
     study: Study
@@ -50,6 +53,7 @@ class Work:
     metrics: Mapping[str, Metric]
     n_jobs: int
     progress: Progress
+    full_ranks: Mapping[str, FullRanks] = field(default_factory=dict)
 
     def sample_scorer(self) -> SampleScorer:
         """Give what scores the systems under changed judgements."""

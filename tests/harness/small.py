@@ -54,10 +54,16 @@ repeats = 4
 permutations = 99
 [analyses.discrimination]
 """
+SAMPLED = """
+[analyses.sampled]
+negatives = 10
+repeats = 4
+estimators = ["uncorrected", "bv(gamma=0.1)"]
+"""
 NO_ANALYSES = """
 [analyses]
 """
-WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
+WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES + SAMPLED
 
 Lists = Mapping[str, Sequence[str]]
 Judgements = Mapping[str, Mapping[str, int]]

@@ -98,9 +98,9 @@ def test_new_tables_have_their_place(copied: Path) -> None:
     assert "P was the most robust: 0.9000 [0.8500, 0.9500]." in text
 
 
-def test_the_tenth_figure_comes_last(page: Page) -> None:
+def test_the_eleventh_figure_comes_last(page: Page) -> None:
     figures = [name for name in page.ids if name.startswith("figure")]
-    assert figures[-1] == "figure10_users_dp"
+    assert figures[-1] == "figure11_sampled_estimates"
 
 
 def test_a_study_without_analyses_has_a_page(scored: Path) -> None:

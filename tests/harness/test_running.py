@@ -10,12 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.evidence import read_evidence
+from analyses.measure import Measure
+from analyses.sampled.expectation import exact_metric
 from harness.catalogue import FIGURES
 from harness.progress import Lines, Silent
 from harness.running import check, run_study
 from harness.score_files import scores_from_parquet
 from harness.store import Store
 from harness.study import parse_study, read_study
+from qrels import FullRanks
 from qrels.trec import read_qrels
 from runs import InputError
 from tests.harness.small import (
@@ -25,6 +29,7 @@ from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
     ROOT,
+    SAMPLED,
     SYSTEMS,
     TREC,
     TREC_METRICS,
@@ -60,6 +65,8 @@ COLUMNS = {
 }
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
+RANKED = {"ranks-random", "ranks-popularity", "ranks-puresvd", "sampled"}
+OF_SCORES = [name for name, drawing in FIGURES.items() if drawing.analysis in ANALYSED]
 
 
 def table(folder: Path, name: str) -> pd.DataFrame:
@@ -180,6 +187,7 @@ def test_a_finished_study_is_not_made_again(copied: Path) -> None:
         ("tables/pvalues.csv", "discrimination"),
         ("figures/figure5_correlation_metrics.svg", "correlation"),
         ("runs/popularity.run", "run-popularity"),
+        ("ranks/popularity.npz", "ranks-popularity"),
         ("qrels/test.qrels", "qrels"),
         ("world/truth.npz", "world"),
     ],
@@ -202,8 +210,19 @@ def test_a_damaged_part_alone_is_made_again(
         ("levels = [1.0, 0.9, 0.5]", "levels = [1.0, 0.9]", {"popularity"}),
         ('name = "small"', 'name = "renamed"', set()),
         ("cutoffs = [5, 20]", "cutoffs = [20]", {"scores", *ANALYSED}),
-        ("factors = 5", "factors = 6", {"run-puresvd", "scores", *ANALYSED}),
-        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED}),
+        (
+            "factors = 5",
+            "factors = 6",
+            {
+                "run-puresvd",
+                "ranks-puresvd",
+                "sampled",
+                "scores",
+                *ANALYSED,
+            },
+        ),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED, *RANKED}),
+        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled"}),
     ],
 )
 def test_a_change_makes_again_what_depends_on_it(
@@ -217,6 +236,45 @@ def test_a_change_makes_again_what_depends_on_it(
 def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
     run_text(WORLD + SYSTEMS.replace('"random", ', "") + METRICS, copied, output=copied)
     assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
+
+
+def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(WHOLE.replace(SAMPLED, ""), copied, output=copied)
+    assert made_again(copied, before) == set()
+    assert contents(copied, "ranks/*") == {}
+
+
+def test_full_ranks_come_with_the_analysis_that_asks_for_them(
+    finished: Path, tmp_path: Path
+) -> None:
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    before = made_at(folder)
+    run_text(text + SAMPLED, tmp_path, output=folder)
+    assert made_again(folder, before) == RANKED
+    assert contents(folder, "ranks/*") == contents(finished, "ranks/*")
+
+
+def test_full_ranks_agree_with_the_runs(finished: Path) -> None:
+    """Everybody's first relevant item is at the rank that RR says."""
+    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
+    best = ranks.rank[ranks.order == 1]
+    scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
+    hits = scores.values[scores.measures.index(Measure("P", 20)), scores.systems.index("puresvd")]
+    assert (best <= 20).sum() == (hits > 0).sum()
+
+
+def test_estimates_are_those_of_the_kept_ranks(finished: Path) -> None:
+    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
+    frame = table(finished, "sampled").query("system == 'puresvd' and metric == 'AP'")
+    assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
+
+
+def test_more_negatives_than_candidates_are_answered_with_file_and_line(tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS + METRICS + SAMPLED.replace("negatives = 10", "negatives = 99")
+    with pytest.raises(InputError, match=r"study\.toml, line \d+: `m` must not be above"):
+        run_text(text, tmp_path, output=tmp_path / "study")
 
 
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
@@ -386,7 +444,7 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
     metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
     folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
-    assert len(list(folder.glob(SVGS))) == len(FIGURES)
+    assert len(list(folder.glob(SVGS))) == len(OF_SCORES)
 
 
 def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
@@ -476,7 +534,7 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
 
 def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
     figures = contents(plugged, SVGS)
-    assert len(figures) == len(FIGURES)
+    assert len(figures) == len(OF_SCORES)
     assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
 
 

@@ -141,7 +141,27 @@ def test_measures_run_over_cutoffs_within_metrics() -> None:
 
 def test_all_analyses_are_made_where_the_table_is_absent() -> None:
     sections = parse(RATINGS).analyses.model_dump()
-    assert [name for name, section in sections.items() if section is None] == []
+    assert [name for name, section in sections.items() if section is None] == ["sampled"]
+
+
+def test_runs_made_elsewhere_have_no_full_ranks() -> None:
+    with pytest.raises(InputError, match="ranks among all candidates, which runs do not have"):
+        parse(RUNS + "[analyses.sampled]\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('metrics = ["nDGC"]', "did you mean 'nDCG'"),
+        ('estimators = ["bv"]', "bv needs the option `gamma`"),
+        ('estimators = ["adaptive-mle"]', "is for adaptive samples"),
+        ("negatives = 0", "greater than or equal to 1"),
+        ("repeats = 1", "greater than or equal to 2"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused_with_its_line(line: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=rf"line \d+: .*{sentence}"):
+        parse(RATINGS + "[analyses.sampled]\n" + line)
 
 
 def test_only_the_analyses_named_are_made() -> None:

@@ -149,3 +149,16 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     answer = table(tmp_path, "table2")
     assert answer.exit_code == 2
     assert "no finished study is here" in answer.output
+
+
+@pytest.mark.parametrize("name", ["sampled", "sampled_orders"])
+def test_sampled_metrics_have_tables_without_cutoffs(finished: Path, name: str) -> None:
+    table = tabulate(FinishedStudy.at(finished), name)
+    assert any("BV(gamma=0.1" in str(cell) for row in [table.headings, *table.rows] for cell in row)
+    with pytest.raises(InputError, match="has no cut-off to choose"):
+        tabulate(FinishedStudy.at(finished), name, cutoff=5)
+
+
+def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
+    with pytest.raises(InputError, match="the study has no such result"):
+        tabulate(FinishedStudy.at(scored), "sampled")

@@ -129,7 +129,7 @@ def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
         ({"metrics": ["AP", "MAP"]}, "the metric AP stands twice"),
         ({"estimators": ["bv(gamma=0)"]}, "`gamma` must be above 0"),
         ({"estimators": ["adaptive-mle"]}, "for adaptive samples"),
-        ({"estimators": ["ht-plugin"]}, "probabilities that negatives were drawn with"),
+        ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
