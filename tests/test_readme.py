@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import main
 from harness.collection import collect
 from harness.metric import plugin_metrics
 from harness.progress import Silent
 from harness.running import run_study, spelled_out
-from harness.study import Study, demo_study, parse_study
+from harness.study import SampledSection, Study, demo_study, parse_study
 from harness.world import WorldSettings, make_world
 from qrels import Judged
 from recommenders import SystemSpec, recommend
@@ -96,6 +98,29 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     run_study(study, n_jobs=1, progress=Silent())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
+
+
+def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:
+    shown = parsed(block_with("toml", "krichene-x"), tmp_path).analyses.sampled
+    assert shown == SampledSection()
+
+
+def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> None:
+    block = block_with("text", "harness sampled")
+    command, headings, *_, conclusion = block.splitlines()
+    (tmp_path / "ranks.csv").write_text(
+        "system,user,rank,n_candidates\nX,ann,3,900\nX,bob,80,850\n"
+    )
+    given = [str(tmp_path / word) if word == "ranks.csv" else word for word in command.split()[2:]]
+    answer = CliRunner().invoke(main, [*given, "--quiet", "--repeats", "2"])
+    assert answer.stdout.splitlines()[0].split() == headings.split()
+    assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index("was")])
+
+
+def test_a_corrected_estimate_has_a_standard_error() -> None:
+    names: dict[str, Any] = {}
+    exec(block_with("python", "SampledRanks"), names)
+    assert 0 < names["standard_error"] < names["estimate"]
 
 
 def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
