@@ -6,9 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from harness.finished import FinishedStudy, number
+from harness.sampled import conclusion
 from harness.table import shown
+
+if TYPE_CHECKING:
+    from analyses.sampled import Sampled
 
 FEW_SYSTEMS = 10
 MOST = 0.9
@@ -70,6 +75,7 @@ def summarise(study: FinishedStudy) -> Summary:
         _deeper(study, SPARSITY, "robust to random loss of judgements"),
         _deeper(study, POPULARITY, "robust to loss of popular items"),
         _agreement(study),
+        _sampled(study),
     )
     cautions = (_all_significant(study), _few_systems(study), _intervals(study), _not_validity())
     return Summary(tuple(filter(None, findings)), tuple(filter(None, cautions)))
@@ -267,6 +273,15 @@ def _agreement(study: FinishedStudy) -> str:
     if shown(min(pairs.values())) == shown(max(pairs.values())):
         return f"{opening}{shown(mean)} in each of {len(pairs)} pairs of metrics."
     return f"{opening}on average {mean:.2f}; {_extreme(pairs, max)}, {_extreme(pairs, min)}."
+
+
+def _sampled(study: FinishedStudy) -> str:
+    """Say which estimator undoes sampling best; nothing if negatives were not sampled."""
+    if "sampled" not in study.tables:
+        return ""
+    result = cast("Sampled", study.result("sampled"))
+    closest = conclusion(result).replace("\n", " ")
+    return f"Metrics estimated from {result.negatives:,} sampled negatives: {closest}"
 
 
 def _extreme(

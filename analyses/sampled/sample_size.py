@@ -18,7 +18,7 @@ from analyses.sampled.consistency import (
     require_same_users,
 )
 from analyses.sampled.correction import METRICS, read_metrics
-from analyses.sampled.estimators import bv, uncorrected
+from analyses.sampled.estimators import Estimator, bv, uncorrected
 from analyses.sampled.expectation import estimate_moments, exact_metric
 from analyses.sampled.metrics import RankMetric
 from qrels import FullRanks, SampledRanks
@@ -177,32 +177,42 @@ def study_sample_size(
     for m in (negatives[0], negatives[-1]):
         require_negatives(m, first.n_irrelevant)
     read, estimators = read_metrics(metrics), (uncorrected(), bv(gamma))
-    expected = np.empty((len(estimators), len(read), len(systems), len(negatives)))
-    for size, m in enumerate(negatives):
-        n_mean = round(float(first.n_candidates.mean()))
-        sample = SampledRanks.of(
-            [1], n_negatives=m, n_candidates=max(n_mean, m + 1), replace=replace
-        )
-        for e, estimator in enumerate(estimators):
-            fitted = estimator.fit(sample, path="full")
-            for number, metric in enumerate(read):
-                values = fitted.corrected(metric)
-                expected[e, number, :, size] = [
-                    _expected(values, ranks, replace=replace) for ranks in systems.values()
-                ]
+    expected = [
+        [
+            [_means(estimator, metric, systems, m=m, replace=replace) for m in negatives]
+            for metric in read
+        ]
+        for estimator in estimators
+    ]
     return SampleSize(
         systems=tuple(systems),
         metrics=tuple(map(str, read)),
         estimators=tuple(map(str, estimators)),
         negatives=tuple(negatives),
         exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in read]),
-        expected=expected,
+        expected=np.array(expected).swapaxes(2, 3),
         replace=replace,
     )
 
 
-def _expected(values: Floats, ranks: FullRanks, *, replace: bool) -> float:
-    """Expect the mean over the users of corrected values."""
+def _means(
+    estimator: Estimator,
+    metric: RankMetric,
+    systems: Mapping[str, FullRanks],
+    *,
+    m: int,
+    replace: bool,
+) -> list[float]:
+    """Expect the estimate of each system, corrected for the mean number of candidates."""
+    first = next(iter(systems.values()))
+    n_mean = max(round(float(first.n_candidates.mean())), m + 1)
+    sample = SampledRanks.of([1], n_negatives=m, n_candidates=n_mean, replace=replace)
+    values = estimator.fit(sample, path="full").corrected(metric)
+    return [_mean(values, ranks, replace=replace) for ranks in systems.values()]
+
+
+def _mean(values: Floats, ranks: FullRanks, *, replace: bool) -> float:
+    """Expect the mean over the users of corrected values; equal ranks are looked at once."""
     sizes = np.unique(ranks.n_candidates)
     n = int(sizes[0]) if len(sizes) == 1 else ranks.n_candidates
     return float(estimate_moments(values, ranks.rank, n=n, replace=replace).mean)

@@ -187,3 +187,12 @@ def test_a_study_without_analyses_has_no_findings(scored: Path) -> None:
 def test_few_areas_are_no_failure(copied: Path, areas: dict[str, float]) -> None:
     write_areas(copied, "sparsity", areas)
     assert summarise(FinishedStudy.at(copied)).cautions
+
+
+def test_the_closest_estimator_of_sampled_metrics_is_named(finished: Path) -> None:
+    sentence = found(finished, "Metrics estimated from 10 sampled negatives")
+    assert sentence.count("closest to the exact values was") == 4
+
+
+def test_nothing_is_said_of_negatives_that_were_not_sampled(scored: Path) -> None:
+    assert not found(scored, "Metrics estimated from")
