@@ -41,6 +41,9 @@ ESTIMATORS = (
     "bv(gamma=0.1)",
     "mle(iters=100)",
 )
+WIDE = 2
+"""Estimates further apart than by this factor are drawn on a logarithmic scale."""
+
 CUTOFFS = range(1, 51)
 """Where a curve is compared with the true one."""
 
@@ -241,10 +244,9 @@ class Sampled:
         for (label, style), mean, sd in zip(styles, means, spreads, strict=True):
             limits = (mean - sd)[order], (mean + sd)[order]
             draw_whiskers(ax, exact, mean[order], limits, style, label=label)
-        if min(exact.min(), (means - spreads).min()) > 0:
-            ax.set_yscale("log")
-            ax.yaxis.set_major_formatter("{x:g}")
-            ax.yaxis.set_minor_formatter("{x:g}")
+        lowest, highest = min(exact.min(), (means - spreads).min()), (means + spreads).max()
+        if lowest > 0 and highest > WIDE * lowest:
+            _scale_by_factors(ax)
         ax.set_xlabel("exact")
         ax.set_ylabel("estimated from samples")
         ax.set_title(self.metrics[number])
@@ -278,6 +280,16 @@ def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
 
 def _counts(count: OrderCount) -> dict[str, int]:
     return {"correct": count.n_correct, "repeats": count.n_repeats}
+
+
+def _scale_by_factors(ax: Axes) -> None:
+    """Draw on a logarithmic scale with a few plain numbers beside it."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def study_correction(
