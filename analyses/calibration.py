@@ -16,8 +16,8 @@ from analyses.null_sets import exchangeable_set, sampled_set, sampled_systems
 from analyses.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
 from analyses.paired.intervals import bootstrap_intervals, t_intervals
 from analyses.permutation import exact_test, monte_carlo_test, pair_indices
-from analyses.streams import random_words
 from runs import InputError
+from runs.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd

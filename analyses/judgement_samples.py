@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.streams import random_words
 from qrels import Qrels
+from runs.streams import random_words
 
 Mode = Literal["all", "per-user", "stratified"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.streams import random_words
+from runs.streams import random_words
 
 LATTICE_SCALE = 5
 

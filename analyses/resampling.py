@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyses.counting import ranges
 from analyses.draws import RESAMPLING, below, random_halves
 from analyses.permutation.monte_carlo import grid_exponents, to_grid
-from analyses.streams import random_words
+from runs.streams import random_words
 
 CONFIDENCE = 0.95
 """Level of all intervals."""

@@ -25,8 +25,8 @@ from analyses.ordering import tau_b
 from analyses.permutation import monte_carlo_test
 from analyses.permutation.monte_carlo import grid_exponents, to_grid
 from analyses.resampling import percentiles
-from analyses.streams import random_words
 from runs import InputError
+from runs.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,6 +29,14 @@ workers = click.option(
     type=click.IntRange(min=1),
     help="Workers; all cores by default. Results are the same.",
 )
+printable = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Of what is printed: rounded, or all digits and columns (csv, json).",
+)
 quietly = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 Arguments = ParamSpec("Arguments")
@@ -493,14 +501,7 @@ def calibrate(
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws.")
 @click.option("--baseline", metavar="NAME", help="Test only pairs with this system.")
 @workers
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "csv", "json", "latex"]),
-    default="table",
-    show_default=True,
-    help="Of what is printed: rounded, or all digits and columns (csv, json).",
-)
+@printable
 @click.option("--output", type=PATH, help="A folder for p-values, summary, figure and caption.")
 @quietly
 @sentences
@@ -625,14 +626,7 @@ def correlate(
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
 @click.option("--without-replacement", is_flag=True, help="Sample no item twice for a user.")
 @workers
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "csv", "json", "latex"]),
-    default="table",
-    show_default=True,
-    help="Of what is printed: rounded, or all digits and columns (csv, json).",
-)
+@printable
 @click.option("--output", type=PATH, help="A folder for tables, figure and caption.")
 @quietly
 @sentences
