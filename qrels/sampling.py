@@ -181,7 +181,7 @@ def sample_ranks_adaptive(
     ([15, 3], [1, 4])
     """
     full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
-    _require_sizes(n0, n_max)
+    require_sizes(n0, n_max)
     require_negatives(n_max - 1, full.n_irrelevant)
     if (full.n_relevant > 1).any():
         raise InputError("adaptive samples are of users with one relevant item each.")
@@ -196,7 +196,14 @@ def sample_ranks_adaptive(
     return SampledRanks(above + 1, negatives, full.n_candidates, replace=True, user=full.user)
 
 
-def _require_sizes(n0: int, n_max: int) -> None:
+def require_sizes(n0: int, n_max: int) -> None:
+    """Refuse sizes of adaptive samples that no doubling joins.
+
+    Raises
+    ------
+    InputError
+        If the first has no negative, or the last is not the first times a power of 2.
+    """
     if n0 < 2:
         raise InputError(f"`n0` must be at least 2, the relevant item and a negative, got {n0}.")
     ratio = n_max // n0

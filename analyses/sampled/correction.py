@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,15 +15,14 @@ from threadpoolctl import threadpool_limits
 from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside
 from analyses.measure import Measure
 from analyses.sampled.consistency import DECIMALS, require_same_users
-from analyses.sampled.errors import OrderCount, order_count, relative_error, winner_count
-from analyses.sampled.estimators import Estimator, find_estimator, tally
+from analyses.sampled.curve_points import CurvePoints
+from analyses.sampled.designs import Adaptive, Design, FixedSize, scores_per_user
+from analyses.sampled.errors import OrderCount, order_count, winner_count
+from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood
-from analyses.sampled.estimators.nodes import HEAD
-from analyses.sampled.expectation import exact_metric
 from analyses.sampled.metrics import RankMetric, rank_metric
-from qrels import FullRanks, SampledRanks, sample_ranks
-from qrels.sampling import require_negatives
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -43,9 +42,6 @@ ESTIMATORS = (
 )
 WIDE = 2
 """Estimates further apart than by this factor are drawn on a logarithmic scale."""
-
-CUTOFFS = range(1, 51)
-"""Where a curve is compared with the true one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +63,17 @@ class Sampled:
         Cut-offs that were left out there, because the truth is 0, of shape (n_metrics, n_systems).
     n_users, n_relevant
         Users, and their relevant items.
+    scored
+        Mean number of items scored for a user, of shape (n_estimators, n_systems): those of the
+        sample, the relevant ones included.
     candidates
         Smallest and largest number of candidates of a user.
+    corrected_for
+        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
     negatives, replace, seed
         What was sampled: m, whether with replacement, and the seed of the samples.
+    n_max
+        Largest adaptive sample, for estimators that ask for those; 0 if there are none.
     """
 
     systems: tuple[str, ...]
@@ -82,10 +85,13 @@ class Sampled:
     zero_cutoffs: NDArray[np.int64]
     n_users: int
     n_relevant: int
+    scored: Floats
     candidates: tuple[int, int]
+    corrected_for: str
     negatives: int
     replace: bool
     seed: int
+    n_max: int
 
     @property
     def n_repeats(self) -> int:
@@ -121,9 +127,9 @@ class Sampled:
 
         Returns
         -------
-        Columns system, metric, cutoff, estimator, m, replace, repeats, exact; mean, sd and
-        standard_error (of the mean) over the repeats; error and error_sd, the relative error of
-        the curve in per cent, and zero_cutoffs, those left out of it.
+        Columns system, metric, cutoff, estimator, m, replace, scored (items for each user),
+        repeats, exact; mean, sd and standard_error (of the mean) over the repeats; error and
+        error_sd, the relative error of the curve in per cent, and zero_cutoffs, those left out.
         """
         import pandas as pd
 
@@ -139,6 +145,7 @@ class Sampled:
                 "estimator": labels["estimator"],
                 "m": self.negatives,
                 "replace": self.replace,
+                "scored": np.broadcast_to(self.scored[:, np.newaxis], shape).ravel(),
                 "repeats": self.n_repeats,
                 "exact": np.broadcast_to(self.exact, shape).ravel(),
                 "mean": self.mean.ravel(),
@@ -258,14 +265,25 @@ class Sampled:
         least, most = self.candidates
         n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         how = "with" if self.replace else "without"
+        of_users = (
+            "each user's own, in steps of 2 %" if self.corrected_for == "users" else "the mean"
+        )
         return (
             f"Metrics of {len(self.systems)} systems estimated from m = {self.negatives:,} "
             f"negatives, sampled uniformly {how} replacement, against the exact ones among all "
             f"n = {n} candidates, of {self.n_relevant:,} relevant items of {self.n_users:,} users: "
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.seed}. A falling curve has systems in the wrong order. Ties "
-            "are settled as in the full ranks; corrections use the mean number of candidates. "
-            f"Estimators: {'; '.join(self.estimators)}."
+            f"are settled as in the full ranks; corrections use {of_users} number of candidates. "
+            f"{self._of_adaptive()}Estimators: {'; '.join(self.estimators)}."
+        )
+
+    def _of_adaptive(self) -> str:
+        if not self.n_max:
+            return ""
+        return (
+            f"Adaptive samples start with the relevant item and {self.negatives:,} negatives, "
+            f"drawn with replacement, and double up to {self.n_max:,} items while it is the first. "
         )
 
 
@@ -299,6 +317,8 @@ def study_correction(
     estimators: Sequence[str | Estimator] = ESTIMATORS,
     negatives: int = 100,
     replace: bool = True,
+    n_max: int | None = None,
+    corrected_for: Literal["mean", "users"] = "mean",
     repeats: int = 100,
     seed: int,
     n_jobs: int = 1,
@@ -313,9 +333,15 @@ def study_correction(
     metrics
         Metrics of ranks.
     estimators
-        Names or values; see :mod:`analyses.sampled.estimators`.
+        Names or values; see :mod:`analyses.sampled.estimators`. Those for adaptive samples are
+        given such.
     negatives, replace
         Negatives sampled for each user, the relevant items not counted, and how.
+    n_max
+        What adaptive samples, which start with these negatives and the relevant item, grow to; by
+        default 32 times as much, or a third of the candidates.
+    corrected_for
+        Whether corrections take the mean number of candidates, or the users' own.
     repeats, seed
         Samples, at least 2, and their seed; all systems share their random numbers.
     n_jobs
@@ -327,11 +353,11 @@ def study_correction(
     ------
     InputError
         If a name or number makes no sense, systems have different users, or an estimator is not
-        for uniform samples of one size.
+        for uniform samples.
 
     Notes
     -----
-    Krichene & Rendle (2020), tables 3 and 4; Li et al. (2023), tables 1 and 3.
+    Krichene & Rendle (2020), tables 3 and 4; Li et al. (2023), tables 1 to 3.
 
     Examples
     --------
@@ -342,14 +368,14 @@ def study_correction(
     >>> study_correction(systems, **asked, negatives=4, repeats=2, seed=1).estimates.ravel()
     array([0.625, 0.625])
     """
-    require_same_users(systems)
-    if repeats < 2:
-        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    first = next(iter(systems.values()))
-    if not len(first):
-        raise InputError("the systems have no ranks.")
-    require_negatives(negatives, first.n_irrelevant)
-    plan = _Plan(read_metrics(metrics), read_estimators(estimators), negatives, replace, seed)
+    first = first_of(systems, repeats)
+    fixed = FixedSize(negatives, replace)
+    fixed.check(first)
+    adaptive = Adaptive.suited(first, n0=negatives + 1, n_max=n_max)
+    read = read_estimators(estimators)
+    points = CurvePoints(read_metrics(metrics))
+    plan = _Plan(points, designs_for(read, fixed, adaptive), corrected_for, seed)
+    plan.check(first)
     workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
@@ -357,22 +383,54 @@ def study_correction(
         for each in workers(delayed(plan.estimate)(s, repeats) for s in systems.values()):
             found.append(each)
             advance()
-    estimates, errors, zeros = (np.stack(parts, axis=-1) for parts in zip(*found, strict=True))
+    estimates, errors, zeros, scored = (
+        np.stack(parts, axis=-1) for parts in zip(*found, strict=True)
+    )
     return Sampled(
         systems=tuple(systems),
-        metrics=tuple(map(str, plan.metrics)),
-        estimators=tuple(map(str, plan.estimators)),
-        exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in plan.metrics]),
-        estimates=estimates.swapaxes(2, 3),
-        errors=errors.swapaxes(2, 3),
+        metrics=tuple(map(str, points.metrics)),
+        estimators=tuple(map(str, read)),
+        exact=np.array([points.at_metrics(points.exact(s)) for s in systems.values()]).T,
+        estimates=np.moveaxis(estimates, 1, -1),
+        errors=np.moveaxis(errors, 1, -1),
         zero_cutoffs=zeros,
         n_users=len(np.unique(first.user)),
         n_relevant=len(first),
+        scored=scored,
         candidates=(int(first.n_candidates.min()), int(first.n_candidates.max())),
+        corrected_for=corrected_for,
         negatives=negatives,
         replace=replace,
         seed=seed,
+        n_max=adaptive.n_max if adaptive in plan.designs.values() else 0,
     )
+
+
+def first_of(systems: Mapping[str, FullRanks], repeats: int) -> FullRanks:
+    """Give the ranks of the first system, whose users are those of all others.
+
+    Raises
+    ------
+    InputError
+        If there are no ranks, users differ, or there are fewer than two repeats.
+    """
+    require_same_users(systems)
+    if repeats < 2:
+        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
+    first = next(iter(systems.values()))
+    if not len(first):
+        raise InputError("the systems have no ranks.")
+    return first
+
+
+def designs_for(
+    estimators: Sequence[Estimator], fixed: FixedSize, adaptive: Adaptive
+) -> dict[Estimator, Design]:
+    """Give each estimator the samples that it is for."""
+    return {
+        each: adaptive if isinstance(each, AdaptiveMaximumLikelihood) else fixed
+        for each in estimators
+    }
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -387,7 +445,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators for samples of one size.
+    """Read estimators for uniform samples.
 
     Raises
     ------
@@ -398,10 +456,6 @@ def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     for estimator in read:
         if isinstance(estimator, HorvitzThompson):
             raise InputError(f"{estimator} is for samples of a proposal, and these are uniform.")
-        if isinstance(estimator, AdaptiveMaximumLikelihood):
-            raise InputError(
-                f"{estimator} is for adaptive samples, and these are of one size: take mle."
-            )
     return read
 
 
@@ -418,49 +472,35 @@ def _distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
 class _Plan:
     """What is estimated from the samples of each system; see :func:`study_correction`."""
 
-    metrics: tuple[RankMetric, ...]
-    estimators: tuple[Estimator, ...]
-    negatives: int
-    replace: bool
+    points: CurvePoints
+    designs: Mapping[Estimator, Design]
+    corrected_for: Literal["mean", "users"]
     seed: int
 
-    @property
-    def curves(self) -> tuple[RankMetric, ...]:
-        """The metrics with a cut-off, at every cut-off that errors are taken over."""
-        cut = dict.fromkeys(replace(m, cutoff=None) for m in self.metrics if m.cutoff is not None)
-        return tuple(replace(metric, cutoff=k) for metric in cut for k in CUTOFFS)
+    def check(self, ranks: FullRanks) -> None:
+        for design in set(self.designs.values()):
+            design.check(ranks)
 
-    def estimate(self, ranks: FullRanks, repeats: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Give estimates and errors, (n_estimators, n_metrics, n_repeats), and cut-offs of 0."""
-        asked = tuple(dict.fromkeys((*self.metrics, *self.curves)))
-        deepest = max(metric.cutoff or 0 for metric in asked)
-        samples = [self._sample(ranks, repeat) for repeat in range(repeats)]
-        counted = tally(samples, n="mean", path="grid" if deepest <= HEAD else "full")
-        truth = np.array([exact_metric(metric, ranks) for metric in asked])
-        values = np.array([e.fit_tally(counted).estimates(asked) for e in self.estimators])
-        errors = np.array([[self._errors(asked, row, truth) for row in of] for of in values])
-        places = [asked.index(metric) for metric in self.metrics]
-        zeros = [int((truth[self._curve(asked, m)] == 0).sum()) for m in self.metrics]
-        return values[:, :, places].swapaxes(1, 2), errors.swapaxes(1, 2), np.array(zeros)
+    def estimate(
+        self, ranks: FullRanks, repeats: int
+    ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Estimate the metrics of a system.
 
-    def _sample(self, ranks: FullRanks, repeat: int) -> SampledRanks:
-        return sample_ranks(
-            ranks.rank,
-            n_candidates=ranks.n_candidates,
-            m=self.negatives,
-            seed=self.seed,
-            repeat=repeat,
-            replace=self.replace,
-            user=ranks.user,
+        Returns
+        -------
+        Estimates and errors, (n_estimators, n_repeats, n_metrics); cut-offs where the truth is 0,
+        (n_metrics,); and items scored for a user, (n_estimators,).
+        """
+        truth = self.points.exact(ranks)
+        tallies, scored = {}, {}
+        for design in dict.fromkeys(self.designs.values()):
+            samples = [design.draw(ranks, seed=self.seed, repeat=r) for r in range(repeats)]
+            tallies[design] = self.points.count(samples, n=self.corrected_for)
+            scored[design] = np.mean([scores_per_user(sample) for sample in samples])
+        values = [self.points.estimates(e, tallies[design]) for e, design in self.designs.items()]
+        return (
+            self.points.at_metrics(np.array(values)),
+            np.array([self.points.errors(of, truth) for of in values]),
+            self.points.zero_cutoffs(truth),
+            np.array([scored[design] for design in self.designs.values()]),
         )
-
-    def _errors(self, asked: Sequence[RankMetric], values: Floats, truth: Floats) -> list[float]:
-        """Give the relative error of the curve that each metric is a point of."""
-        curves = [self._curve(asked, metric) for metric in self.metrics]
-        return [relative_error(values[curve], truth[curve]).value for curve in curves]
-
-    def _curve(self, asked: Sequence[RankMetric], metric: RankMetric) -> list[int]:
-        """Find the places of a metric at all cut-offs; none for a metric of whole lists."""
-        if metric.cutoff is None:
-            return []
-        return [asked.index(replace(metric, cutoff=k)) for k in CUTOFFS]

@@ -154,7 +154,6 @@ def test_runs_made_elsewhere_have_no_full_ranks() -> None:
     [
         ('metrics = ["nDGC"]', "did you mean 'nDCG'"),
         ('estimators = ["bv"]', "bv needs the option `gamma`"),
-        ('estimators = ["adaptive-mle"]', "is for adaptive samples"),
         ("negatives = 0", "greater than or equal to 1"),
         ("repeats = 1", "greater than or equal to 2"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from analyses.evidence import read_evidence, to_evidence
 from analyses.sampled import Sampled, study_correction
+from analyses.sampled.errors import mean_adaptive_size
 from analyses.sampled.expectation import expected_of_users
 from qrels import FullRanks
 from runs import InputError
@@ -128,7 +129,7 @@ def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
         ({"metrics": []}, "at least one metric"),
         ({"metrics": ["AP", "MAP"]}, "the metric AP stands twice"),
         ({"estimators": ["bv(gamma=0)"]}, "`gamma` must be above 0"),
-        ({"estimators": ["adaptive-mle"]}, "for adaptive samples"),
+        ({"estimators": ["adaptive-mle"], "n_max": 30}, "`n0`, 11, times a power of 2, got 30"),
         ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),
     ],
 )
@@ -168,3 +169,35 @@ def test_the_distance_has_bias_and_noise() -> None:
     bias = found.mean[0, 0] - found.exact[0]
     variance = found.estimates[0, 0].var(axis=1)
     np.testing.assert_allclose(found.distance.item() ** 2, (bias**2 + variance).mean())
+
+
+def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:
+    with pytest.raises(InputError, match="one relevant item each"):
+        study_correction({"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
+
+
+def test_adaptive_samples_score_as_many_items_as_expected() -> None:
+    found = _studied(estimators=["mle", "adaptive-mle"], n_max=44, repeats=200)
+    expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=44).mean()
+    assert found.scored[0].tolist() == [11, 11]
+    assert found.scored[1, 0] == pytest.approx(expected, rel=0.02)
+
+
+def test_only_estimators_that_ask_get_adaptive_samples() -> None:
+    together, alone = (_studied(estimators=e) for e in (["adaptive-mle", "mle"], ["mle"]))
+    assert (together.estimates[1] == alone.estimates[0]).all()
+    assert (alone.n_max, together.n_max) == (0, 11)
+    assert "Adaptive samples" in together.caption()
+    assert "Adaptive samples" not in alone.caption()
+
+
+def test_corrections_may_take_the_candidates_of_each_user() -> None:
+    ranks = np.concatenate([np.arange(1, 31), np.arange(1, 301, 10)])
+    unequal = FullRanks.of(ranks, n_candidates=np.repeat([40, 400], 30))
+    asked: dict[str, Any] = {"metrics": ["Recall@5", "nDCG@10", "AP"], "estimators": ["mle"]}
+    mean, own = (
+        study_correction({"one": unequal}, **asked, negatives=20, seed=1, corrected_for=of)
+        for of in ("mean", "users")
+    )
+    assert (np.abs(own.mean - own.exact) < np.abs(mean.mean - mean.exact) / 2).all()
+    assert "each user's own" in own.caption()

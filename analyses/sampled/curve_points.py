@@ -1,0 +1,105 @@
+"""Metrics that are estimated, and the curves over cut-offs that they are points of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.errors import relative_error
+from analyses.sampled.estimators import tally
+from analyses.sampled.estimators.estimator import Estimator
+from analyses.sampled.estimators.nodes import HEAD
+from analyses.sampled.estimators.tally import Candidates, Tally
+from analyses.sampled.expectation import exact_metric
+from analyses.sampled.metrics import RankMetric
+from qrels import FullRanks, SampledRanks
+
+Floats = NDArray[np.float64]
+
+CUTOFFS = range(1, 51)
+"""Where a curve is compared with the true one."""
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """Metrics, each a point of a curve over the cut-offs 1 to 50 if it has a cut-off.
+
+    Parameters
+    ----------
+    metrics
+        The metrics.
+
+    Examples
+    --------
+    >>> from analyses.sampled.metrics import rank_metric
+    >>> points = CurvePoints((rank_metric("AP"), rank_metric("Recall@10")))
+    >>> len(points.columns), str(points.columns[2])
+    (51, 'Recall@1')
+    """
+
+    metrics: tuple[RankMetric, ...]
+
+    @cached_property
+    def columns(self) -> tuple[RankMetric, ...]:
+        """All that is estimated: the metrics, and those of their curves, each once."""
+        cut = dict.fromkeys(replace(m, cutoff=None) for m in self.metrics if m.cutoff is not None)
+        curves = (replace(metric, cutoff=k) for metric in cut for k in CUTOFFS)
+        return tuple(dict.fromkeys((*self.metrics, *curves)))
+
+    @property
+    def path(self) -> str:
+        """Where sums over ranks are taken: on the grid, unless a cut-off lies below its head."""
+        deepest = max(metric.cutoff or 0 for metric in self.columns)
+        return "grid" if deepest <= HEAD else "full"
+
+    def count(self, samples: Sequence[SampledRanks], *, n: Candidates) -> Tally:
+        """Count repeated samples, once for all estimators."""
+        return tally(samples, n=n, path=self.path)
+
+    def estimates(self, estimator: Estimator, counted: Tally) -> Floats:
+        """Estimate every column from every sample, of shape (n_samples, n_columns)."""
+        return estimator.fit_tally(counted).estimates(self.columns)
+
+    def exact(self, ranks: FullRanks) -> Floats:
+        """Give every column among all candidates, of shape (n_columns,)."""
+        return np.array([exact_metric(metric, ranks) for metric in self.columns])
+
+    def at_metrics(self, values: Floats) -> Floats:
+        """Choose the metrics among the columns: (..., n_columns) to (..., n_metrics)."""
+        return values[..., [self.columns.index(metric) for metric in self.metrics]]
+
+    def errors(self, values: Floats, truth: Floats) -> Floats:
+        """Give the relative error of the curve that each metric is a point of, in per cent.
+
+        Parameters
+        ----------
+        values
+            Estimates, of shape (n_samples, n_columns).
+        truth
+            Exact values, of shape (n_columns,).
+
+        Returns
+        -------
+        Of shape (n_samples, n_metrics); NaN for metrics of whole lists, and where the truth is 0
+        at all cut-offs.
+        """
+        return np.array(
+            [[relative_error(row[of], truth[of]).value for of in self._curves] for row in values]
+        )
+
+    def zero_cutoffs(self, truth: Floats) -> NDArray[np.int64]:
+        """Count the cut-offs of each curve that errors leave out, because the truth is 0."""
+        return np.array([(truth[of] == 0).sum() for of in self._curves], dtype=np.int64)
+
+    @cached_property
+    def _curves(self) -> list[list[int]]:
+        """Find the columns of the curve of each metric; none for a metric of whole lists."""
+        places = {metric: place for place, metric in enumerate(self.columns)}
+        return [
+            [] if metric.cutoff is None else [places[replace(metric, cutoff=k)] for k in CUTOFFS]
+            for metric in self.metrics
+        ]

@@ -1,0 +1,144 @@
+"""How negatives are sampled: as many for everybody, or more for those who have none above."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from qrels import FullRanks, SampledRanks, sample_ranks
+from qrels.sampling import require_negatives, require_sizes, sample_ranks_adaptive
+
+MOST_DOUBLINGS = 5
+"""Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
+
+LARGEST_SHARE = 1 / 3
+"""Part of the candidates that an adaptive sample grows to at most, unless asked otherwise."""
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """As many negatives for every user.
+
+    Parameters
+    ----------
+    negatives
+        How many, m.
+    replace
+        Whether an item may be sampled twice.
+
+    Examples
+    --------
+    >>> print(FixedSize(1000))
+    m = 1,000
+    """
+
+    negatives: int
+    replace: bool = True
+
+    def __str__(self) -> str:
+        return f"m = {self.negatives:,}"
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse more negatives than some user has irrelevant candidates, or none.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        require_negatives(self.negatives, ranks.n_irrelevant)
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
+        """Sample once."""
+        return sample_ranks(
+            ranks.rank,
+            n_candidates=ranks.n_candidates,
+            m=self.negatives,
+            seed=seed,
+            repeat=repeat,
+            replace=self.replace,
+            user=ranks.user,
+        )
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Samples that double while the relevant item, one for each user, is the first.
+
+    Parameters
+    ----------
+    n0, n_max
+        Size of the first and the largest sample, the relevant item included.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
+
+    Examples
+    --------
+    >>> print(Adaptive(100, 3200))
+    100 to 3,200
+    """
+
+    n0: int
+    n_max: int
+
+    def __str__(self) -> str:
+        return f"{self.n0:,} to {self.n_max:,}"
+
+    @classmethod
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Adaptive:
+        """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
+
+        Examples
+        --------
+        >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
+        >>> print(Adaptive.suited(ranks, n0=100))
+        100 to 200
+        """
+        if n_max is not None:
+            return cls(n0, n_max)
+        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
+        doublings = min(int(np.log2(largest / n0)), MOST_DOUBLINGS)
+        return cls(n0, n0 * 2**doublings)
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse sizes that no doubling reaches, or above some user's candidates.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        require_sizes(self.n0, self.n_max)
+        require_negatives(self.n_max - 1, ranks.n_irrelevant)
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
+        """Sample once."""
+        return sample_ranks_adaptive(
+            ranks.rank,
+            n_candidates=ranks.n_candidates,
+            n0=self.n0,
+            n_max=self.n_max,
+            seed=seed,
+            repeat=repeat,
+            user=ranks.user,
+        )
+
+
+Design: TypeAlias = FixedSize | Adaptive
+
+
+def scores_per_user(sampled: SampledRanks) -> float:
+    """Give the mean number of items that are scored for a user, relevant ones included.
+
+    Examples
+    --------
+    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=9, user=[0, 0, 1])
+    >>> scores_per_user(FixedSize(4).draw(ranks, seed=1, repeat=0))
+    5.5
+    """
+    lists = sampled.n_negatives + sampled.n_relevants
+    return float((lists / sampled.n_relevants).sum() / len(np.unique(sampled.users)))
