@@ -211,6 +211,7 @@ def _run_stages(stages: Stages) -> None:
     (stages.store.folder / "manifest.json").unlink(missing_ok=True)
     as_run = spelled_out(stages.study).to_toml()
     write_whole(stages.store.folder / "study.toml", as_run)
+    stages.check_ranks()
     stages.store.remove_others(set(stages.parts))
     stages.keep_input()
     runs = stages.make_runs()

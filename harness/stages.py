@@ -44,6 +44,7 @@ from recommenders import (
     PROCESS_BYTES,
     file_of,
     is_user_system,
+    rankable,
     read_settings,
     require_memory,
     workers_within,
@@ -95,6 +96,23 @@ class Stages:
         runs = [run_part(system) for system in self.systems]
         ranks = [ranks_part(system) for system in self.placed]
         return ["qrels", *world, *runs, *ranks, "scores", *(name for name, _ in wanted(self.study))]
+
+    def check_ranks(self) -> None:
+        """Refuse to sample what the data do not have, before any system is trained.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        section, split = self.study.analyses.sampled, self.collection.split
+        relevant = None if split is None else self._relevant(split)
+        if section is None or split is None or relevant is None:
+            return
+        candidates = candidates_of(self.study.systems, split)
+        ranked = rankable(split.train, relevant, candidates=candidates).best_ranks()
+        with self.study.placed("analyses", "sampled", "negatives"):
+            section.check(ranked)
 
     def keep_input(self) -> None:
         """Write the qrels, and the log and the truth of a simulated world."""

@@ -29,9 +29,16 @@ from pydantic import (
 from analyses.measure import Measure, rising_cutoffs
 from analyses.ordering import find_coefficient
 from analyses.power import REPLICATES
-from analyses.sampled.correction import ESTIMATORS, METRICS, read_estimators, read_metrics
+from analyses.sampled.correction import (
+    ESTIMATORS,
+    METRICS,
+    designs_for,
+    read_estimators,
+    read_metrics,
+)
 from analyses.significance import Question
 from harness.naming import parse_name, print_name
+from qrels import FullRanks
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 
@@ -321,10 +328,30 @@ class SampledSection(Section):
     replace: Annotated[bool, Field(strict=True)] = Field(
         True, description="Whether an item may be sampled twice."
     )
+    n_max: Whole | None = Field(
+        None,
+        description="What adaptive samples grow to; by default 32 times the negatives, or to a "
+        "third of the candidates.",
+    )
+    corrected_for: Literal["mean", "users"] = Field(
+        "mean", description="Whose number of candidates corrections take."
+    )
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
     estimators: Annotated[tuple[str, ...], _read_by(read_estimators)] = Field(
         ESTIMATORS, description="What the exact metrics are estimated by, with options."
     )
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse to sample what users with such relevant items and candidates do not have.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        estimators = read_estimators(self.estimators)
+        settings = self.model_dump(include={"negatives", "replace", "n_max"})
+        designs_for(estimators, ranks, **settings)
 
 
 class AnalysesSection(Section):

@@ -86,7 +86,7 @@ def sample_ranks(
     )
 
 
-def require_negatives(m: int, n_irrelevant: Integers) -> None:
+def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
     """Refuse to sample no negatives, or more than a user has irrelevant candidates.
 
     Parameters
@@ -95,6 +95,8 @@ def require_negatives(m: int, n_irrelevant: Integers) -> None:
         Negatives to sample.
     n_irrelevant
         Irrelevant candidates of some users.
+    name
+        What the user calls m.
 
     Raises
     ------
@@ -102,11 +104,11 @@ def require_negatives(m: int, n_irrelevant: Integers) -> None:
         If m is one of these.
     """
     if m < 1:
-        raise InputError(f"`m` must be at least 1 negative, got {m}.")
+        raise InputError(f"`{name}` must be at least 1 negative, got {m}.")
     if m > n_irrelevant.min(initial=m):
         raise InputError(
-            f"`m` must not be above the irrelevant candidates, {n_irrelevant.min()} for some user, "
-            f"got {m}."
+            f"`{name}` must not be above the irrelevant candidates, {n_irrelevant.min()} for some "
+            f"user, got {m}."
         )
 
 
@@ -182,9 +184,8 @@ def sample_ranks_adaptive(
     """
     full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
     require_sizes(n0, n_max)
-    require_negatives(n_max - 1, full.n_irrelevant)
-    if (full.n_relevant > 1).any():
-        raise InputError("adaptive samples are of users with one relevant item each.")
+    require_negatives(n_max - 1, full.n_irrelevant, name="n_max - 1")
+    require_one_relevant(full)
     negatives = np.full(len(full), n0 - 1, dtype=np.int64)
     above = _more_above(full, np.arange(len(full)), n0 - 1, size=n0, key=(seed, repeat))
     size = n0
@@ -194,6 +195,18 @@ def sample_ranks_adaptive(
         negatives[rows] += size
         size *= 2
     return SampledRanks(above + 1, negatives, full.n_candidates, replace=True, user=full.user)
+
+
+def require_one_relevant(ranks: FullRanks) -> None:
+    """Refuse adaptive samples for users with several relevant items.
+
+    Raises
+    ------
+    InputError
+        If there are such users.
+    """
+    if (ranks.n_relevant > 1).any():
+        raise InputError("adaptive samples are of users with one relevant item each.")
 
 
 def require_sizes(n0: int, n_max: int) -> None:

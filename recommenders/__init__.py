@@ -6,7 +6,7 @@ LensKit nor torch.
 """
 
 from recommenders.shared.memory import PROCESS_BYTES, workers_within
-from recommenders.shared.ranking import full_ranks
+from recommenders.shared.ranking import full_ranks, rankable
 from recommenders.shared.recommending import component, recommend, require_memory, train
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
@@ -28,6 +28,7 @@ __all__ = [
     "full_ranks",
     "is_user_system",
     "label_of",
+    "rankable",
     "read_settings",
     "recommend",
     "require_memory",

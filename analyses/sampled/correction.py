@@ -369,13 +369,9 @@ def study_correction(
     array([0.625, 0.625])
     """
     first = first_of(systems, repeats)
-    fixed = FixedSize(negatives, replace)
-    fixed.check(first)
-    adaptive = Adaptive.suited(first, n0=negatives + 1, n_max=n_max)
-    read = read_estimators(estimators)
-    points = CurvePoints(read_metrics(metrics))
-    plan = _Plan(points, designs_for(read, fixed, adaptive), corrected_for, seed)
-    plan.check(first)
+    read, points = read_estimators(estimators), CurvePoints(read_metrics(metrics))
+    designs = designs_for(read, first, negatives=negatives, replace=replace, n_max=n_max)
+    plan = _Plan(points, designs, corrected_for, seed)
     workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
@@ -402,7 +398,7 @@ def study_correction(
         negatives=negatives,
         replace=replace,
         seed=seed,
-        n_max=adaptive.n_max if adaptive in plan.designs.values() else 0,
+        n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
     )
 
 
@@ -424,13 +420,30 @@ def first_of(systems: Mapping[str, FullRanks], repeats: int) -> FullRanks:
 
 
 def designs_for(
-    estimators: Sequence[Estimator], fixed: FixedSize, adaptive: Adaptive
+    estimators: Sequence[Estimator],
+    ranks: FullRanks,
+    *,
+    negatives: int,
+    replace: bool,
+    n_max: int | None,
 ) -> dict[Estimator, Design]:
-    """Give each estimator the samples that it is for."""
-    return {
+    """Give each estimator the samples that it is for.
+
+    Raises
+    ------
+    InputError
+        If the users of these ranks cannot be sampled so.
+    """
+    fixed = FixedSize(negatives, replace)
+    fixed.check(ranks)
+    adaptive = Adaptive.suited(ranks, n0=negatives + 1, n_max=n_max)
+    designs: dict[Estimator, Design] = {
         each: adaptive if isinstance(each, AdaptiveMaximumLikelihood) else fixed
         for each in estimators
     }
+    for design in dict.fromkeys(designs.values()):
+        design.check(ranks)
+    return designs
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -476,10 +489,6 @@ class _Plan:
     designs: Mapping[Estimator, Design]
     corrected_for: Literal["mean", "users"]
     seed: int
-
-    def check(self, ranks: FullRanks) -> None:
-        for design in set(self.designs.values()):
-            design.check(ranks)
 
     def estimate(
         self, ranks: FullRanks, repeats: int

@@ -8,7 +8,12 @@ from typing import TypeAlias
 import numpy as np
 
 from qrels import FullRanks, SampledRanks, sample_ranks
-from qrels.sampling import require_negatives, require_sizes, sample_ranks_adaptive
+from qrels.sampling import (
+    require_negatives,
+    require_one_relevant,
+    require_sizes,
+    sample_ranks_adaptive,
+)
 
 MOST_DOUBLINGS = 5
 """Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
@@ -48,7 +53,7 @@ class FixedSize:
         InputError
             If it is so.
         """
-        require_negatives(self.negatives, ranks.n_irrelevant)
+        require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
         """Sample once."""
@@ -105,7 +110,7 @@ class Adaptive:
         return cls(n0, n0 * 2**doublings)
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse sizes that no doubling reaches, or above some user's candidates.
+        """Refuse sizes that no doubling reaches or users lack, and several relevant items.
 
         Raises
         ------
@@ -113,7 +118,8 @@ class Adaptive:
             If it is so.
         """
         require_sizes(self.n0, self.n_max)
-        require_negatives(self.n_max - 1, ranks.n_irrelevant)
+        require_one_relevant(ranks)
+        require_negatives(self.n_max - 1, ranks.n_irrelevant, name="n_max - 1")
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
         """Sample once."""

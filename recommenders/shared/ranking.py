@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +64,9 @@ def full_ranks(
         If the rule for ties is none.
     """
     require_ties(ties)
-    trained = train.item_counts() > 0
-    allowed = trained if candidates is None else trained & candidates
-    ranked = relevant.select(allowed[relevant.item])
-    task = _Task(scorer, train.matrix(), allowed, ranked, ties, seed)
-    users = np.unique(ranked.user)
+    ranked = rankable(train, relevant, candidates=candidates)
+    task = _Task(scorer, train.matrix(), ranked.allowed, ranked.relevant, ties, seed)
+    users = np.unique(ranked.relevant.user)
     above = [np.empty(0, dtype=np.int64)]
     place = [np.empty(0, dtype=np.int64)]
     with threadpool_limits(1):
@@ -78,16 +76,51 @@ def full_ranks(
             place.append(of_block[1])
     return FullRanks(
         np.concatenate(above) + np.concatenate(place),
-        _candidate_counts(train, allowed)[ranked.user],
-        ranked.user.astype(np.int64),
-        ranked.item,
+        ranked.n_candidates,
+        ranked.relevant.user.astype(np.int64),
+        ranked.relevant.item,
     )
 
 
-def _candidate_counts(train: Ratings, allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count the candidates of every user, of shape (n_users,)."""
+class Rankable(NamedTuple):
+    """Held-out relevant items that are candidates.
+
+    Parameters
+    ----------
+    allowed
+        Mask of the items that are candidates of some users, of shape (n_items,).
+    relevant
+        The relevant items among them.
+    n_candidates
+        Candidates of the user of each, int64 of shape (n_relevant,).
+    """
+
+    allowed: NDArray[np.bool_]
+    relevant: Ratings
+    n_candidates: NDArray[np.int64]
+
+    def best_ranks(self) -> FullRanks:
+        """Give the ranks that a perfect system would give them."""
+        users = self.relevant.user.astype(np.int64)
+        return FullRanks(place_in_group(users), self.n_candidates, users, self.relevant.item)
+
+
+def rankable(
+    train: Ratings, relevant: Ratings, *, candidates: NDArray[np.bool_] | None = None
+) -> Rankable:
+    """Say which relevant items :func:`full_ranks` ranks, and among how many.
+
+    Parameters
+    ----------
+    train, relevant, candidates
+        As there.
+    """
+    trained = train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
+    ranked = relevant.select(allowed[relevant.item])
     rated = np.bincount(train.user[allowed[train.item]], minlength=len(train.users))
-    return np.asarray(np.count_nonzero(allowed) - rated, dtype=np.int64)
+    n_candidates = np.asarray(np.count_nonzero(allowed) - rated, dtype=np.int64)
+    return Rankable(allowed, ranked, n_candidates[ranked.user])
 
 
 @dataclass(frozen=True, eq=False)

@@ -271,10 +271,20 @@ def test_estimates_are_those_of_the_kept_ranks(finished: Path) -> None:
     assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
 
 
-def test_more_negatives_than_candidates_are_answered_with_file_and_line(tmp_path: Path) -> None:
-    text = WORLD + SYSTEMS + METRICS + SAMPLED.replace("negatives = 10", "negatives = 99")
-    with pytest.raises(InputError, match=r"study\.toml, line \d+: `m` must not be above"):
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("negatives = 99", "`negatives` must not be above the irrelevant candidates"),
+        ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
+    ],
+)
+def test_samples_that_the_data_lack_are_refused_before_training(
+    tmp_path: Path, line: str, sentence: str
+) -> None:
+    text = WORLD + SYSTEMS + METRICS + f"[analyses.sampled]\n{line}\n"
+    with pytest.raises(InputError, match=rf"study\.toml, line \d+: .*{sentence}"):
         run_text(text, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study" / "runs").exists()
 
 
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
