@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Okabe & Ito (2008), without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
+FAR = 100
+"""Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
@@ -101,6 +104,18 @@ def _place(cutoff: int | None) -> str:
 def legend_beside(ax: Axes) -> None:
     """Put the legend right of the axes, where it covers nothing."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+
+
+def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with a few plain numbers beside it."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set(**{f"{along}scale": "log"})
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def draw_agreement(

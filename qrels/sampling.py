@@ -197,18 +197,6 @@ def sample_ranks_adaptive(
     return SampledRanks(above + 1, negatives, full.n_candidates, replace=True, user=full.user)
 
 
-def require_one_relevant(ranks: FullRanks) -> None:
-    """Refuse adaptive samples for users with several relevant items.
-
-    Raises
-    ------
-    InputError
-        If there are such users.
-    """
-    if (ranks.n_relevant > 1).any():
-        raise InputError("adaptive samples are of users with one relevant item each.")
-
-
 def require_sizes(n0: int, n_max: int) -> None:
     """Refuse sizes of adaptive samples that no doubling joins.
 
@@ -222,6 +210,18 @@ def require_sizes(n0: int, n_max: int) -> None:
     ratio = n_max // n0
     if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
         raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
+
+
+def require_one_relevant(full: FullRanks) -> None:
+    """Refuse users with several relevant items, for whom adaptive samples have no rule to stop.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    if (full.n_relevant > 1).any():
+        raise InputError("adaptive samples are of users with one relevant item each.")
 
 
 def _more_above(

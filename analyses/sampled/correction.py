@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside
+from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.measure import Measure
 from analyses.sampled.consistency import DECIMALS, require_same_users
 from analyses.sampled.curve_points import CurvePoints
@@ -253,7 +253,7 @@ class Sampled:
             draw_whiskers(ax, exact, mean[order], limits, style, label=label)
         lowest, highest = min(exact.min(), (means - spreads).min()), (means + spreads).max()
         if lowest > 0 and highest > WIDE * lowest:
-            _scale_by_factors(ax)
+            scale_by_factors(ax, along="y")
         ax.set_xlabel("exact")
         ax.set_ylabel("estimated from samples")
         ax.set_title(self.metrics[number])
@@ -298,16 +298,6 @@ def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
 
 def _counts(count: OrderCount) -> dict[str, int]:
     return {"correct": count.n_correct, "repeats": count.n_repeats}
-
-
-def _scale_by_factors(ax: Axes) -> None:
-    """Draw on a logarithmic scale with a few plain numbers beside it."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def study_correction(
@@ -368,17 +358,14 @@ def study_correction(
     >>> study_correction(systems, **asked, negatives=4, repeats=2, seed=1).estimates.ravel()
     array([0.625, 0.625])
     """
-    first = first_of(systems, repeats)
+    require_repeats(repeats)
+    first = first_of(systems)
     read, points = read_estimators(estimators), CurvePoints(read_metrics(metrics))
     designs = designs_for(read, first, negatives=negatives, replace=replace, n_max=n_max)
     plan = _Plan(points, designs, corrected_for, seed)
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    found = []
-    # Threads of the linear algebra may change last digits, and slow small matrices.
-    with threadpool_limits(1, user_api="blas"):
-        for each in workers(delayed(plan.estimate)(s, repeats) for s in systems.values()):
-            found.append(each)
-            advance()
+    found = each_system(
+        lambda ranks: plan.estimate(ranks, repeats), systems, n_jobs=n_jobs, advance=advance
+    )
     estimates, errors, zeros, scored = (
         np.stack(parts, axis=-1) for parts in zip(*found, strict=True)
     )
@@ -402,21 +389,49 @@ def study_correction(
     )
 
 
-def first_of(systems: Mapping[str, FullRanks], repeats: int) -> FullRanks:
+def each_system(
+    work: Callable[[FullRanks], Value],
+    systems: Mapping[str, FullRanks],
+    *,
+    n_jobs: int,
+    advance: Callable[[], object],
+) -> list[Value]:
+    """Do the same work for each system, in threads, and say when one is done."""
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    found = []
+    # Threads of the linear algebra may change last digits, and slow small matrices.
+    with threadpool_limits(1, user_api="blas"):
+        for each in workers(delayed(work)(ranks) for ranks in systems.values()):
+            found.append(each)
+            advance()
+    return found
+
+
+def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     """Give the ranks of the first system, whose users are those of all others.
 
     Raises
     ------
     InputError
-        If there are no ranks, users differ, or there are fewer than two repeats.
+        If there are no ranks, or users differ.
     """
     require_same_users(systems)
-    if repeats < 2:
-        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
     first = next(iter(systems.values()))
     if not len(first):
         raise InputError("the systems have no ranks.")
     return first
+
+
+def require_repeats(repeats: int) -> None:
+    """Refuse so few samples that they have no standard deviation.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two.
+    """
+    if repeats < 2:
+        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
 
 
 def designs_for(
@@ -438,12 +453,22 @@ def designs_for(
     fixed.check(ranks)
     adaptive = Adaptive.suited(ranks, n0=negatives + 1, n_max=n_max)
     designs: dict[Estimator, Design] = {
-        each: adaptive if isinstance(each, AdaptiveMaximumLikelihood) else fixed
-        for each in estimators
+        each: adaptive if takes(each, adaptive) else fixed for each in estimators
     }
     for design in dict.fromkeys(designs.values()):
         design.check(ranks)
     return designs
+
+
+def takes(estimator: Estimator, design: Design) -> bool:
+    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
+
+    Examples
+    --------
+    >>> takes(find_estimator("adaptive-mle"), FixedSize(100))
+    False
+    """
+    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -454,7 +479,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     InputError
         If one is none or stands twice, or there is none.
     """
-    return _distinct([rank_metric(name) for name in names], "metric")
+    return distinct([rank_metric(name) for name in names], "metric")
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
@@ -465,14 +490,21 @@ def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     InputError
         If one is none, needs other samples or stands twice, or there is none.
     """
-    read = _distinct([find_estimator(name) for name in names], "estimator")
+    read = distinct([find_estimator(name) for name in names], "estimator")
     for estimator in read:
         if isinstance(estimator, HorvitzThompson):
             raise InputError(f"{estimator} is for samples of a proposal, and these are uniform.")
     return read
 
 
-def _distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
+def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
+    """Give values, of which each must be another.
+
+    Raises
+    ------
+    InputError
+        If one stands twice, or there is none.
+    """
     if not values:
         raise InputError(f"there must be at least one {what}.")
     for number, value in enumerate(values):

@@ -15,13 +15,17 @@ from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.nodes import HEAD
 from analyses.sampled.estimators.tally import Candidates, Tally
 from analyses.sampled.expectation import exact_metric
-from analyses.sampled.metrics import RankMetric
+from analyses.sampled.metrics import RankMetric, rank_metric
 from qrels import FullRanks, SampledRanks
+from runs import InputError
 
 Floats = NDArray[np.float64]
 
 CUTOFFS = range(1, 51)
 """Where a curve is compared with the true one."""
+
+CURVES = ("Recall", "nDCG", "AP")
+"""Metrics whose curves Li et al. (2023) look at."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,30 @@ class CurvePoints:
 
     metrics: tuple[RankMetric, ...]
 
+    @classmethod
+    def of_curves(cls, names: Sequence[str | RankMetric]) -> CurvePoints:
+        """Take whole curves alone, whatever the cut-offs of the names.
+
+        Raises
+        ------
+        InputError
+            If one takes no cut-off or stands twice, or there is none.
+
+        Examples
+        --------
+        >>> [str(metric) for metric in CurvePoints.of_curves(["Recall@10", "AP"]).metrics]
+        ['Recall@50', 'AP@50']
+        """
+        metrics = tuple(replace(rank_metric(name), cutoff=CUTOFFS[-1]) for name in names)
+        if not metrics or len(set(metrics)) < len(metrics):
+            raise InputError(f"curves must be of metrics, each once, got {list(map(str, names))}.")
+        return cls(metrics)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics without their cut-offs."""
+        return tuple(str(replace(metric, cutoff=None)) for metric in self.metrics)
+
     @cached_property
     def columns(self) -> tuple[RankMetric, ...]:
         """All that is estimated: the metrics, and those of their curves, each once."""
@@ -60,9 +88,14 @@ class CurvePoints:
         """Count repeated samples, once for all estimators."""
         return tally(samples, n=n, path=self.path)
 
-    def estimates(self, estimator: Estimator, counted: Tally) -> Floats:
-        """Estimate every column from every sample, of shape (n_samples, n_columns)."""
-        return estimator.fit_tally(counted).estimates(self.columns)
+    def estimates(
+        self, estimator: Estimator, counted: Tally, *, masses: Floats | None = None
+    ) -> Floats:
+        """Estimate every column from every sample, of shape (n_samples, n_columns).
+
+        Distributions of the ranks may be given instead of learned; see `Estimator.fit_tally`.
+        """
+        return estimator.fit_tally(counted, masses=masses).estimates(self.columns)
 
     def exact(self, ranks: FullRanks) -> Floats:
         """Give every column among all candidates, of shape (n_columns,)."""
@@ -103,3 +136,17 @@ class CurvePoints:
             [] if metric.cutoff is None else [places[replace(metric, cutoff=k)] for k in CUTOFFS]
             for metric in self.metrics
         ]
+
+
+def mean_of_known(errors: Floats) -> Floats:
+    """Average over the last axis, systems, what is not NaN; NaN if nothing is known.
+
+    Examples
+    --------
+    >>> mean_of_known(np.array([[4.0, np.nan, 2.0], [np.nan] * 3]))
+    array([ 3., nan])
+    """
+    known = ~np.isnan(errors)
+    n_known = known.sum(axis=-1)
+    total = np.where(known, errors, 0.0).sum(axis=-1)
+    return np.divide(total, n_known, out=np.full(total.shape, np.nan), where=n_known > 0)

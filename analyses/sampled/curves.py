@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,8 @@ class RankCurves:
         What the ranks and the values are.
     ordered
         Whether the names have an order, such as sample sizes.
+    by_factors
+        Whether ranks are drawn on a logarithmic scale.
     """
 
     ranks: NDArray[np.int64]
@@ -41,6 +43,12 @@ class RankCurves:
     rank_label: str
     value_label: str
     ordered: bool = False
+    by_factors: bool = False
+
+    def first(self, n_ranks: int) -> RankCurves:
+        """Keep the first ranks."""
+        kept = {name: curve[:n_ranks] for name, curve in self.curves.items()}
+        return replace(self, ranks=self.ranks[:n_ranks], curves=kept)
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each curve and rank: curve, rank, value."""
@@ -61,6 +69,8 @@ class RankCurves:
         styles = gradations(labels) if self.ordered else categories(labels)
         for (label, style), curve in zip(styles, self.curves.values(), strict=True):
             axes.plot(self.ranks, curve, label=label, **style | {"marker": ""})
+        if self.by_factors:
+            axes.set_xscale("log")
         axes.set_xlabel(self.rank_label)
         axes.set_ylabel(self.value_label)
         legend_beside(axes)
@@ -185,6 +195,10 @@ def corrected_curves(
             np.arange(1, n_places + 1), corrected, "rank in the sample", f"corrected {read}"
         ),
         RankCurves(
-            ranks, {"exact": read(ranks, n=n)} | means, "rank", f"expected corrected {read}"
+            ranks,
+            means | {"exact": read(ranks, n=n)},
+            "rank",
+            f"expected corrected {read}",
+            by_factors=True,
         ),
     )

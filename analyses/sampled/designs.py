@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from analyses.sampled.round_numbers import round_numbers
 from qrels import FullRanks, SampledRanks, sample_ranks
 from qrels.sampling import (
     require_negatives,
@@ -14,12 +16,19 @@ from qrels.sampling import (
     require_sizes,
     sample_ranks_adaptive,
 )
+from runs import InputError
 
 MOST_DOUBLINGS = 5
 """Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
 
+CUSTOMARY_SIZE = 100
+"""Adaptive samples begin with so many items, where candidates allow."""
+
 LARGEST_SHARE = 1 / 3
-"""Part of the candidates that an adaptive sample grows to at most, unless asked otherwise."""
+"""Part of the candidates that are sampled at most, unless asked otherwise."""
+
+SMALLEST = 10
+"""Fewest negatives that samples of several sizes begin with, where candidates allow."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,8 @@ class Adaptive:
         InputError
             If it is so.
         """
-        require_sizes(self.n0, self.n_max)
         require_one_relevant(ranks)
+        require_sizes(self.n0, self.n_max)
         require_negatives(self.n_max - 1, ranks.n_irrelevant, name="n_max - 1")
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
@@ -133,8 +142,63 @@ class Adaptive:
             user=ranks.user,
         )
 
+    def on_the_way(self) -> tuple[Adaptive, ...]:
+        """Give the samples that stop growing at the first size, the second, and so on to the last.
+
+        Examples
+        --------
+        >>> [str(each) for each in Adaptive(100, 400).on_the_way()]
+        ['100 to 100', '100 to 200', '100 to 400']
+        """
+        n_doublings = (self.n_max // self.n0).bit_length()
+        return tuple(Adaptive(self.n0, self.n0 * 2**number) for number in range(n_doublings))
+
 
 Design: TypeAlias = FixedSize | Adaptive
+
+
+def require_rising(negatives: Sequence[int]) -> None:
+    """Refuse numbers of negatives that do not rise, or are none.
+
+    Raises
+    ------
+    InputError
+        If it is so.
+    """
+    if not negatives or sorted(set(negatives)) != list(negatives):
+        raise InputError(f"`negatives` must rise, got {list(negatives)}.")
+
+
+def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
+    """Give numbers of negatives to compare: 10, 20, 50, 100, ... to a third of the candidates.
+
+    Where those of some user are too few for 10, it is the largest of 1, 2 and 5 that fits.
+
+    Examples
+    --------
+    >>> sizes_suited(FullRanks.of([1, 7], n_candidates=[310, 4000]))
+    (10, 20, 50, 100)
+    """
+    third = max(int(LARGEST_SHARE * ranks.n_candidates.min()), 1)
+    fitting = round_numbers(min(third, int(ranks.n_irrelevant.min())) or 1)
+    return tuple(number for number in fitting if number >= SMALLEST) or (fitting[-1],)
+
+
+def first_size(ranks: FullRanks) -> int:
+    """Give the size that adaptive samples begin with, the relevant item included.
+
+    It is 100, or where that is above a third of the candidates of some user, the smallest of the
+    sizes that suit them.
+
+    Examples
+    --------
+    >>> first_size(FullRanks.of([1, 7], n_candidates=300))
+    100
+    >>> first_size(FullRanks.of([1, 7], n_candidates=90))
+    11
+    """
+    roomy = LARGEST_SHARE * ranks.n_candidates.min() >= CUSTOMARY_SIZE
+    return CUSTOMARY_SIZE if roomy else sizes_suited(ranks)[0] + 1
 
 
 def scores_per_user(sampled: SampledRanks) -> float:

@@ -191,7 +191,8 @@ def expected_summands(
     """Give what each relevant item is expected to add to the sampled metric of its user.
 
     The terms depend on one rank each, so the sum over a user's items is the exact expected
-    metric, whatever binds the ranks of the items to each other. Variances are not sums.
+    metric, whatever binds the ranks of the items to each other. Variances are not sums: for them
+    see :mod:`analyses.sampled.addends`.
 
     Parameters
     ----------

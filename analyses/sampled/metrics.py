@@ -139,6 +139,41 @@ class RankMetric:
         depth = length if self.cutoff is None else np.asarray(float(self.cutoff))
         return np.where(t <= depth, self._within(t, j, q, depth), 0.0)
 
+    def rescaling(
+        self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: ArrayLike
+    ) -> Floats:
+        """Give what a user's number of relevant items multiplies the terms by.
+
+        Terms of item number j are the same for all numbers q of relevant items but for what they
+        are divided by, so that those of q = j serve for all.
+
+        Parameters
+        ----------
+        order, n_relevant
+            As for :meth:`summands`.
+        n_irrelevant
+            Irrelevant items of the list.
+
+        Returns
+        -------
+        Terms for the number of relevant items divided by those for as many as the place of the
+        item says, 0 where no term but 0 is possible; of shape (...).
+
+        Examples
+        --------
+        Recall is divided by 4 instead of 2; the first two ranks leave nothing to a third item:
+
+        >>> RankMetric("Recall", 2).rescaling([2, 3], [4, 4], n_irrelevant=9)
+        array([0.5, 0. ])
+        """
+
+        def at_top(relevant: ArrayLike) -> Floats:
+            n = np.add(n_irrelevant, relevant)
+            return self.summands(order, n=n, order=order, n_relevant=relevant)
+
+        base, own = at_top(order), at_top(n_relevant)
+        return np.divide(own, base, out=np.zeros_like(own), where=base != 0)
+
     def _within(self, t: Floats, j: Floats, q: Floats, depth: Floats) -> Floats:
         """Give the terms of items above the cut-off."""
         match self.name:

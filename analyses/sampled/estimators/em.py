@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,29 @@ from analyses.sampled.estimators.tables import FLOOR
 from analyses.sampled.estimators.tally import Tally
 
 Floats = NDArray[np.float64]
+
+
+def em_steps(
+    tables: Sequence[Floats], shares: Sequence[Floats], *, weights: Floats
+) -> Iterator[Floats]:
+    """Give what `expectation_maximisation` has learned after 0, 1, 2, ... iterations, without end.
+
+    Examples
+    --------
+    A user in the first of two cells, and ranks that never, or always, lead there:
+
+    >>> steps = em_steps([np.eye(2)], [np.array([[1.0], [0.0]])], weights=np.ones(2))
+    >>> [next(steps)[:, 0].tolist() for _ in range(2)]
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    n_sets = shares[0].shape[1]
+    mass = np.repeat((weights / weights.sum())[:, np.newaxis], n_sets, axis=1)
+    while True:
+        yield mass
+        mass = mass * sum(
+            table @ (share / np.maximum(table.T @ mass, FLOOR))
+            for table, share in zip(tables, shares, strict=True)
+        )
 
 
 def expectation_maximisation(
@@ -56,14 +80,7 @@ def expectation_maximisation(
     >>> (mass[:, 0] * 150).round(9)
     array([40., 37., 32., 25., 16.])
     """
-    n_sets = shares[0].shape[1]
-    mass = np.repeat((weights / weights.sum())[:, np.newaxis], n_sets, axis=1)
-    for _ in range(iterations):
-        mass *= sum(
-            table @ (share / np.maximum(table.T @ mass, FLOOR))
-            for table, share in zip(tables, shares, strict=True)
-        )
-    return mass
+    return next(islice(em_steps(tables, shares, weights=weights), iterations, None))
 
 
 def maximum_likelihood(tally: Tally, *, iterations: int, first_only: bool = False) -> Floats:
@@ -73,11 +90,65 @@ def maximum_likelihood(tally: Tally, *, iterations: int, first_only: bool = Fals
     -------
     Mass at the nodes, of shape (n_nodes, n_samples).
     """
+    tables, shares = _seen(tally, first_only=first_only)
+    return expectation_maximisation(
+        tables, shares, weights=tally.nodes.weights, iterations=iterations
+    )
+
+
+def likelihood_path(tally: Tally, *, iterations: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
+    """Learn as `maximum_likelihood` does, and stop at several numbers of iterations on the way.
+
+    Parameters
+    ----------
+    tally
+        The samples.
+    iterations
+        Numbers of iterations, rising.
+
+    Yields
+    ------
+    For each, the mass at the nodes, (n_nodes, n_samples), and its `log_likelihood`, (n_samples,).
+    """
+    tables, shares = _seen(tally)
+    steps = em_steps(tables, shares, weights=tally.nodes.weights)
+    for before, number in pairwise((-1, *iterations)):
+        mass = next(islice(steps, number - before - 1, None))
+        yield mass, log_likelihood(tables, shares, mass)
+
+
+def log_likelihood(tables: Sequence[Floats], shares: Sequence[Floats], mass: Floats) -> Floats:
+    r"""Give the mean log-likelihood of a user's cell, :math:`\sum_c w_c \log (L p)_c`.
+
+    Parameters
+    ----------
+    tables, shares
+        As of `expectation_maximisation`.
+    mass
+        Distribution of the ranks, one set a column: (n_nodes, n_sets).
+
+    Returns
+    -------
+    In natural units, of shape (n_sets,); for adaptive samples but for a constant, which the
+    growing of the samples adds.
+
+    Examples
+    --------
+    >>> log_likelihood([np.eye(2)], [np.array([[1.0], [0.0]])], np.full((2, 1), 0.5)).round(4)
+    array([-0.6931])
+    """
+    return np.sum(
+        [
+            (share * np.log(np.maximum(table.T @ mass, FLOOR))).sum(axis=0)
+            for table, share in zip(tables, shares, strict=True)
+        ],
+        axis=0,
+    )
+
+
+def _seen(tally: Tally, *, first_only: bool = False) -> tuple[list[Floats], list[Floats]]:
+    """Give the tables and shares of the cells that some sample has users in."""
     shares = tally.shares(first_only=first_only)
     seen = [share.any(axis=1) for share in shares]
-    return expectation_maximisation(
-        [group.table[:, columns] for group, columns in zip(tally.groups, seen, strict=True)],
-        [share[columns] for share, columns in zip(shares, seen, strict=True)],
-        weights=tally.nodes.weights,
-        iterations=iterations,
-    )
+    tables = [group.table[:, columns] for group, columns in zip(tally.groups, seen, strict=True)]
+    return tables, [share[columns] for share, columns in zip(shares, seen, strict=True)]

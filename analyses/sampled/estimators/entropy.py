@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
@@ -10,7 +12,10 @@ from scipy.special import log_softmax, logsumexp
 Floats = NDArray[np.float64]
 
 STEPS = 100
-"""More than Newton's method ever took (5 to 8)."""
+"""More than Newton's method takes (5 to 8), unless the entropy has hardly any weight."""
+
+EASIER = 10.0
+"""Where that is so, the solution with so much more weight is the start."""
 
 SUFFICIENT = 1e-4
 """Armijo's constant: the part of the promised gain that a step must bring."""
@@ -64,21 +69,60 @@ def most_entropy(
     array([0.25, 0.25, 0.25, 0.25])
     """
     used = fit_weights > 0
-    columns, targets = np.ascontiguousarray(table[:, used]), shares[used]
-    ridge = eta / (2 * scale * fit_weights[used])
-    log_weights = np.log(weights)
-    duals = np.zeros(len(targets))
+    dual = _Dual(
+        columns=np.ascontiguousarray(table[:, used]),
+        targets=shares[used],
+        ridge=eta / (2 * scale * fit_weights[used]),
+        log_weights=np.log(weights),
+    )
+    return dual.mass(_maximum(dual))
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """The function of one variable per cell that is maximised; see `most_entropy`."""
+
+    columns: Floats
+    targets: Floats
+    ridge: Floats
+    log_weights: Floats
+
+    def mass(self, at: Floats) -> Floats:
+        mass: Floats = np.exp(log_softmax(self.columns @ at + self.log_weights))
+        return mass
+
+    def value(self, at: Floats) -> float:
+        partition = float(logsumexp(self.columns @ at + self.log_weights))
+        return float(self.targets @ at - partition - self.ridge @ at**2 / 2)
+
+    def newton(self, at: Floats) -> tuple[Floats, float]:
+        """Give Newton's step, and the gain that the gradient promises for it."""
+        mass = self.mass(at)
+        means = mass @ self.columns
+        gradient = self.targets - means - self.ridge * at
+        hessian = (self.columns * mass[:, np.newaxis]).T @ self.columns - np.outer(means, means)
+        step = _newton_step(hessian + np.diag(self.ridge), gradient)
+        return step, float(gradient @ step)
+
+
+def _maximum(dual: _Dual) -> Floats:
+    """Maximise from 0, or if that leads nowhere from the maximum of an easier function."""
+    duals, converged = _climb(dual, np.zeros(len(dual.targets)))
+    if converged:
+        return duals
+    easier = _maximum(replace(dual, ridge=EASIER * dual.ridge))
+    return _climb(dual, easier)[0]
+
+
+def _climb(dual: _Dual, start: Floats) -> tuple[Floats, bool]:
+    """Take damped Newton steps; say whether they arrived."""
+    duals = start
     for _ in range(STEPS):
-        mass = np.exp(log_softmax(columns @ duals + log_weights))
-        means = mass @ columns
-        gradient = targets - means - ridge * duals
-        hessian = (columns * mass[:, np.newaxis]).T @ columns - np.outer(means, means)
-        step = _newton_step(hessian + np.diag(ridge), gradient)
-        if gradient @ step < CONVERGED:
-            duals = duals + step
-            break
-        duals = _damped(duals, step, gradient, columns, targets, ridge, log_weights)
-    return np.exp(log_softmax(columns @ duals + log_weights))
+        step, promised = dual.newton(duals)
+        if promised < CONVERGED:
+            return duals + step, True
+        duals = _damped(dual, duals, step, promised)
+    return duals, False
 
 
 def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
@@ -87,22 +131,11 @@ def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
     return scales * cho_solve(factor, scales * gradient)
 
 
-def _damped(
-    duals: Floats,
-    step: Floats,
-    gradient: Floats,
-    columns: Floats,
-    targets: Floats,
-    ridge: Floats,
-    log_weights: Floats,
-) -> Floats:
+def _damped(dual: _Dual, duals: Floats, step: Floats, promised: float) -> Floats:
     """Halve the step until it brings enough."""
-
-    def objective(at: Floats) -> float:
-        partition = float(logsumexp(columns @ at + log_weights))
-        return float(targets @ at - partition - ridge @ at**2 / 2)
-
-    now, promised, length = objective(duals), float(gradient @ step), 1.0
-    while length > 1e-9 and objective(duals + length * step) < now + SUFFICIENT * length * promised:
+    now, length = dual.value(duals), 1.0
+    while length > 1e-9 and (
+        dual.value(duals + length * step) < now + SUFFICIENT * length * promised
+    ):
         length /= 2
     return duals + length * step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import ClassVar
@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 from threadpoolctl import threadpool_limits
 
+from analyses.sampled.addends import Addends, moments_of_mean
 from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
 from analyses.sampled.metrics import RankMetric, rank_metric
+from qrels import FullRanks
 from qrels.sampled_ranks import SampledRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +178,24 @@ class Estimator:
         """
         return self.fit_tally(tally(samples, n=n, path=path))
 
-    def fit_tally(self, counted: Tally) -> Fits:
-        """Fit repeated samples that were counted before, once for many estimators."""
+    def fit_tally(self, counted: Tally, *, masses: Floats | None = None) -> Fits:
+        """Fit repeated samples that were counted before, once for many estimators.
+
+        Parameters
+        ----------
+        counted
+            The samples.
+        masses
+            Distribution of the ranks at the nodes to take instead of learning one: of shape
+            (n_nodes, n_samples), or (n_nodes, 1) for all samples of a linear estimator.
+
+        Raises
+        ------
+        InputError
+            If the estimator is wrong for such samples.
+        """
         self.check(counted)
-        return Fits(self, counted)
+        return Fits(self, counted, masses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,14 +208,27 @@ class Fits:
         What was fitted.
     tally
         The samples.
+    given
+        Distribution of the ranks that takes the place of a learned one, or None.
     """
 
     estimator: Estimator
     tally: Tally
+    given: Floats | None = None
     _learned: dict[bool, Floats | None] = field(default_factory=dict, init=False, repr=False)
 
     def masses(self, *, first_only: bool = False) -> Floats | None:
-        """Give the learned distributions of ranks at the nodes, or None."""
+        """Give the learned distributions of ranks at the nodes, or None.
+
+        Raises
+        ------
+        InputError
+            If a distribution of all relevant items was given, and one of the first is needed.
+        """
+        if self.given is not None:
+            if first_only:
+                raise InputError("RR needs the ranks of the first relevant items, not of all.")
+            return self.given
         if first_only not in self._learned:
             self._learned[first_only] = self.estimator.learn(self.tally, first_only=first_only)
         return self._learned[first_only]
@@ -219,25 +249,28 @@ class Fits:
         InputError
             If a cut-off lies below the top ranks of the grid.
         """
-        metrics = tuple(rank_metric(name) for name in names)
+        return self._answers(tuple(rank_metric(name) for name in names), self._estimates)
+
+    def _answers(
+        self,
+        metrics: tuple[RankMetric, ...],
+        answer: Callable[[tuple[RankMetric, ...], bool], Floats],
+    ) -> Floats:
+        """Answer for all metrics, the last axis: for RR from what first relevant items tell alone.
+
+        RR asks for no others, so that they tell it nothing.
+        """
         self._check_cutoffs(metrics)
+        apart = np.array([metric.name == "RR" and not self.tally.simple for metric in metrics])
+        sets = [np.flatnonzero(chosen) for chosen in (apart, ~apart) if chosen.any()]
         # Matrices are small, and threads that wait for each other slow.
         with threadpool_limits(limits=1, user_api="blas"):
-            if not self.tally.simple and any(metric.name == "RR" for metric in metrics):
-                return self._apart(metrics)
-            return self._estimates(metrics, first_only=False)
+            answers = [
+                answer(tuple(metrics[n] for n in some), bool(apart[some[0]])) for some in sets
+            ]
+        return np.concatenate(answers, axis=-1)[..., np.argsort(np.concatenate(sets))]
 
-    def _apart(self, metrics: tuple[RankMetric, ...]) -> Floats:
-        """Learn from first relevant items what RR is told, which asks for no others."""
-        values = np.empty((len(self.tally.n_users), len(metrics)))
-        first = np.array([metric.name == "RR" for metric in metrics])
-        for chosen in (first, ~first):
-            if chosen.any():
-                some = tuple(metrics[place] for place in np.flatnonzero(chosen))
-                values[:, chosen] = self._estimates(some, first_only=bool(first[chosen][0]))
-        return values
-
-    def _estimates(self, metrics: tuple[RankMetric, ...], *, first_only: bool) -> Floats:
+    def _estimates(self, metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
         masses = self.masses(first_only=first_only)
         if self.estimator.plugged and self.tally.simple and masses is not None:
             group = self.tally.groups[0]
@@ -245,6 +278,73 @@ class Fits:
             return masses.T @ problem.targets
         totals = self.estimator.totals(self.tally, metrics, masses)
         return totals / self.tally.n_users[:, np.newaxis]
+
+    def corrected(self, names: Sequence[str | RankMetric], *, orders: Sequence[int]) -> Floats:
+        """Correct values from the first sample, for users with as many relevant items as the place.
+
+        Parameters
+        ----------
+        names
+            Metrics.
+        orders
+            Places of relevant items among those of their user.
+
+        Returns
+        -------
+        Of shape (n_groups, n_orders, n_negatives + 1, n_metrics).
+
+        Raises
+        ------
+        InputError
+            If the estimator corrects no values one by one, or a cut-off lies below the top ranks
+            of the grid.
+        """
+        if not self.estimator.linear:
+            raise InputError(f"{self.estimator} does not correct values one by one.")
+
+        def answer(metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
+            masses = self.masses(first_only=first_only)
+            return np.stack(
+                [self._corrected(g, masses, metrics, tuple(orders)) for g in self.tally.groups]
+            )
+
+        return self._answers(tuple(rank_metric(name) for name in names), answer)
+
+    def _corrected(
+        self,
+        group: Group,
+        masses: Floats | None,
+        metrics: tuple[RankMetric, ...],
+        orders: tuple[int, ...],
+    ) -> Floats:
+        """Correct values for the samples of a group: (n_orders, n_negatives + 1, n_metrics)."""
+        inside = group.uniform if masses is None else group.within(masses)
+        problem = Problem(group, inside, metrics, orders, self.tally.n_users[0])
+        values = next(self.estimator.corrections(problem))
+        return values.reshape(-1, len(orders), len(metrics)).swapaxes(0, 1)
+
+    def addends(self, names: Sequence[str | RankMetric], *, n_orders: int) -> Addends:
+        """Give what relevant items add to estimates, with the first sample's corrected values.
+
+        Parameters
+        ----------
+        names
+            Metrics.
+        n_orders
+            The most relevant items of a user.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`corrected`.
+        """
+        groups = self.tally.groups
+        return Addends(
+            metrics=tuple(rank_metric(name) for name in names),
+            values=self.corrected(names, orders=range(1, n_orders + 1)),
+            sizes=np.array([group.n_irrelevant for group in groups]),
+            replace=groups[0].replace,
+        )
 
     def _check_cutoffs(self, metrics: Sequence[RankMetric]) -> None:
         if not self.estimator.sums_ranks:
@@ -314,45 +414,70 @@ class Fitted:
         Raises
         ------
         InputError
-            If there are none, or several: for other estimators, and samples of several sizes.
+            If there are none, or several: for other estimators, and samples of several sizes; or if
+            a cut-off lies below the top ranks of the grid.
         """
-        fits, estimator = self.fits, self.fits.estimator
-        if not estimator.linear:
-            raise InputError(f"{estimator} does not correct values one by one.")
-        if len(fits.tally.groups) > 1:
-            raise InputError("numbers of candidates differ, and with them the corrected values.")
-        metrics, group = (rank_metric(name),), fits.tally.groups[0]
-        # RR is told nothing by the relevant items after the first.
-        masses = fits.masses(first_only=metrics[0].name == "RR" and not fits.tally.simple)
-        inside = group.uniform if masses is None else masses
-        problem = Problem(group, inside, metrics, (order,), fits.tally.n_users[0])
-        return next(estimator.corrections(problem))[:, 0]
+        self._require_one_group()
+        return self.fits.corrected([name], orders=[order])[0, 0, :, 0]
 
-    def expectation(self, name: str | RankMetric, ranks: ArrayLike) -> float:
+    def _require_one_group(self) -> None:
+        if len(self.fits.tally.groups) > 1:
+            raise InputError("numbers of candidates differ, and with them the corrected values.")
+
+    def expectation(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
         r"""Give the mean of the estimate over samples, were the true ranks these.
 
-        .. math:: \frac1U \sum_u e(r_u), \quad e = P v
+        .. math:: \frac1U \sum_u \sum_j \mathrm{E}[v_j(x_{uj})]
 
-        with v held fixed. Ranks are whole, from 1, of users with one relevant item: (n_users,).
+        with v held fixed.
+
+        Parameters
+        ----------
+        name
+            The metric.
+        ranks
+            Full ranks of users with one or several relevant items and candidates of their own,
+            sampled as they are and corrected for the candidates that the fit takes; or ranks from
+            1 of users with one relevant item and the candidates of the fit, of shape (n_users,).
+
+        Raises
+        ------
+        InputError
+            If the estimator is not linear, a rank is out of range, or plain ranks meet a fit with
+            several numbers of candidates.
         """
-        return self._moments(name, ranks)[0]
+        full = self._full(ranks)
+        return float(self._addends(name, full).means(full).mean())
 
-    def variance(self, name: str | RankMetric, ranks: ArrayLike) -> float:
+    def variance(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
         r"""Give the variance of the estimate over samples, were the true ranks these.
 
-        .. math:: \frac1{U^2} \sum_u \left[ (P v^2)(r_u) - e(r_u)^2 \right]
+        .. math:: \frac1{U^2} \sum_u \mathrm{Var}\Bigl[\sum_j v_j(x_{uj})\Bigr]
 
-        with v held fixed; the users do not vary: for that, see `bootstrap`.
+        with v held fixed; the users do not vary: for that, see `bootstrap`. The relevant items of
+        a user are sampled together (`analyses.sampled.addends`).
+
+        Parameters
+        ----------
+        name, ranks
+            As for :meth:`expectation`.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`expectation`.
         """
-        return self._moments(name, ranks)[1]
+        full = self._full(ranks)
+        return float(moments_of_mean(self._addends(name, full).moments(full)).variance[0])
 
-    def _moments(self, name: str | RankMetric, ranks: ArrayLike) -> tuple[float, float]:
-        values, (distinct, counts) = self.corrected(name), np.unique(ranks, return_counts=True)
-        table = self.fits.tally.groups[0].table_at(distinct - 1.0)
-        means = table @ values
-        spreads = table @ values**2 - means**2
-        n_users = counts.sum()
-        return float(counts @ means / n_users), float(counts @ spreads / n_users**2)
+    def _full(self, ranks: ArrayLike | FullRanks) -> FullRanks:
+        if isinstance(ranks, FullRanks):
+            return ranks
+        self._require_one_group()
+        return FullRanks.of(ranks, n_candidates=self.fits.tally.groups[0].n_irrelevant + 1)
+
+    def _addends(self, name: str | RankMetric, ranks: FullRanks) -> Addends:
+        return self.fits.addends([name], n_orders=int(ranks.order.max(initial=1)))
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Redraw users and repeat the whole fit, prior, iterations and all.
@@ -371,7 +496,7 @@ class Fitted:
         cell for each row.
         """
         drawn = self.fits.tally.resampled(replicates=replicates, seed=seed)
-        return Fits(self.fits.estimator, drawn)
+        return Fits(self.fits.estimator, drawn, self.fits.given)
 
 
 def refuse_proposals(estimator: Estimator, tally: Tally) -> None:
@@ -405,21 +530,10 @@ def refuse_sizes(estimator: Estimator, tally: Tally) -> None:
         )
 
 
-def _divisors(metrics: Sequence[RankMetric], cells: Floats, *, n_irrelevant: int) -> Floats:
-    """Give what a user's number of relevant items changes: (n_cells, n_metrics).
-
-    Values are corrected for users with as many relevant items as the place of the item says;
-    another number divides all of them by something else.
-    """
+def _divisors(metrics: Sequence[RankMetric], cells: Integers, *, n_irrelevant: int) -> Floats:
+    """Give what a user's number of relevant items changes: (n_cells, n_metrics)."""
     orders, n_relevant = cells[:, 1], cells[:, 2]
-
-    def at_top(metric: RankMetric, relevant: Floats) -> Floats:
-        return metric.summands(orders, n=n_irrelevant + relevant, order=orders, n_relevant=relevant)
-
-    columns = []
-    for metric in metrics:
-        own, base = at_top(metric, n_relevant), at_top(metric, orders)
-        columns.append(np.divide(own, base, out=np.zeros(len(cells)), where=base != 0))
+    columns = [m.rescaling(orders, n_relevant, n_irrelevant=n_irrelevant) for m in metrics]
     return np.stack(columns, axis=1)
 
 

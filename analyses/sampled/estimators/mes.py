@@ -45,6 +45,10 @@ class MaximumEntropy(Estimator):
     The defaults are those of the released code of Li et al. (2023). Their text has eta = .001 and
     prints no objective.
 
+    Weights of h let the entropy fill the bottom of the ranks, where few users are, even if h is
+    exactly P'p: with 100 negatives, the AUC of matrix factorisation on MovieLens 1M came out as .82
+    for a true .887, Recall@10 as .083 for .074. For AUC, take MLE (.887) or uniform weights (.885).
+
     References
     ----------
     Li et al. (2023), Towards reliable item sampling for recommendation evaluation, section 5.

@@ -49,7 +49,8 @@ def learn_prior(
     Raises
     ------
     InputError
-        If a pooled prior is asked of a single sample.
+        If a pooled prior is asked of a single sample, or one of MES of several numbers of
+        candidates.
     """
     if prior == "uniform":
         return None
@@ -58,7 +59,9 @@ def learn_prior(
     if pooled and len(tally.n_users) == 1:
         raise InputError(f"the prior {prior} takes repeated samples: fit them with fit_repeats.")
     if name == "mes":
-        masses = MaximumEntropy().learn(tally, first_only=first_only)
+        estimator = MaximumEntropy()
+        estimator.check(tally)
+        masses = estimator.learn(tally, first_only=first_only)
     else:
         iterations = int(name.removeprefix("mle@"))
         masses = maximum_likelihood(tally, iterations=iterations, first_only=first_only)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.resampling import resampled_users
+from analyses.sampled.candidates import in_steps
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table, doubled_sums, gram, hankel_gram
 from qrels.sampled_ranks import SampledRanks
@@ -21,9 +22,6 @@ from runs import InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Candidates = int | Literal["mean", "users"]
-
-STEP = 1.02
-"""Users whose numbers of candidates differ by less than this factor share a rounded one."""
 
 TABLE_SIZE = 1 << 22
 """Possible cells that are counted in a table instead of sorting the rows."""
@@ -247,7 +245,7 @@ def _sizes(samples: Sequence[SampledRanks], *, n: Candidates) -> Integers:
     every = np.concatenate(own)
     rounded = np.full(len(every), every.mean())
     if n == "users" and every.min() < every.max():
-        rounded = STEP ** np.rint(np.log(every) / np.log(STEP))
+        rounded = in_steps(every)
     # Rounding may not leave fewer candidates than were sampled.
     drawn = np.concatenate([sample.n_negatives for sample in samples])
     return np.maximum(np.rint(rounded), drawn).astype(np.int64)

@@ -8,8 +8,13 @@ from scipy.special import entr, softmax
 from scipy.stats import binom
 
 from analyses.sampled.errors import relative_error
-from analyses.sampled.estimators import mes, mle
-from analyses.sampled.estimators.em import expectation_maximisation
+from analyses.sampled.estimators import mes, mle, tally
+from analyses.sampled.estimators.em import (
+    em_steps,
+    expectation_maximisation,
+    likelihood_path,
+    log_likelihood,
+)
 from analyses.sampled.estimators.entropy import most_entropy
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
@@ -110,6 +115,36 @@ def test_most_entropy_on_exact_shares_gives_the_golden_values() -> None:
     np.testing.assert_allclose(found, -0.0616634952084, rtol=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_weights_of_the_shares_let_entropy_fill_the_bottom_of_the_ranks(exponent: float) -> None:
+    _, table = nodes_and_table(1000, 50)
+    truth = power_law(1000, offset=20, exponent=exponent)
+    shares, ranks = truth @ table, np.arange(1, 1001)
+    by_shares, uniformly = (
+        most_entropy(
+            table, shares, weights=np.ones(1000), eta=0.01, scale=51, fit_weights=fit_weights
+        )
+        for fit_weights in (shares, np.ones(51))
+    )
+    # Of 1,000 candidates, a mean rank that is off by 30 is an AUC that is off by .03.
+    assert by_shares @ ranks > truth @ ranks + 30
+    assert uniformly @ ranks == pytest.approx(truth @ ranks, abs=3)
+
+
+def test_where_entropy_hardly_counts_the_fit_is_better_than_that_of_em() -> None:
+    rng = np.random.default_rng(1)
+    nodes, table = nodes_and_table(2000, 50, path="grid")
+    ranks = rng.choice(2000, 100, p=power_law(2000, offset=20, exponent=1.5))
+    shares = np.bincount(rng.binomial(50, ranks / 1999), minlength=51) / 100
+    own = most_entropy(
+        table, shares, weights=nodes.weights, eta=1e-6, scale=51, fit_weights=np.ones(51)
+    )
+    other = expectation_maximisation(
+        [table], [shares[:, None]], weights=nodes.weights, iterations=1000
+    )[:, 0]
+    assert ((own @ table - shares) ** 2).sum() < ((other @ table - shares) ** 2).sum()
+
+
 def per_user_em(theta_of_rank: Floats, above: Integers, sizes: Integers, iterations: int) -> Floats:
     """Responsibilities of every rank for every user, as the formula is printed."""
     likelihood = binom.pmf(above[:, None], sizes[:, None], theta_of_rank)
@@ -126,6 +161,30 @@ def test_em_on_cells_is_em_on_users() -> None:
     expected = per_user_em(np.arange(80) / 79, sample.above, sample.n_negatives, 40)
     found = mle(iters=40).fit(sample, path="full").rank_distribution()
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_steps_of_em_stay_as_they_were_given() -> None:
+    _, table = nodes_and_table(5, 2)
+    steps = em_steps([table], [SHARES[:, None]], weights=np.ones(5))
+    first, _, _ = next(steps), next(steps), next(steps)
+    assert (first == 0.2).all()
+
+
+def test_stops_on_the_way_are_runs_of_their_own() -> None:
+    counted = tally([TEN_USERS], n="mean", path="full")
+    for number, (mass, _) in zip(
+        (1, 4, 100), likelihood_path(counted, iterations=(1, 4, 100)), strict=True
+    ):
+        assert (mass == mle(iters=number).fit_tally(counted).masses()).all()
+
+
+def test_the_likelihood_is_that_of_the_users() -> None:
+    _, table = nodes_and_table(5, 2)
+    mass = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
+    cells = np.repeat([0, 1, 2], [5, 3, 2])
+    known = np.mean([np.log(mass @ table[:, cell]) for cell in cells])
+    found = log_likelihood([table], [SHARES[:, None]], mass[:, None])
+    np.testing.assert_allclose(found, known, rtol=1e-12)
 
 
 def stopped_likelihood(size: int, n0: int, theta: Floats) -> Floats:

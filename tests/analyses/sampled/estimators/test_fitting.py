@@ -1,6 +1,7 @@
 """What fitted estimators answer, for every kind of sample."""
 
 from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from analyses.resampling import resampled_users
 from analyses.sampled.estimators import (
     Estimator,
+    Fitted,
     adaptive_mle,
     bv,
     cls,
@@ -21,7 +23,9 @@ from analyses.sampled.estimators import (
     uncorrected,
 )
 from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.expectation import estimate_moments
 from analyses.sampled.metrics import rank_metric
+from qrels import FullRanks, sample_ranks
 from qrels.sampled_ranks import SampledRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
@@ -310,6 +314,55 @@ def test_moments_are_those_of_simulated_samples() -> None:
     error = np.sqrt(fitted.variance("Recall@10", ranks) / 20_000)
     assert abs(simulated.mean() - fitted.expectation("Recall@10", ranks)) < 4 * error
     np.testing.assert_allclose(simulated.var(), fitted.variance("Recall@10", ranks), rtol=0.05)
+
+
+def users_with_several_items() -> FullRanks:
+    """Thirty users with one to four relevant items among 100 to 390 candidates."""
+    rng = np.random.default_rng(8)
+    ranks = [rng.choice(100, size, replace=False) + 1 for size in rng.integers(1, 5, 30)]
+    users = np.repeat(np.arange(30), [len(some) for some in ranks])
+    return FullRanks.of(np.concatenate(ranks), n_candidates=100 + 10 * users, user=users)
+
+
+@pytest.mark.parametrize("n", ["mean", "users"])
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("metric", ["AP", "RR"])
+def test_moments_of_several_items_are_those_of_simulated_samples(
+    metric: str, replace: bool, n: Literal["mean", "users"]
+) -> None:
+    ranks, repeats = users_with_several_items(), 2000
+    asked: dict[str, Any] = {"n_candidates": ranks.n_candidates, "user": ranks.user, "m": 30}
+    samples = [
+        sample_ranks(ranks.rank, **asked, replace=replace, seed=2, repeat=repeat)
+        for repeat in range(repeats)
+    ]
+    fits = bv(0.1).fit_repeats(samples, n=n)
+    drawn, variance = fits.estimate(metric), Fitted(fits).variance(metric, ranks)
+    error = np.sqrt(variance / repeats)
+    assert abs(drawn.mean() - Fitted(fits).expectation(metric, ranks)) < 4 * error
+    np.testing.assert_allclose(drawn.var(), variance, rtol=4 * np.sqrt(2 / repeats))
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_plain_ranks_are_of_users_with_the_candidates_of_the_fit(replace: bool) -> None:
+    fitted = bv(0.1).fit(sample_of([1] * 21, n=300, replace=replace))
+    full = FullRanks.of([3, 70, 300], n_candidates=300)
+    assert fitted.variance("AP", [3, 70, 300]) == fitted.variance("AP", full)
+
+
+@pytest.mark.parametrize("metric", ["AP", "Recall@10"])
+def test_variances_are_those_of_the_corrected_values(metric: str) -> None:
+    fitted = bv(0.1).fit(sample_of([1] * 21, n=300))
+    values, ranks = fitted.corrected(metric), np.array([3, 70, 70, 290])
+    known = estimate_moments(values, ranks, n=300, replace=True)
+    np.testing.assert_allclose(fitted.variance(metric, ranks), known.variance, rtol=1e-9)
+    np.testing.assert_allclose(fitted.expectation(metric, ranks), known.mean, rtol=1e-9)
+
+
+def test_plain_ranks_do_not_do_for_unequal_candidates() -> None:
+    sample = SampledRanks.of([1, 2], n_negatives=5, n_candidates=[50, 90])
+    with pytest.raises(InputError, match="numbers of candidates differ"):
+        bv(0.1).fit(sample, n="users").expectation("AP", [3])
 
 
 def test_cutoffs_below_the_head_of_the_grid_are_refused() -> None:

@@ -1,0 +1,207 @@
+"""Errors of estimates against the items scored for them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.evidence import read_evidence, to_evidence
+from analyses.sampled.correction import study_correction
+from analyses.sampled.cost import Cost, study_cost
+from analyses.sampled.designs import Adaptive, require_rising, sizes_suited
+from analyses.sampled.errors import mean_adaptive_size
+from qrels import FullRanks
+from runs import InputError
+
+N = 90
+SPREAD = FullRanks.of(range(1, 31), n_candidates=N)
+SHIFTED = FullRanks.of(range(3, 33), n_candidates=N)
+DEEP = FullRanks.of(range(60, 90), n_candidates=N)
+SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
+SYSTEMS = {"spread": SPREAD, "shifted": SHIFTED}
+
+
+def _studied(n_jobs: int = 1, **asked: Any) -> Cost:
+    settings: dict[str, Any] = {"negatives": [5, 10, 40], "repeats": 4, "seed": 3} | asked
+    return study_cost(SYSTEMS, **settings, n_jobs=n_jobs)
+
+
+@pytest.fixture(scope="module")
+def result() -> Cost:
+    return _studied()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(result: Cost) -> None:
+    assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
+
+
+def test_the_result_survives_being_kept(result: Cost, tmp_path: Path) -> None:
+    (tmp_path / "cost.npz").write_bytes(to_evidence(result))
+    back = read_evidence(tmp_path / "cost.npz", Cost)
+    assert back.to_frame().equals(result.to_frame())
+    assert back.caption() == result.caption()
+
+
+@pytest.mark.parametrize("estimator", ["mle", "adaptive-mle"])
+def test_errors_are_those_of_the_study_of_one_size(estimator: str) -> None:
+    asked: dict[str, Any] = {"metrics": ["nDCG@10"], "estimators": [estimator], "seed": 3}
+    one = study_correction(SYSTEMS, **asked, negatives=10, n_max=22, repeats=4)
+    many = study_cost(SYSTEMS, **asked, negatives=[10], n_max=22, repeats=4)
+    assert (many.errors[0, -1] == one.errors[0]).all()
+    assert (many.scored[-1] == one.scored[0]).all()
+
+
+def test_all_negatives_without_replacement_leave_no_error() -> None:
+    found = _studied(negatives=[N - 1], replace=False, estimators=["uncorrected"])
+    np.testing.assert_allclose(found.errors, 0, atol=1e-9)
+
+
+def test_more_negatives_leave_less_error(result: Cost) -> None:
+    uncorrected = result.mean_errors()[0, :3]
+    assert (np.diff(uncorrected, axis=0) < 0).all()
+
+
+def test_estimators_see_only_the_samples_that_they_are_for(result: Cost) -> None:
+    adaptive = [" to " in sample for sample in result.samples]
+    assert result.samples[:4] == ("m = 5", "m = 10", "m = 40", "11 to 11")
+    assert (result.takes == [np.logical_not(adaptive)] * 5 + [adaptive]).all()
+    assert (np.isfinite(result.errors).all(axis=(2, 3, 4)) == result.takes).all()
+
+
+def test_samples_of_one_size_score_the_negatives_and_the_relevant_item(result: Cost) -> None:
+    assert result.scored[:3].tolist() == [[6, 6], [11, 11], [41, 41]]
+
+
+def test_adaptive_samples_score_as_many_items_as_expected() -> None:
+    found = _studied(estimators=["adaptive-mle"], n_max=22, repeats=200)
+    expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=22).mean()
+    assert found.scored[-1, 0] == pytest.approx(expected, rel=0.03)
+
+
+def test_the_frame_has_the_rows_of_the_samples_that_estimators_take(result: Cost) -> None:
+    frame = result.to_frame()
+    assert len(frame) == result.takes.sum() * 3 * 2
+    assert not frame.duplicated(["system", "metric", "estimator", "sample"]).any()
+
+
+def test_rows_of_the_frame_carry_their_own_numbers(result: Cost) -> None:
+    rows = result.to_frame().query("estimator == 'MLE(iters=100)' and sample == 'm = 40'")
+    row = rows.query("metric == 'nDCG' and system == 'shifted'")
+    assert row["error"].item() == result.errors[4, 2, 1, 1].mean()
+    assert row["share"].item() == pytest.approx(41 / N)
+    assert row["zero_cutoffs"].item() == 2
+
+
+def test_systems_with_no_truth_to_err_from_do_not_count() -> None:
+    asked: dict[str, Any] = {"estimators": ["mle"], "negatives": [10], "repeats": 2, "seed": 1}
+    alone = study_cost({"spread": SPREAD}, **asked)
+    beside = study_cost({"spread": SPREAD, "deep": DEEP}, **asked)
+    assert (beside.mean_errors() == alone.mean_errors()).all()
+
+
+def test_no_truth_at_all_has_no_mean_error() -> None:
+    found = study_cost({"deep": DEEP}, estimators=["mle"], negatives=[10], repeats=2, seed=1)
+    assert np.isnan(found.mean_errors()).all()
+
+
+def test_cutoffs_of_metrics_do_not_matter() -> None:
+    ten, twenty = (_studied(metrics=[m], estimators=["mle"]) for m in ("AP@10", "AP@20"))
+    assert to_evidence(ten) == to_evidence(twenty)
+
+
+def test_a_metric_stands_for_its_curve_whatever_its_cutoff() -> None:
+    assert _studied(metrics=["AP@5", "nDCG"], estimators=["mle"]).metrics == ("AP", "nDCG")
+
+
+def test_adaptive_samples_are_left_out_where_users_have_several_relevant_items() -> None:
+    found = study_cost({"several": SEVERAL}, negatives=[5], repeats=2, seed=1)
+    assert found.samples == ("m = 5",)
+    assert "Adaptive samples are left out" in found.caption()
+
+
+def test_the_mean_of_the_candidates_is_that_of_the_users() -> None:
+    unequal = FullRanks.of([1, 9, 4], n_candidates=[50, 50, 80], user=[0, 0, 5])
+    found = study_cost({"unequal": unequal}, negatives=[5], repeats=2, seed=1)
+    assert found.mean_candidates == 65
+
+
+def test_sizes_begin_small_where_candidates_are_few() -> None:
+    assert sizes_suited(FullRanks.of([1, 7], n_candidates=20)) == (5,)
+    assert sizes_suited(FullRanks.of([1, 2], n_candidates=2)) == (1,)
+
+
+def test_sizes_fit_users_most_of_whose_candidates_are_relevant() -> None:
+    assert sizes_suited(FullRanks.of(range(1, 59), n_candidates=60, user=[0] * 58)) == (2,)
+
+
+def test_samples_suit_the_candidates_by_default() -> None:
+    roomy = {"roomy": FullRanks.of([1, 30], n_candidates=700)}
+    found = study_cost(roomy, estimators=["mle", "adaptive-mle"], repeats=2, seed=1)
+    fixed = tuple(f"m = {m}" for m in (10, 20, 50, 100, 200))
+    assert found.samples == (*fixed, "100 to 100", "100 to 200")
+
+
+def test_samples_on_the_way_end_with_the_largest() -> None:
+    assert Adaptive(3, 24).on_the_way()[-1] == Adaptive(3, 24)
+
+
+@pytest.mark.parametrize("negatives", [[], [5, 2], [3, 3]])
+def test_numbers_of_negatives_must_rise(negatives: list[int]) -> None:
+    with pytest.raises(InputError, match="`negatives` must rise"):
+        require_rising(negatives)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"repeats": 1}, "`repeats` must be at least 2, got 1"),
+        ({"negatives": [0, 5]}, "at least 1 negative, got 0"),
+        ({"negatives": [5, N]}, "must not be above the irrelevant candidates, 89"),
+        ({"metrics": ["AUC"]}, "takes no cut-off"),
+        ({"metrics": ["AP@5", "AP@10"]}, "each once"),
+        ({"estimators": ["adaptive-mle"], "n_max": 25}, "`n0`, 11, times a power of 2, got 25"),
+        ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        _studied(**asked)
+
+
+def test_adaptive_samples_of_users_with_several_relevant_items_are_refused() -> None:
+    with pytest.raises(InputError, match="one relevant item each"):
+        study_cost({"several": SEVERAL}, estimators=["adaptive-mle"], negatives=[5], seed=1)
+
+
+def test_every_estimator_has_a_curve_over_its_own_samples(result: Cost) -> None:
+    axes = result.plot(metric="AP")
+    lengths = {line.get_label(): len(np.asarray(line.get_xdata())) for line in axes.lines}
+    assert lengths == dict(zip(result.estimators, result.takes.sum(axis=1), strict=True))
+
+
+def test_a_metric_that_was_not_studied_is_not_drawn(result: Cost) -> None:
+    with pytest.raises(InputError, match="there are Recall, nDCG, AP to draw, got AUC"):
+        result.plot(metric="AUC")
+
+
+@pytest.mark.parametrize("system", [SPREAD, DEEP])
+def test_errors_that_a_logarithmic_axis_lacks_are_drawn_without_a_warning(
+    system: FullRanks,
+) -> None:
+    asked: dict[str, Any] = {"estimators": ["uncorrected"], "replace": False, "repeats": 2}
+    found = study_cost({"one": system}, **asked, negatives=[N - 1], seed=1)
+    found.plot().figure.canvas.draw()
+
+
+def test_the_caption_says_what_was_sampled(result: Cost) -> None:
+    facts = (
+        "with replacement",
+        "n = 90",
+        "4 samples",
+        "seed 3",
+        "(22 items at most)",
+        "up to 2 of",
+    )
+    for fact in facts:
+        assert fact in result.caption()

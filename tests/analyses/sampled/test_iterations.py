@@ -1,0 +1,152 @@
+"""Errors and the likelihood against iterations of EM."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.evidence import read_evidence, to_evidence
+from analyses.sampled import Iterations, study_correction, study_iterations
+from analyses.sampled.iterations import LIKELIHOOD
+from qrels import FullRanks
+from runs import InputError
+
+NEAR = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
+FAR = FullRanks.of([2, 5, 9, 17, 33, 70, 150] * 30, n_candidates=200)
+SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
+BEYOND = FullRanks.of([60, 70, 80], n_candidates=200)
+
+
+def _studied(n_jobs: int = 1, **asked: Any) -> Iterations:
+    settings: dict[str, Any] = {
+        "metrics": ["Recall", "AP"],
+        "iterations": [1, 10, 300],
+        "negatives": 20,
+        "repeats": 5,
+        "seed": 3,
+    }
+    systems = {"near": NEAR, "far": FAR}
+    return study_iterations(systems, **settings | asked, n_jobs=n_jobs)
+
+
+@pytest.fixture(scope="module")
+def result() -> Iterations:
+    return _studied()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(result: Iterations) -> None:
+    assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
+
+
+def test_the_result_survives_being_kept(result: Iterations, tmp_path: Path) -> None:
+    (tmp_path / "iterations.npz").write_bytes(to_evidence(result))
+    back = read_evidence(tmp_path / "iterations.npz", Iterations)
+    assert back.to_frame().equals(result.to_frame())
+
+
+@pytest.mark.parametrize(("design", "estimator"), [(0, "mle"), (1, "adaptive-mle")])
+@pytest.mark.parametrize("corrected_for", ["mean", "users"])
+def test_errors_are_those_of_the_estimator_with_as_many_iterations(
+    design: int, estimator: str, corrected_for: Any
+) -> None:
+    asked: dict[str, Any] = {"negatives": 20, "repeats": 3, "seed": 3}
+    asked |= {"corrected_for": corrected_for}
+    known = study_correction(
+        {"near": NEAR},
+        metrics=["Recall@10", "AP@10"],
+        estimators=[f"{estimator}(iters={number})" for number in (1, 10)],
+        **asked,
+    )
+    found = study_iterations({"near": NEAR}, metrics=["Recall", "AP"], iterations=[1, 10], **asked)
+    assert (found.errors[design] == known.errors).all()
+
+
+def test_a_number_of_iterations_has_its_error_whatever_the_others(result: Iterations) -> None:
+    alone = _studied(iterations=[300])
+    assert (alone.errors[:, 0] == result.errors[:, 2]).all()
+
+
+def test_the_likelihood_always_rises(result: Iterations) -> None:
+    assert result.likelihood_rises()
+    assert (np.diff(result.likelihoods, axis=1) > 0).all()
+
+
+def test_errors_fall_and_rise_again() -> None:
+    errors = _studied(repeats=20).errors.mean(axis=(2, 3, 4))
+    assert (errors[:, 1] < errors[:, 0]).all()
+    assert (errors[:, 1] < errors[:, 2]).all()
+
+
+def test_the_best_number_has_the_smallest_mean_error(result: Iterations) -> None:
+    frame = result.to_frame()
+    best = frame[frame["best"]].set_index(["sample", "metric", "system"])["error"]
+    least = frame.groupby(["sample", "metric", "system"])["error"].min()
+    assert best.sort_index().to_dict() == least.to_dict()
+
+
+def test_rows_of_the_frame_carry_their_own_numbers(result: Iterations) -> None:
+    rows = result.to_frame().query("iterations == 10 and metric == 'AP' and system == 'far'")
+    row = rows[rows["sample"] == result.samples[1]]
+    assert row["error"].item() == result.errors[1, 1, 1, 1].mean()
+    assert row["likelihood"].item() == result.likelihoods[1, 1, 1].mean()
+
+
+def test_several_relevant_items_have_no_adaptive_samples() -> None:
+    found = study_iterations({"several": SEVERAL}, iterations=[1, 5], negatives=5, seed=1)
+    assert found.samples == ("m = 5",)
+    assert "none adaptive" in found.caption()
+
+
+def test_systems_without_a_truth_have_no_best_number() -> None:
+    asked: dict[str, Any] = {"metrics": ["Recall"], "negatives": 20, "iterations": [1, 5]}
+    found = study_iterations({"beyond": BEYOND}, **asked, seed=1)
+    assert found.best_of_all.ravel().tolist() == [0, 0]
+    assert "not known, since the truth is 0" in found.caption()
+    assert not found.to_frame()["best"].any()
+
+
+def test_there_is_a_panel_for_each_metric_and_the_likelihood(result: Iterations) -> None:
+    assert [measure.metric for measure in result.measures] == ["Recall", "AP", LIKELIHOOD]
+    for measure in result.measures:
+        axes = result.plot(metric=measure.metric)
+        assert axes.get_legend_handles_labels()[1] == list(result.samples)
+
+
+def test_a_figure_marks_the_smallest_error(result: Iterations) -> None:
+    axes = result.plot(metric="AP")
+    for number, best in enumerate(result.best_of_all[:, 1].tolist()):
+        curve = axes.get_lines()[3 * number + 2]  # after those of the two systems
+        assert curve.get_label() == result.samples[number]
+        assert curve.get_markevery() == [result.iterations.index(best)]
+
+
+def test_the_caption_names_the_best_numbers(result: Iterations) -> None:
+    caption = result.caption()
+    for metric, number in zip(result.metrics, result.best_of_all[0].tolist(), strict=True):
+        assert f"{metric} after {number} (" in caption
+    assert "rises all the while" in caption
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"iterations": []}, r"`iterations` must rise from at least 1, got \[\]"),
+        ({"iterations": [0, 5]}, "must rise from at least 1"),
+        ({"iterations": [5, 5]}, r"must rise from at least 1, got \[5, 5\]"),
+        ({"metrics": ["AUC"]}, "AUC looks at all ranks"),
+        ({"metrics": ["Recall@5", "Recall"]}, "each once"),
+        ({"metrics": []}, "curves must be of metrics"),
+        ({"repeats": 1}, "`repeats` must be at least 2"),
+        ({"n_max": 50}, "`n0`, 21, times a power of 2, got 50"),
+        ({"negatives": 200}, "must not be above the irrelevant candidates"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        _studied(**asked)
+
+
+def test_what_was_not_studied_is_not_drawn(result: Iterations) -> None:
+    with pytest.raises(InputError, match="there are Recall, AP, log-likelihood to draw, got P"):
+        result.plot(metric="P")
