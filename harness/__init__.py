@@ -9,7 +9,7 @@ ImportError
 from importlib.util import find_spec
 from pathlib import Path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def _check_neighbour() -> None:

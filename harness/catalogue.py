@@ -69,6 +69,11 @@ def by_sampled_metric(result: Drawable) -> Figure:
     return panel_per_metric(result, names, comparable=False)
 
 
+def in_one_panel(result: Drawable) -> Figure:
+    """Draw all that there is in one panel."""
+    return panel_of(result.plot)
+
+
 FIGURES: Mapping[str, Drawing] = {
     "figure1_correlation_cutoffs": Drawing(
         "correlation", "Agreement among the cut-offs of each metric", by_cutoff
@@ -105,6 +110,26 @@ FIGURES: Mapping[str, Drawing] = {
     ),
     "figure11_sampled_estimates": Drawing(
         "sampled", "Sampled negatives: estimates against exact metrics", by_sampled_metric
+    ),
+    "figure12_sampled_ranks": Drawing(
+        "sampled_ranks", "Ranks of the relevant items among all candidates", by_sampled_metric
+    ),
+    "figure13_sampled_sizes": Drawing(
+        "sampled_sizes", "Sampled negatives: expected metrics by their number", by_sampled_metric
+    ),
+    "figure14_sampled_cost": Drawing(
+        "sampled_cost", "Sampled negatives: error against cost", by_sampled_metric
+    ),
+    "figure15_sampled_adaptive": Drawing(
+        "sampled_adaptive", "Adaptive samples: what larger ones cost", in_one_panel, single=True
+    ),
+    "figure16_sampled_iterations": Drawing(
+        "sampled_iterations", "Sampled negatives: error by iterations of EM", by_sampled_metric
+    ),
+    "figure17_sampled_priors": Drawing(
+        "sampled_priors",
+        "Sampled negatives: error by the prior of the correction",
+        by_sampled_metric,
     ),
 }
 """Figures by name, in the order of the report; 1 to 8 are those of Valcarce et al. (2018)."""

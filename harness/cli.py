@@ -599,7 +599,24 @@ def correlate(
     "system and a row for every user, whose ids may come first. A column n_candidates, or "
     "--candidates, says among how many the items were ranked."
 )
-@click.argument("ranks", metavar="RANKS.csv", type=PATH)
+@click.argument("ranks", metavar="[RANKS.csv]", type=PATH, required=False)
+@click.option(
+    "--study",
+    "studies",
+    type=click.Choice(
+        ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors", "all"]
+    ),
+    multiple=True,
+    help="May be repeated. Estimates (the default): from repeated samples; ranks: where relevant "
+    "items stand; sizes: expected metrics by number of negatives; cost: error by items scored; "
+    "adaptive: sizes of adaptive samples, not among all; iterations: error by iterations of EM; "
+    "priors: error by the prior of BV and MN.",
+)
+@click.option(
+    "--example",
+    is_flag=True,
+    help="No table: the three lists of Krichene & Rendle (2020), with their tables and figures.",
+)
 @click.option(
     "--candidates",
     type=click.IntRange(min=2),
@@ -622,24 +639,44 @@ def correlate(
     metavar="NAME",
     help="Such as uncorrected, 'bv(gamma=0.1)' or 'mle(iters=100)'; may be repeated.",
 )
+@click.option(
+    "--size",
+    "sizes",
+    type=int,
+    multiple=True,
+    help="Negatives in the studies sizes and cost; may be repeated. By default some twelve.",
+)
+@click.option(
+    "--n-max",
+    type=int,
+    help="What adaptive samples grow to; by default 32-fold, or to a third of the candidates.",
+)
+@click.option(
+    "--corrected-for",
+    type=click.Choice(["mean", "users"]),
+    default="mean",
+    show_default=True,
+    help="Whose number of candidates corrections take.",
+)
 @click.option("--repeats", type=int, default=100, show_default=True, help="Samples, at least 2.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
 @click.option("--without-replacement", is_flag=True, help="Sample no item twice for a user.")
 @workers
 @printable
-@click.option("--output", type=PATH, help="A folder for tables, figure and caption.")
+@click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
 @quietly
 @sentences
 def sampled(
-    ranks: Path,
+    ranks: Path | None,
+    studies: tuple[str, ...],
+    example: bool,
     candidates: int | None,
-    metrics: tuple[str, ...],
-    estimators: tuple[str, ...],
     without_replacement: bool,
     format_: str,
     output: Path | None,
     jobs: int | None,
     quiet: bool,
+    seed: int,
     **asked: Any,
 ) -> None:
     """Say what sampling negatives does to metrics, and which correction undoes it best.
@@ -649,26 +686,29 @@ def sampled(
     """
     from joblib import cpu_count
 
-    from analyses.sampled.correction import ESTIMATORS, METRICS, study_correction
-    from harness.progress import watched
-    from harness.rank_tables import read_rank_table
-    from harness.sampled import FORMATS, write_files
+    from harness.sampled.asking import make_studies, section_of
+    from harness.sampled.example import show_example
+    from harness.sampled.printed import FORMATS, write_files
 
-    systems = read_rank_table(ranks, candidates=candidates)
-    with watched(quiet=quiet)("Estimating from samples", len(systems)) as bar:
-        result = study_correction(
-            systems,
-            metrics=metrics or METRICS,
-            estimators=estimators or ESTIMATORS,
-            replace=not without_replacement,
-            n_jobs=jobs or cpu_count(),
-            advance=bar.advance,
-            **asked,
-        )
+    if example == (ranks is not None):
+        raise InputError("give a table of ranks, or --example.")
+    if ranks is None:
+        click.echo(show_example(format_, seed=seed, output=output), nl=False)
+        return
+    section = section_of(studies, replace=not without_replacement, **asked)
+    results = make_studies(
+        ranks,
+        section,
+        candidates=candidates,
+        seed=seed,
+        n_jobs=jobs or cpu_count(),
+        quiet=quiet,
+    )
     if output is not None:
-        write_files(result, output)
-    click.echo(FORMATS[format_](result), nl=False)
-    click.echo(result.caption(), err=True)
+        write_files(results, output)
+    click.echo(FORMATS[format_](results), nl=False)
+    for result in results.values():
+        click.echo(result.caption(), err=True)
 
 
 @main.command()
@@ -699,7 +739,7 @@ def export(study: Path, target: Path) -> None:
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Of a figure of all cut-offs: this metric's panel alone; may be repeated.",
+    help="Of a figure with a panel for each metric: this one alone; may be repeated.",
 )
 @click.option(
     "--width",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from io import BytesIO
 from math import ceil
@@ -95,6 +95,26 @@ def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
     for panel, label in list(zip(panels, labels, strict=True))[-n_columns:]:
         panel.tick_params(labelbottom=True)
         panel.set_xlabel(label)
+
+
+def panels_of(draws: Mapping[str, Callable[[Axes], Axes]]) -> Figure:
+    """Draw panels side by side, each with its title; a legend that all share stands once."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    n_columns = min(len(draws), 2)
+    n_rows = ceil(len(draws) / n_columns)
+    with rc_context(STYLE):
+        size = (1.3 * PANEL[0] * n_columns, 1.2 * PANEL[1] * n_rows)
+        figure = Figure(figsize=size, layout="constrained")
+        panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+        for panel, (title, draw) in zip(panels, draws.items(), strict=False):
+            draw(panel)
+            panel.set_title(title)
+        for panel in panels[len(draws) :]:
+            panel.axis("off")
+        _share_legend(figure, panels[: len(draws)], panels[len(draws) :], title=None)
+    return figure
 
 
 def panel_at(result: Drawable, cutoff: int | None) -> Figure:
@@ -204,14 +224,14 @@ def _render(
 def _share_legend(
     figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes], *, title: str | None
 ) -> None:
-    """Where all panels have the same legend, show it once: in a spare place, or beside them."""
+    """Show a legend that all panels have, or begin, once: in a spare place, or beside them."""
     legends = [legend for panel in panels if (legend := panel.get_legend()) is not None]
-    labels = {tuple(panel.get_legend_handles_labels()[1]) for panel in panels}
-    if len(legends) < len(panels) or len(labels) != 1:
+    entries = [panel.get_legend_handles_labels() for panel in panels]
+    handles, names = max(entries, key=lambda entry: len(entry[1]))
+    if len(legends) < len(panels) or any(names[: len(some)] != some for _, some in entries):
         return
     for legend in legends:
         legend.remove()
-    handles, names = panels[0].get_legend_handles_labels()
     if spare:
         n_columns = 2 if max(map(len, names)) < LONG_NAME else 1
         spare[0].legend(handles, names, loc="center", ncols=n_columns, frameon=False, title=title)

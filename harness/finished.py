@@ -24,6 +24,22 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = Mapping[str, str]
 
+RESULTS: Mapping[str, str] = {
+    "correlation": "correlation:Correlation",
+    "sparsity": "sparsity:Sparsity",
+    "popularity": "popularity:Popularity",
+    "users": "users:Users",
+    "discrimination": "discrimination:Discrimination",
+    "sampled": "sampled:Sampled",
+    "sampled_ranks": "sampled:RankDistributions",
+    "sampled_sizes": "sampled:SampleSize",
+    "sampled_cost": "sampled:Cost",
+    "sampled_adaptive": "sampled:AdaptiveSizes",
+    "sampled_iterations": "sampled:Iterations",
+    "sampled_priors": "sampled:Priors",
+}
+"""Module and class of what each analysis finds, imported when it is read."""
+
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a finished study.
@@ -137,15 +153,14 @@ class FinishedStudy:
     def result(self, analysis: str) -> Result:
         """Read what an analysis found.
 
-        The module ``analyses.NAME`` has the result class, which is called Name.
-
         Raises
         ------
         InputError
             If the study did not make the analysis.
         """
-        kind = getattr(import_module(f"analyses.{analysis}"), analysis.capitalize())
-        result: Result = read_evidence(self.folder / "evidence" / f"{analysis}.npz", kind)
+        module, _, kind = RESULTS[analysis].partition(":")
+        path = self.folder / "evidence" / f"{analysis}.npz"
+        result: Result = read_evidence(path, getattr(import_module(f"analyses.{module}"), kind))
         return result
 
     @property

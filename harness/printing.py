@@ -8,7 +8,14 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.catalogue import FIGURES, Drawing, by_cutoff, by_metric, number_of
+from harness.catalogue import (
+    FIGURES,
+    Drawing,
+    by_cutoff,
+    by_metric,
+    by_sampled_metric,
+    number_of,
+)
 from harness.figures import as_pdf, as_png, as_svg, panel_at, panel_per_metric
 from harness.finished import FinishedStudy
 from harness.metric import nearest
@@ -68,7 +75,7 @@ def print_figure(
     cutoff
         For a figure of all metrics: their cut-off, in place of the deepest.
     metrics
-        For a figure of all cut-offs: the metrics that have a panel, in place of all.
+        For a figure with a panel for each metric: those that have one, in place of all.
     width
         One column or two; by default one for a figure of one panel, and else two.
     grey
@@ -133,17 +140,23 @@ def _draw(
 ) -> Figure:
     if cutoff is not None and drawing.draw is not by_metric:
         raise InputError(f"fig{number_of(name)} has no cut-off to choose.")
-    if metrics and drawing.draw is not by_cutoff:
+    has_panels = drawing.draw in (by_cutoff, by_sampled_metric)
+    if metrics and not has_panels:
         raise InputError(f"fig{number_of(name)} has no metric to choose.")
     if cutoff is not None:
         return panel_at(result, cutoff)
-    if drawing.draw is not by_cutoff:
+    if not has_panels:
         return drawing.draw(result)
     known = list(dict.fromkeys(measure.metric for measure in result.measures))
     for metric in metrics:
         if metric not in known:
             raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")
-    return panel_per_metric(result, metrics or known, most_columns=most_columns)
+    return panel_per_metric(
+        result,
+        metrics or known,
+        most_columns=most_columns,
+        comparable=drawing.draw is by_cutoff,
+    )
 
 
 def _fit(figure: Figure, width: float) -> None:

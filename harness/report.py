@@ -5,18 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from harness.catalogue import FIGURES, number_of
 from harness.finished import FinishedStudy, number
+from harness.sampled.estimates import OF_ORDERS
 from harness.summary import summarise
 from harness.table import Cell, Table, shown
-from harness.tabulating import tabulate
+from harness.tabulating import SAMPLED, tabulate
 from runs import InputError
 
 VIEW = re.compile(r'viewBox="([^"]*)"')
@@ -59,7 +60,7 @@ def render_report(folder: Path) -> bytes:
         robustness=_present(study, ["areas", "users", "users_power"]),
         agreement=_present(study, ["correlation"]),
         power=_present(study, ["power"]),
-        sampled=_present(study, ["sampled", "sampled_orders"]),
+        sampled=[_without_caption(table) for table in _present(study, SAMPLED)],
         shares=_shares(study),
         figures=[_figure(study, figure) for figure in _in_order(manifest["figures"])],
         tables=study.tables,
@@ -116,7 +117,12 @@ def _figure(study: FinishedStudy, figure: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _present(study: FinishedStudy, names: Sequence[str]) -> list[Table]:
+def _without_caption(table: Table) -> Table:
+    """Leave out what the caption of the figure says already."""
+    return replace(table, note=OF_ORDERS if table.name == "sampled_orders" else "")
+
+
+def _present(study: FinishedStudy, names: Iterable[str]) -> list[Table]:
     """Make those tables that the study has something for."""
     tables = []
     for name in names:

@@ -27,6 +27,7 @@ from harness.clock import Clock, Cost
 from harness.collection import Collection
 from harness.metric import Metric
 from harness.progress import Progress
+from harness.sampled.studies import PLACED
 from harness.score_files import (
     coverage_table,
     means_table,
@@ -180,7 +181,7 @@ class Stages:
             },
         )
         for name, settings in wanted(self.study):
-            made_from = self._ranks_key if name == "sampled" else self._scores_key
+            made_from = self._ranks_key if name in PLACED else self._scores_key
             key = content_key(made_from, name, settings, self.study.seed)
             self._make(name, key, partial(analysis_files, name, work))
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from glob import glob
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -36,6 +36,8 @@ from analyses.sampled.correction import (
     read_estimators,
     read_metrics,
 )
+from analyses.sampled.iterations import ITERATIONS
+from analyses.sampled.prior_choice import read_priors
 from analyses.significance import Question
 from harness.naming import parse_name, print_name
 from qrels import FullRanks
@@ -44,6 +46,13 @@ from runs import InputError
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
+SampledStudyName = Literal[
+    "estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"
+]
+# Adaptive samples are for users with one relevant item each.
+SAMPLED_STUDIES: tuple[SampledStudyName, ...] = tuple(
+    name for name in get_args(SampledStudyName) if name != "adaptive"
+)
 SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
@@ -320,6 +329,9 @@ def _read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
 class SampledSection(Section):
     """Metrics estimated from ranks among sampled negatives."""
 
+    studies: Annotated[
+        tuple[SampledStudyName, ...], Field(min_length=1), AfterValidator(without_repetition)
+    ] = Field(SAMPLED_STUDIES, description="What is studied; see `harness sampled --help`.")
     metrics: Annotated[tuple[str, ...], _read_by(read_metrics)] = Field(
         METRICS,
         description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with a cut-off or not.",
@@ -339,6 +351,13 @@ class SampledSection(Section):
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
     estimators: Annotated[tuple[str, ...], _read_by(read_estimators)] = Field(
         ESTIMATORS, description="What the exact metrics are estimated by, with options."
+    )
+    sizes: Sizes | None = Field(
+        None, description="Negatives of the studies `sizes` and `cost`; by default some twelve."
+    )
+    iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
+    priors: Annotated[tuple[str, ...], _read_by(read_priors)] | None = Field(
+        None, description="Of BV and MN, in the study `priors`; by default all, and the true one."
     )
 
     def check(self, ranks: FullRanks) -> None:

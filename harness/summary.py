@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from harness.finished import FinishedStudy, number
-from harness.sampled import conclusion
+from harness.sampled.estimates import in_short
 from harness.table import shown
 
 if TYPE_CHECKING:
@@ -280,8 +280,7 @@ def _sampled(study: FinishedStudy) -> str:
     if "sampled" not in study.tables:
         return ""
     result = cast("Sampled", study.result("sampled"))
-    closest = conclusion(result).replace("\n", " ")
-    return f"Metrics estimated from {result.negatives:,} sampled negatives: {closest}"
+    return f"Metrics estimated from {result.negatives:,} sampled negatives: {in_short(result)}"
 
 
 def _extreme(

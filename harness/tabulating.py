@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from functools import partial
 
 from harness.finished import FinishedStudy, Row, number
 from harness.metric import nearest
-from harness.sampled import estimates_table, orders_table
+from harness.sampled.estimates import (
+    errors_table,
+    estimates_table,
+    orders_table,
+    winners_table,
+)
+from harness.sampled.others import (
+    adaptive_table,
+    cost_table,
+    iterations_table,
+    priors_table,
+    ranks_table,
+    sizes_table,
+)
 from harness.table import Best, Cell, Table
 from runs import InputError
-
-if TYPE_CHECKING:
-    from analyses.sampled import Sampled
 
 
 @dataclass(frozen=True)
@@ -175,16 +185,10 @@ def coverage(study: FinishedStudy) -> Table:
     )
 
 
-def sampled(study: FinishedStudy) -> Table:
-    """Tabulate exact metrics, and estimates of them from sampled negatives."""
-    result = cast("Sampled", study.result("sampled"))
-    return estimates_table(result, note=study.caption(result.caption()))
-
-
-def sampled_orders(study: FinishedStudy) -> Table:
-    """Tabulate how far these estimates are off, and the pairs of systems in their true order."""
-    result = cast("Sampled", study.result("sampled"))
-    return orders_table(result, note=study.caption("Samples are those of the estimates."))
+def sampled(study: FinishedStudy, *, evidence: str, make: Callable[..., Table]) -> Table:
+    """Tabulate what a study of sampled metrics found."""
+    result = study.result(evidence)
+    return make(result, note=study.caption(result.caption()))
 
 
 ROBUSTNESS = ("sparsity", "popularity")
@@ -203,12 +207,35 @@ TITLES: Mapping[str, str] = {
     "coverage": "what the systems recommend",
     "sampled": "exact metrics, and estimates from sampled negatives",
     "sampled_orders": "distance of those estimates, and pairs of systems in the true order",
+    "sampled_errors": "relative errors of their curves, and items scored",
+    "sampled_winners": "share of the samples that find the best system",
+    "sampled_ranks": "where the relevant items stand",
+    "sampled_sizes": "agreement of expected with exact orders of the systems, by negatives",
+    "sampled_cost": "relative errors, by sample",
+    "sampled_adaptive": "mean size of adaptive samples, and what larger ones cost",
+    "sampled_iterations": "relative errors of MLE, by iterations of EM",
+    "sampled_priors": "relative errors of BV and MN, by prior",
 }
+
+SAMPLED: Mapping[str, tuple[str, Callable[..., Table]]] = {
+    "sampled": ("sampled", estimates_table),
+    "sampled_orders": ("sampled", orders_table),
+    "sampled_errors": ("sampled", errors_table),
+    "sampled_winners": ("sampled", winners_table),
+    "sampled_ranks": ("sampled_ranks", ranks_table),
+    "sampled_sizes": ("sampled_sizes", sizes_table),
+    "sampled_cost": ("sampled_cost", cost_table),
+    "sampled_adaptive": ("sampled_adaptive", adaptive_table),
+    "sampled_iterations": ("sampled_iterations", iterations_table),
+    "sampled_priors": ("sampled_priors", priors_table),
+}
+"""Tables of sampled metrics: the evidence that each is made from, and what makes it."""
 
 WHOLE: Mapping[str, Callable[[FinishedStudy], Table]] = {
     "coverage": coverage,
-    "sampled": sampled,
-    "sampled_orders": sampled_orders,
+} | {
+    name: partial(sampled, evidence=evidence, make=make)
+    for name, (evidence, make) in SAMPLED.items()
 }
 """Tables without a cut-off to choose."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from harness.analysing.correlation import analyse_correlation
@@ -12,6 +13,7 @@ from harness.analysing.sampled import analyse_sampled
 from harness.analysing.sparsity import analyse_sparsity
 from harness.analysing.users import analyse_users
 from harness.analysing.work import Output, Work
+from harness.sampled.studies import STUDIES, evidence_of
 from harness.study import Study
 
 __all__ = ["ANALYSES", "Output", "Work", "wanted"]
@@ -22,11 +24,13 @@ ANALYSES: Mapping[str, Callable[[Work], Output]] = {
     "popularity": analyse_popularity,
     "users": analyse_users,
     "discrimination": analyse_discrimination,
-    "sampled": analyse_sampled,
-}
+} | {evidence_of(study): partial(analyse_sampled, study=study) for study in STUDIES}
 
 
 def wanted(study: Study) -> list[tuple[str, dict[str, Any]]]:
     """Name the analyses of a study, with their settings."""
-    sections = study.analyses.model_dump(mode="json")
-    return [(name, sections[name]) for name in ANALYSES if sections[name] is not None]
+    section = study.analyses.sampled
+    sections = study.analyses.model_dump(mode="json", exclude={"sampled"})
+    if section is not None:
+        sections |= {evidence_of(name): STUDIES[name].settings(section) for name in section.studies}
+    return [(name, sections[name]) for name in ANALYSES if sections.get(name) is not None]

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from analyses.sampled import study_correction
 from harness.analysing.work import Output, Work
-from harness.sampled import tables_of
+from harness.sampled.studies import STUDIES, evidence_of
 from runs import InputError
 
 
-def analyse_sampled(work: Work) -> Output:
-    """Estimate metrics from ranks among sampled negatives."""
+def analyse_sampled(work: Work, *, study: str) -> Output:
+    """Make one of the studies of sampled metrics."""
     section = work.study.analyses.sampled
     if section is None:
         raise InputError("the study has no [analyses.sampled].")
+    chosen = STUDIES[study]
     with (
         work.study.placed("analyses", "sampled", "negatives"),
-        work.progress("Estimating from samples", len(work.full_ranks)) as bar,
+        work.progress(chosen.progress, len(work.full_ranks)) as bar,
     ):
-        result = study_correction(
+        result = chosen.run(
             work.full_ranks,
-            **section.model_dump(),
+            section,
             seed=work.study.seed,
             n_jobs=work.n_jobs,
             advance=bar.advance,
         )
     output = Output()
-    for name, frame in tables_of(result).items():
+    for name, frame in chosen.frames(result).items():
         output.add_table(name, frame)
-    output.add_result(work, "sampled", result)
+    output.add_result(work, evidence_of(study), result)
     return output

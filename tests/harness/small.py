@@ -56,6 +56,7 @@ permutations = 99
 """
 SAMPLED = """
 [analyses.sampled]
+studies = ["estimates", "ranks"]
 negatives = 10
 repeats = 4
 estimators = ["uncorrected", "bv(gamma=0.1)"]

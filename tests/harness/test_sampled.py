@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,21 @@ from click.testing import CliRunner, Result
 
 from analyses.sampled import Sampled, study_correction
 from harness.cli import main
-from harness.sampled import FORMATS, conclusion, estimates_table, orders_table
+from harness.sampled.estimates import (
+    conclusion,
+    errors_table,
+    estimates_table,
+    orders_table,
+    winners_table,
+)
+from harness.sampled.printed import FORMATS
+from harness.sampled.studies import STUDIES, evidence_of
 from qrels import FullRanks
 
 MISUSED = 2
 FILES = {
-    "sampled.csv", "sampled_against_exact.png", "sampled_against_exact.svg",
-    "sampled_against_exact.txt", "sampled_orders.csv", "sampled_winners.csv",
+    "sampled.csv", "sampled_estimates.png", "sampled_estimates.svg",
+    "sampled_estimates.txt", "sampled_orders.csv", "sampled_winners.csv",
 }  # fmt: skip
 
 
@@ -47,7 +56,7 @@ def sampled(*arguments: str | Path) -> Result:
 def test_a_table_of_ranks_is_estimated(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--metric", "AP")
     assert answer.exit_code == 0, answer.stderr
-    assert answer.stdout.splitlines()[1].startswith("AP, good")
+    assert answer.stdout.splitlines()[2].startswith("AP, good")
 
 
 def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
@@ -96,13 +105,13 @@ def test_mistakes_are_answered_with_a_sentence(
 
 
 def test_json_has_null_where_nothing_is_known(result: Sampled) -> None:
-    document = json.loads(FORMATS["json"](result))
+    document = json.loads(FORMATS["json"]({"estimates": result}))
     assert document["sampled"][0]["cutoff"] is None
     assert document["sampled"][0]["mean"] == result.estimates[0, 0, 0].mean()
 
 
 def test_latex_has_both_tables(result: Sampled) -> None:
-    text = FORMATS["latex"](result)
+    text = FORMATS["latex"]({"estimates": result})
     assert r"\label{tab:sampled}" in text
     assert r"\label{tab:sampled_orders}" in text
     assert r"$\pm$" in text
@@ -119,3 +128,59 @@ def test_one_system_has_no_order(result: Sampled) -> None:
 def test_the_least_distance_is_what_is_concluded(result: Sampled) -> None:
     best = result.estimators[int(result.distance[:, 1].argmin())]
     assert f"Recall@5: closest to the exact values was {best}" in conclusion(result)
+
+
+@pytest.mark.parametrize("study", ["ranks", "sizes", "cost", "adaptive", "iterations", "priors"])
+def test_every_study_has_tables_a_figure_and_a_caption(
+    table: Path, tmp_path: Path, study: str
+) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", study, "--output", tmp_path)
+    answer = sampled(table, *asked)
+    assert answer.exit_code == 0, answer.stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    name = f"sampled_{study}"
+    assert {f"{name}.csv", f"{name}.svg", f"{name}.png", f"{name}.txt"} <= made
+    assert (tmp_path / f"{name}.txt").read_text(encoding="utf-8") in answer.stderr
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_prints_latex_and_json(table: Path, study: str) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", study)
+    assert r"\begin{tabular}" in sampled(table, *asked, "--format", "latex").stdout
+    document = json.loads(sampled(table, *asked, "--format", "json").stdout)
+    assert document[evidence_of(study)]
+    assert document["captions"][evidence_of(study)]
+
+
+def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--negatives", "20", "--study", "all")
+    assert answer.exit_code == 0, answer.stderr
+    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "by sample", "by prior"):
+        assert title in answer.stdout
+
+
+def test_csv_is_one_table(table: Path) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", "all", "--format", "csv")
+    answer = sampled(table, *asked)
+    assert answer.exit_code == MISUSED
+    assert "csv is one table, and there are 6 studies" in answer.stderr
+
+
+def test_the_winner_s_share_is_that_of_the_samples(result: Sampled) -> None:
+    better = FullRanks.of(range(1, 41), n_candidates=200)
+    worse = FullRanks.of(range(101, 141), n_candidates=200)
+    asked: dict[str, Any] = {"metrics": ["AUC"], "negatives": 50, "repeats": 3, "seed": 1}
+    found = study_correction({"a": better, "b": worse}, **asked)
+    assert [row[1:] for row in winners_table(found).rows] == [[1.0]] * len(found.estimators)
+
+
+def test_items_scored_stand_above_the_errors(result: Sampled) -> None:
+    first, second = errors_table(result).rows
+    assert first[:2] == ["items scored for a user, a", "21.0"]
+    assert str(second[0]) == "Recall, a"
+
+
+def test_the_order_of_the_sampled_metric_is_concluded() -> None:
+    near, far = FullRanks.of([1] * 30, n_candidates=60), FullRanks.of([60] * 30, n_candidates=60)
+    found = study_correction({"n": near, "f": far}, metrics=["AP"], repeats=2, negatives=9, seed=1)
+    assert "the uncorrected metric has 100 % of the pairs of systems" in conclusion(found)
