@@ -196,8 +196,7 @@ def consistency_crossings(
     [(1, 'lucky = steady'), (2, 'lucky > steady')]
     """
     read = rank_metric(metric)
-    if read.name == "P" and read.cutoff is None:
-        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
+    refuse_whole_precision(read)
     ranks = dict(sorted(systems.items()))
     largest = _largest(ranks, negatives)
     values = np.array([_expected(read, some, largest, replace=replace) for some in ranks.values()])
@@ -205,6 +204,18 @@ def consistency_crossings(
     return Consistency(
         read, tuple(ranks), np.round(values, DECIMALS), np.round(exact, DECIMALS), replace
     )
+
+
+def refuse_whole_precision(metric: RankMetric) -> None:
+    """Refuse a metric that tells no systems apart.
+
+    Raises
+    ------
+    InputError
+        If it is P without a cut-off.
+    """
+    if metric.name == "P" and metric.cutoff is None:
+        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
 
 
 def _largest(systems: Mapping[str, FullRanks], negatives: int | None) -> int:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.measure import Measure
-from analyses.sampled.consistency import DECIMALS, require_same_users
+from analyses.sampled.consistency import DECIMALS, refuse_whole_precision, require_same_users
 from analyses.sampled.curve_points import CurvePoints
 from analyses.sampled.designs import Adaptive, Design, FixedSize, scores_per_user
 from analyses.sampled.errors import OrderCount, order_count, winner_count
@@ -477,9 +477,12 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     Raises
     ------
     InputError
-        If one is none or stands twice, or there is none.
+        If one is none, stands twice or tells no systems apart, or there is none.
     """
-    return distinct([rank_metric(name) for name in names], "metric")
+    read = distinct([rank_metric(name) for name in names], "metric")
+    for metric in read:
+        refuse_whole_precision(metric)
+    return read
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
