@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.drawing import axes_or_new, categories, legend_beside, scale_by_factors
 from analyses.measure import Measure
+from analyses.sampled.candidates import in_words
 from analyses.sampled.correction import first_of
 from analyses.sampled.designs import Adaptive, first_size
 from qrels import FullRanks
@@ -121,8 +122,7 @@ class AdaptiveSizes:
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.candidates
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        n = in_words(self.candidates)
         means = zip(self.systems, self.mean_sizes, strict=True)
         return (
             f"Scores that are computed for each user whose adaptive sample ends at a size: those "

@@ -12,8 +12,16 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside, scale_by_factors
+from analyses.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    draw_whiskers,
+    legend_beside,
+    scale_by_factors,
+)
 from analyses.measure import Measure
+from analyses.sampled.candidates import in_words, whose
 from analyses.sampled.consistency import DECIMALS, refuse_whole_precision, require_same_users
 from analyses.sampled.curve_points import CurvePoints
 from analyses.sampled.designs import Adaptive, Design, FixedSize, scores_per_user
@@ -239,10 +247,8 @@ class Sampled:
         cutoff
             None: cut-offs are part of the names.
         """
-        if cutoff is not None or (metric is not None and metric not in self.metrics):
-            raise InputError(f"there are {', '.join(self.metrics)} to draw, got {metric}.")
+        number = chosen_panel(self.metrics, metric, cutoff)
         ax = axes_or_new(ax)
-        number = self.metrics.index(metric) if metric else 0
         means, spreads = self.mean[:, number], self.sd[:, number]
         order = self.exact[number].argsort(kind="stable")
         exact = self.exact[number][order]
@@ -262,19 +268,15 @@ class Sampled:
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.candidates
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        n = in_words(self.candidates)
         how = "with" if self.replace else "without"
-        of_users = (
-            "each user's own, in steps of 2 %" if self.corrected_for == "users" else "the mean"
-        )
         return (
             f"Metrics of {len(self.systems)} systems estimated from m = {self.negatives:,} "
             f"negatives, sampled uniformly {how} replacement, against the exact ones among all "
             f"n = {n} candidates, of {self.n_relevant:,} relevant items of {self.n_users:,} users: "
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.seed}. A falling curve has systems in the wrong order. Ties "
-            f"are settled as in the full ranks; corrections use {of_users} number of candidates. "
+            f"are settled as in the full ranks; corrections use {whose(self.corrected_for)}. "
             f"{self._of_adaptive()}Estimators: {'; '.join(self.estimators)}."
         )
 

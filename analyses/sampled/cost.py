@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.drawing import axes_or_new, categories, legend_beside, scale_by_factors
+from analyses.drawing import axes_or_new, categories, chosen_panel, legend_beside, scale_by_factors
 from analyses.measure import Measure
+from analyses.sampled.candidates import in_words, whose
 from analyses.sampled.correction import (
     each_system,
     first_of,
@@ -32,7 +33,6 @@ from analyses.sampled.designs import (
 from analyses.sampled.estimators import Estimator
 from analyses.sampled.metrics import RankMetric
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,10 +158,8 @@ class Cost:
         cutoff
             None: errors are those of whole curves.
         """
-        if cutoff is not None or (metric is not None and metric not in self.metrics):
-            raise InputError(f"there are {', '.join(self.metrics)} to draw, got {metric}.")
+        number = chosen_panel(self.metrics, metric, cutoff)
         ax = axes_or_new(ax)
-        number = self.metrics.index(metric) if metric else 0
         errors, scored = self.mean_errors()[..., number], self.scored.mean(axis=1)
         # No error at all has no place on a logarithmic axis.
         errors = np.where(errors > 0, errors, np.nan)
@@ -179,10 +177,8 @@ class Cost:
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.candidates
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        n = in_words(self.candidates)
         how = "with" if self.replace else "without"
-        of_users = "each user's own" if self.corrected_for == "users" else "the mean"
         return (
             f"Relative error of estimated curves of {', '.join(self.metrics)} at cut-offs "
             f"{CUTOFFS[0]} to {CUTOFFS[-1]}, in per cent, against the items scored for a user, the "
@@ -191,8 +187,9 @@ class Cost:
             f"{self.n_users:,} users. Exact metrics score all n = {n} candidates, in the mean "
             f"{self.mean_candidates:,.0f}. Samples: "
             f"{'; '.join(self.samples)}. Those of m negatives are drawn uniformly {how} "
-            f"replacement. {self._of_adaptive()}{self._of_zeros()}Corrections use {of_users} "
-            f"number of candidates. Estimators: {'; '.join(self.estimators)}."
+            f"replacement. {self._of_adaptive()}{self._of_zeros()}"
+            f"Corrections use {whose(self.corrected_for)}. "
+            f"Estimators: {'; '.join(self.estimators)}."
         )
 
     def _of_adaptive(self) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.drawing import axes_or_new, categories, legend_beside, scale_by_factors
+from analyses.drawing import axes_or_new, categories, chosen_panel, legend_beside, scale_by_factors
 from analyses.measure import Measure
+from analyses.sampled.candidates import whose
 from analyses.sampled.correction import each_system, first_of, require_repeats
 from analyses.sampled.curve_points import CURVES, CurvePoints, mean_of_known
 from analyses.sampled.designs import Adaptive, Design, FixedSize
@@ -149,14 +150,12 @@ class Iterations:
         cutoff
             None: errors are of whole curves.
         """
-        known = (*self.metrics, LIKELIHOOD)
-        if cutoff is not None or (metric is not None and metric not in known):
-            raise InputError(f"there are {', '.join(known)} to draw, got {metric}.")
+        number = chosen_panel((*self.metrics, LIKELIHOOD), metric, cutoff)
         ax = axes_or_new(ax)
         if metric == LIKELIHOOD:
             self._draw_likelihood(ax)
         else:
-            self._draw_errors(ax, self.metrics.index(metric) if metric else 0)
+            self._draw_errors(ax, number)
         ax.set_xscale("log")
         ax.set_xlabel("iterations of EM")
         ax.set_title(metric or self.metrics[0])
@@ -192,13 +191,12 @@ class Iterations:
     def caption(self) -> str:
         """Say what is shown, and which number of iterations had the smallest error."""
         how = "with" if self.replace else "without"
-        of_users = "the mean" if self.corrected_for == "mean" else "each user's own"
         return (
             f"Relative error of the curves at cut-offs 1 to 50 that maximum likelihood estimates "
             f"after so many iterations of EM from a uniform distribution: mean over "
             f"{self.n_repeats:,} samples, seed {self.seed}, and over {len(self.systems):,} systems "
             f"(thin: each of them). Samples: {self._sampled(how)}; {self.n_relevant:,} relevant "
-            f"items of {self.n_users:,} users; estimates use {of_users} number of candidates. "
+            f"items of {self.n_users:,} users; estimates use {whose(self.corrected_for)}. "
             f"Smallest error (marked): {'; '.join(self._smallest())}. {self._of_likelihood()}"
         )
 

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.drawing import axes_or_new, categories, draw_whiskers, legend_beside, scale_by_factors
+from analyses.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    draw_whiskers,
+    legend_beside,
+    scale_by_factors,
+)
 from analyses.measure import Measure
+from analyses.sampled.candidates import whose
 from analyses.sampled.correction import distinct, each_system, first_of, require_repeats
 from analyses.sampled.curve_points import CURVES, CurvePoints, mean_of_known
 from analyses.sampled.designs import FixedSize
@@ -163,10 +171,8 @@ class Priors:
         cutoff
             None: errors are of whole curves.
         """
-        if cutoff is not None or (metric is not None and metric not in self.metrics):
-            raise InputError(f"there are {', '.join(self.metrics)} to draw, got {metric}.")
+        number = chosen_panel(self.metrics, metric, cutoff)
         ax = axes_or_new(ax)
-        number = self.metrics.index(metric) if metric else 0
         means = mean_of_known(self.mean[:, :, number])
         low, high = mean_of_known(np.quantile(self.errors[:, :, number], MIDDLE, axis=-1))
         apart = np.linspace(-0.2, 0.2, len(self.estimators)) if len(self.estimators) > 1 else [0.0]
@@ -195,7 +201,6 @@ class Priors:
     def caption(self) -> str:
         """Say what is shown, which priors nobody has, and what learned ones are worth."""
         how = "with" if self.replace else "without"
-        of_users = "the mean" if self.corrected_for == "mean" else "each user's own"
         hidden = "; ".join(f"{p}: {unavailable(p)}" for p in self.priors if unavailable(p))
         shaded = f" Nobody has the priors that are shaded ({hidden})." if hidden else ""
         worth = "".join(self._worth()) if UNIFORM in self.priors else ""
@@ -206,7 +211,7 @@ class Priors:
             f"the samples, of one system on average. m = {self.negatives:,} negatives, sampled "
             f"{how} replacement, seed {self.seed}; {self.n_relevant:,} relevant items of "
             f"{self.n_users:,} users; "
-            f"corrections use {of_users} number of candidates.{shaded}{worth}"
+            f"corrections use {whose(self.corrected_for)}.{shaded}{worth}"
         )
 
     def _worth(self) -> Iterator[str]:

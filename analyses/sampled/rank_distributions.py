@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.drawing import axes_or_new, categories, legend_beside, scale_by_factors
 from analyses.measure import Measure
+from analyses.sampled.candidates import in_words
 from analyses.sampled.correction import first_of
 from analyses.sampled.round_numbers import round_numbers
 from qrels import FullRanks
@@ -171,8 +172,7 @@ class RankDistributions:
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.candidates
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        n = in_words(self.candidates)
         medians = zip(self.systems, self.medians, strict=True)
         return (
             f"Full ranks of {self.n_relevant:,} relevant items of {self.n_users:,} users among "

@@ -16,12 +16,14 @@ from analyses.drawing import (
     DASHES,
     axes_or_new,
     categories,
+    chosen_panel,
     draw_band,
     legend_beside,
     scale_by_factors,
 )
 from analyses.measure import Measure
 from analyses.sampled.addends import Addends, moments_of_mean
+from analyses.sampled.candidates import in_words
 from analyses.sampled.consistency import (
     DECIMALS,
     ordering_of,
@@ -145,10 +147,8 @@ class SampleSize:
         cutoff
             None: cut-offs are part of the names.
         """
-        if cutoff is not None or (metric is not None and metric not in self.metrics):
-            raise InputError(f"there are {', '.join(self.metrics)} to draw, got {metric}.")
+        number = chosen_panel(self.metrics, metric, cutoff)
         ax = axes_or_new(ax)
-        number = self.metrics.index(metric) if metric else 0
         for system, label, style in self._styles():
             self._draw(ax, number, system, label, style)
         self._scale(ax, number)
@@ -208,8 +208,7 @@ class SampleSize:
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.candidates
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        n = in_words(self.candidates)
         how = "with" if self.replace else "without"
         whose = "each user's own, in steps of 2 %" if self.corrected_for == "users" else "the mean"
         return (
