@@ -394,15 +394,15 @@ def _folds(ratings: Ratings, *, folds: int, seed: int) -> NDArray[np.intp]:
 
 def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     """Give each rating a random number that only seed, user id and item id decide."""
-    items = _hashes(ratings.items.ids, "item")
+    items = id_hashes(ratings.items.ids, "item")
     return _mixed(_user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
 
 
 def _user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
-    return _hashes(ratings.users.ids, f"user {seed}")
+    return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
+def id_hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
     """Hash each id once, into 64 bits that are the same on every machine."""
     start = blake2b(name.encode(), digest_size=8)
     digests = bytearray()

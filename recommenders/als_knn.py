@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.shared.neighbours import nearest
+from recommenders.embeddings.bm25 import bm25
+from recommenders.embeddings.neighbours import cosine_neighbours
+from recommenders.embeddings.pruning import prune
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range
-from recommenders.shared.similarity import only_positive
 from recommenders.shared.system import Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from qrels import Ratings
 
 
@@ -104,14 +103,16 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     -----
     From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, pruning, and
     the ranges of the settings. Ours: that only positive cosines count, k1, and that BM25 takes
-    items for documents and users for terms; see `bm25`.
+    items for documents and users for terms; see `bm25`. Models that learn from events with types
+    and times are in `recommenders.embeddings`, which also holds what the two share.
     """
     learned = pruned(ratings, settings)
     if settings.weighting == "bm25":
-        learned = replace(learned, rating=bm25(learned, k1=settings.bm25_k1, b=settings.bm25_b))
-    directions = unit_rows(item_factors(learned, settings, seed=seed))
-    directions[learned.item_counts() == 0] = 0
-    return LinearItemScorer(ratings, cosine_neighbours(directions, kept=settings.neighbours))
+        weights = bm25(learned, rows="items", k1=settings.bm25_k1, b=settings.bm25_b, idf="smooth")
+        learned = replace(learned, rating=weights)
+    factors = item_factors(learned, settings, seed=seed)
+    factors[learned.item_counts() == 0] = 0
+    return LinearItemScorer(ratings, cosine_neighbours(factors, count=settings.neighbours))
 
 
 def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
@@ -122,56 +123,20 @@ def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
     InputError
         If nothing is left, or a rating is negative.
     """
-    often = ratings.item_counts() >= settings.min_item_ratings
-    active = ratings.user_counts() >= settings.min_user_ratings
-    kept = ratings.select(often[ratings.item] & active[ratings.user])
-    if len(kept) == 0:
-        raise InputError(
-            "system 'als-knn' cannot be trained: no training rating is left of items with at "
-            f"least {settings.min_item_ratings} and users with at least "
-            f"{settings.min_user_ratings} ratings."
-        )
+    try:
+        kept = prune(
+            ratings,
+            min_items_per_user=settings.min_user_ratings,
+            min_users_per_item=settings.min_item_ratings,
+        ).kept
+    except InputError as error:
+        raise InputError(f"system 'als-knn' cannot be trained: {error}") from None
     if kept.rating.min() < 0:
         raise InputError(
             "system 'als-knn' cannot be trained: ratings must not be negative, got "
             f"{kept.rating.min():g}."
         )
     return kept
-
-
-def bm25(ratings: Ratings, *, k1: float, b: float) -> NDArray[np.float64]:
-    r"""Weigh ratings as BM25 weighs terms: items are documents, users are terms.
-
-    .. math:: w_{ui} = \frac{(k_1 + 1)\, r_{ui}}{k_1 (1 - b + b \, l_i / \bar l) + r_{ui}}
-              \log\left(1 + \frac{n - n_u + 1/2}{n_u + 1/2}\right)
-
-    with :math:`l_i` the sum of an item's ratings, of mean :math:`\bar l` over the n items that
-    are rated, and :math:`n_u` the number of items that u rated.
-
-    Returns
-    -------
-    Positive weights of shape (n_ratings,), 0 for a rating of 0.
-
-    Examples
-    --------
-    Users u and v rated a with 1; v also rated b with 3:
-
-    >>> from qrels import Ratings
-    >>> from runs import Numbering
-    >>> user, item = np.array([0, 1, 1]), np.array([0, 0, 1])
-    >>> rating = np.array([1.0, 1.0, 3.0])
-    >>> ratings = Ratings(Numbering.of("uv"), Numbering.of("ab"), user, item, rating)
-    >>> bm25(ratings, k1=1.0, b=0.0).round(3)
-    array([0.693, 0.182, 0.273])
-    """
-    lengths = np.bincount(ratings.item, ratings.rating, minlength=len(ratings.items))
-    n_items = np.count_nonzero(ratings.item_counts())
-    spread = ratings.user_counts()[ratings.user]
-    rarity = np.log1p((n_items - spread + 0.5) / (spread + 0.5))
-    mean_length = lengths.sum() / n_items or 1.0
-    relative = lengths[ratings.item] / mean_length
-    saturated = (k1 + 1) * ratings.rating / (k1 * (1 - b + b * relative) + ratings.rating)
-    return saturated * rarity
 
 
 def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> NDArray[np.float64]:
@@ -188,25 +153,3 @@ def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> ND
         epochs=settings.epochs,
     )
     return trained(model, ratings, seed=seed).item_embeddings.astype(np.float64)
-
-
-def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide every row by its length; a row of zeros stays.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def cosine_neighbours(directions: NDArray[np.float64], *, kept: int) -> csr_array[Any]:
-    """Keep the positive cosines of the nearest items, blocks of items at a time."""
-    return nearest(
-        lambda rows: only_positive(directions[rows] @ directions.T),
-        n_rows=len(directions),
-        count=kept,
-    )

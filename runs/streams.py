@@ -7,6 +7,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+WORDS_PER_COUNT = 4
+"""Words that Philox 4x64 makes of one count of its counter."""
+
 
 def random_words(n_words: int, *key: int | str) -> NDArray[np.uint64]:
     """Draw raw 64-bit words from the stream of a key such as (seed, stage, level, sample).
@@ -19,8 +22,7 @@ def random_words(n_words: int, *key: int | str) -> NDArray[np.uint64]:
     >>> random_words(3, 42, "sparsity", 5).tolist() == random_words(3, 42, "sparsity", 5).tolist()
     True
     """
-    digest = blake2b(repr(key).encode(), digest_size=16).digest()
-    return np.random.Philox(key=int.from_bytes(digest, "little")).random_raw(n_words)
+    return _generator(key).random_raw(n_words)
 
 
 def random_uniforms(places: NDArray[np.integer], *key: int | str) -> NDArray[np.float64]:
@@ -32,7 +34,8 @@ def random_uniforms(places: NDArray[np.integer], *key: int | str) -> NDArray[np.
     Parameters
     ----------
     places
-        Places in the stream, from 0, of shape (n,); as many words as the last place are drawn.
+        Places in the stream, from 0, of shape (n,); the words from the first place to the last are
+        drawn.
 
     Returns
     -------
@@ -43,5 +46,16 @@ def random_uniforms(places: NDArray[np.integer], *key: int | str) -> NDArray[np.
     >>> bool(random_uniforms(np.array([5]), 42)[0] == random_uniforms(np.arange(9), 42)[5])
     True
     """
-    n_words = int(places.max(initial=-1)) + 1
-    return (random_words(n_words, *key)[places] >> np.uint64(11)) * 2.0**-53
+    if len(places) == 0:
+        return np.zeros(0)
+    first_count = int(places.min()) // WORDS_PER_COUNT
+    start = first_count * WORDS_PER_COUNT
+    generator = _generator(key)
+    generator.advance(first_count)
+    words = generator.random_raw(int(places.max()) + 1 - start)
+    return (words[places - start] >> np.uint64(11)) * 2.0**-53
+
+
+def _generator(key: tuple[int | str, ...]) -> np.random.Philox:
+    digest = blake2b(repr(key).encode(), digest_size=16).digest()
+    return np.random.Philox(key=int.from_bytes(digest, "little"))

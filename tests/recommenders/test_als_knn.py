@@ -5,7 +5,8 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.als_knn import ALSKNNSettings, cosine_neighbours, item_factors, pruned
+from recommenders.als_knn import ALSKNNSettings, item_factors, pruned
+from recommenders.embeddings.neighbours import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
 from tests.recommenders.test_krichene_z import four_users
@@ -18,7 +19,7 @@ def test_scores_sum_the_cosines_of_nearest_neighbours() -> None:
 
     So u, who rated a and b, gets a, b of neither and d .8, c .8; x, who rated d, gets a .8.
     """
-    scorer = LinearItemScorer(four_users(), cosine_neighbours(DIRECTIONS, kept=1))
+    scorer = LinearItemScorer(four_users(), cosine_neighbours(DIRECTIONS, count=1))
     scores = scorer.score_batch(np.array([0, 3], dtype=np.int32))
     nan = np.nan
     expected = [[nan, nan, 0.8, 0.8, nan], [0.8, nan, nan, nan, nan]]
@@ -26,7 +27,7 @@ def test_scores_sum_the_cosines_of_nearest_neighbours() -> None:
 
 
 def test_cosines_of_zero_and_below_make_no_neighbours() -> None:
-    kept = cosine_neighbours(DIRECTIONS, kept=5).toarray()
+    kept = cosine_neighbours(DIRECTIONS, count=5).toarray()
     expected = np.where(DIRECTIONS @ DIRECTIONS.T > 1e-9, DIRECTIONS @ DIRECTIONS.T, 0)
     np.testing.assert_allclose(kept, expected - np.diag(np.diag(expected)), atol=1e-12)
 
@@ -81,7 +82,7 @@ def test_bm25_can_be_trained_on(ratings: Ratings, b: float) -> None:
 
 
 def test_pruning_everything_is_an_error() -> None:
-    with pytest.raises(InputError, match="'als-knn' cannot be trained: no training rating is left"):
+    with pytest.raises(InputError, match="'als-knn' cannot be trained: pruning leaves nothing"):
         recommenders.train("als-knn", {"min_user_ratings": 9}, four_users(), seed=1)
 
 

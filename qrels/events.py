@@ -1,0 +1,57 @@
+"""Events: what users did with items, of whichever type, as the log of a site has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError, Numbering
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Interactions as columns, in the order of the log.
+
+    Parameters
+    ----------
+    users, items
+        The ids behind the numbers; those of the slates, so that both can be matched.
+    types
+        Names of the types, such as "view" and "purchase".
+    user, item, type
+        Numbers, int32 of shape (n_events,).
+    time
+        Milliseconds since 1970 in UTC, int64 of shape (n_events,).
+    value
+        What each is worth for training, float64 of shape (n_events,).
+    slate
+        Number of the list that led to it, by its own account, int64 of shape (n_events,); -1 for
+        none. None if the log never says.
+
+    Raises
+    ------
+    InputError
+        If the columns differ in length.
+    """
+
+    users: Numbering
+    items: Numbering
+    types: tuple[str, ...]
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    type: NDArray[np.int32]
+    time: NDArray[np.int64]
+    value: NDArray[np.float64]
+    slate: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.user), len(self.item), len(self.type), len(self.time), len(self.value)}
+        if self.slate is not None:
+            lengths.add(len(self.slate))
+        if len(lengths) > 1:
+            raise InputError("the columns of events must have one length.")
+
+    def __len__(self) -> int:
+        return len(self.user)
