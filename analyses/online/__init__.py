@@ -1,0 +1,1 @@
+"""Offline metrics and online clicks: whether one follows the other."""

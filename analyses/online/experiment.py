@@ -1,0 +1,93 @@
+"""What is known of the models of an online experiment: offline values and click-through rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+MOST_MODELS = 79
+"""Correlations of ranks of so many models are compared exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Models of one data set, each with its offline values and its click-through rate.
+
+    Parameters
+    ----------
+    name
+        Of the data set.
+    models
+        Names of the models (arms), at least 3 and at most 79.
+    measures
+        Names of the offline measures.
+    values
+        Offline, of shape (n_measures, n_models); NaN where undefined.
+    rates
+        Click-through rates, of shape (n_models,).
+
+    Raises
+    ------
+    InputError
+        If labels and values do not fit, a name occurs twice, or a rate is not finite.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Floats
+    rates: Floats
+
+    def __post_init__(self) -> None:
+        n_models = len(self.models)
+        if not 3 <= n_models <= MOST_MODELS:
+            raise InputError(
+                f"{self.name}: from 3 to {MOST_MODELS} models can be compared, got {n_models}."
+            )
+        _check_shape(self.name, "values", self.values, (len(self.measures), n_models))
+        _check_shape(self.name, "click-through rates", self.rates, (n_models,))
+        _check_unique(self.name, "model", self.models)
+        _check_unique(self.name, "measure", self.measures)
+        if not np.isfinite(self.rates).all():
+            unknown = int(np.flatnonzero(~np.isfinite(self.rates))[0])
+            raise InputError(
+                f"{self.name}: click-through rates must be finite, got {self.rates[unknown]} for "
+                f"{self.models[unknown]}."
+            )
+
+
+def check_experiments(experiments: Sequence[Experiment]) -> None:
+    """Refuse experiments that cannot be put into one table.
+
+    Raises
+    ------
+    InputError
+        If there is none, two have one name, or their measures differ.
+    """
+    if not experiments:
+        raise InputError("at least one experiment is needed, got none.")
+    _check_unique("the study", "experiment", [one.name for one in experiments])
+    first = experiments[0]
+    for other in experiments[1:]:
+        if other.measures != first.measures:
+            raise InputError(f"{first.name} and {other.name} must have the same measures.")
+
+
+def _check_shape(name: str, what: str, array: Floats, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InputError(f"{name}: {what} must have the shape {shape}, got {array.shape}.")
+
+
+def _check_unique(name: str, what: str, labels: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for label in labels:
+        if label in seen:
+            raise InputError(f"{name}: the {what} {label!r} occurs twice.")
+        seen.add(label)

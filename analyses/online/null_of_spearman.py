@@ -1,0 +1,201 @@
+"""What Spearman's rho is by chance: its exact distribution for few models, and what follows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+MOST_EXACT: Final = 12
+"""Models up to which all orders are counted; beyond, a series is good to 2e-4."""
+
+SMALLEST_STEP: Final = 1e-9
+"""Values of rho that differ by less are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class NullDistribution:
+    """Values of rho, or of a mean of rhos, on a lattice from -1 to 1, with their chances.
+
+    Parameters
+    ----------
+    values
+        Rising, in equal steps, of shape (n_values,); some may have no chance.
+    chances
+        They add up to 1.
+    """
+
+    values: Floats
+    chances: Floats
+
+    def at_least(self, rho: float) -> float:
+        """Chance of this value or a larger one."""
+        return float(self.chances[self.values >= rho - SMALLEST_STEP].sum())
+
+    def mean_of(self, n_sets: int) -> NullDistribution:
+        """Give the distribution of the mean of independent rhos.
+
+        Examples
+        --------
+        A mean of two is 1 where both are:
+
+        >>> round(1 / null_of_spearman(3).mean_of(2).at_least(1.0))
+        36
+        """
+        chances = self.chances
+        for _ in range(n_sets - 1):
+            chances = np.convolve(chances, self.chances)
+        return NullDistribution(np.linspace(-1.0, 1.0, len(chances)), chances)
+
+
+def null_of_spearman(n_models: int) -> NullDistribution:
+    r"""Give the exact distribution of rho if all orders of the models are equally likely.
+
+    With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)`.
+
+    Parameters
+    ----------
+    n_models
+        From 2 to 12; there are no ties.
+
+    Raises
+    ------
+    InputError
+        If there are more models.
+
+    References
+    ----------
+    Kendall (1938), A new measure of rank correlation.
+
+    Examples
+    --------
+    Of the six orders of three models, one has a rho of 1, and two have .5:
+
+    >>> null = null_of_spearman(3)
+    >>> null.values, null.chances * 6
+    (array([-1. , -0.5,  0. ,  0.5,  1. ]), array([1., 2., 0., 2., 1.]))
+    """
+    if not 2 <= n_models <= MOST_EXACT:
+        raise InputError(
+            f"the distribution of rho is known exactly for 2 to {MOST_EXACT} models, "
+            f"got {n_models}."
+        )
+    chances = _count_orders(n_models) / math.factorial(n_models)
+    return NullDistribution(np.linspace(-1.0, 1.0, len(chances)), chances)
+
+
+@cache
+def _count_orders(n_models: int) -> NDArray[np.int64]:
+    """Count the orders by their sum of products of ranks, from the lowest sum to the highest.
+
+    Ranks are given out in turn. What matters of those given is which, 2^n sets instead of n!
+    orders.
+    """
+    ranks = np.arange(n_models)
+    highest = int((ranks * ranks).sum())
+    counts = np.zeros((2**n_models, highest + 1), dtype=np.int64)
+    counts[0, 0] = 1
+    for given in range(2**n_models):
+        place = given.bit_count()
+        for rank in range(n_models):
+            if not given >> rank & 1:
+                added = place * rank
+                counts[given | 1 << rank, added:] += counts[given, : highest + 1 - added]
+    lowest = int((ranks * ranks[::-1]).sum())
+    return counts[-1, lowest:]
+
+
+def chance_of_rho(rho: float, n_models: int) -> float:
+    """Give the one-sided p of a rho: the chance of it or a larger one if order means nothing.
+
+    Parameters
+    ----------
+    rho
+        In [-1, 1], of orderings without ties.
+    n_models
+        2 or more. Exact up to 12; beyond, an Edgeworth series half a step below the next value
+        that rho can have, whose error is below 2e-4 and falls with the number of models.
+
+    References
+    ----------
+    Best & Roberts (1975), Algorithm AS 89: the upper tail probabilities of Spearman's rho.
+
+    Examples
+    --------
+    Five of the 120 orders of five models have a rho of .9 or more:
+
+    >>> round(120 * chance_of_rho(0.9, 5))
+    5
+    """
+    if n_models <= MOST_EXACT:
+        return null_of_spearman(n_models).at_least(rho)
+    step = _step(n_models)
+    next_value = math.ceil((rho + 1) / step - SMALLEST_STEP) * step - 1
+    # The series may fall below the chance of a single order.
+    return max(_edgeworth_tail(next_value - step / 2, n_models), 1 / math.factorial(n_models))
+
+
+def _step(n_models: int) -> float:
+    """Distance of neighbouring values of rho."""
+    return 12 / (n_models**3 - n_models)
+
+
+def _edgeworth_tail(rho: float, n_models: int) -> float:
+    """Chance of a rho above this, with the constants of AS 89."""
+    b, x = 1 / n_models, rho * math.sqrt(n_models - 1)
+    y = x * x
+    third = 0.0072 - 0.0831 * b + y * b * (0.0131 - 4.6e-4 * y)
+    second = 0.0879 + 0.0151 * b - y * third
+    first = -0.0758 + b * (0.1033 + 0.3932 * b) - y * b * second
+    series = x * b * (0.2274 + b * (0.2531 + 0.1745 * b) + y * first)
+    return min(series * math.exp(-y / 2) + math.erfc(x / math.sqrt(2)) / 2, 1.0)
+
+
+def smallest_rho(n_models: int, *, alpha: float = 0.05) -> float:
+    """Give the smallest rho whose one-sided p is at most alpha; NaN if no order is so rare.
+
+    Parameters
+    ----------
+    n_models
+        2 or more.
+    alpha
+        Level of the test.
+
+    Examples
+    --------
+    >>> [round(smallest_rho(n_models), 3) for n_models in (5, 6, 7, 8, 9, 20)]
+    [0.9, 0.829, 0.714, 0.643, 0.6, 0.38]
+    >>> smallest_rho(3)
+    nan
+    """
+    step = _step(n_models)
+    n_steps = 0
+    while 1.0 - n_steps * step > -1 and chance_of_rho(1.0 - n_steps * step, n_models) <= alpha:
+        n_steps += 1
+    return 1.0 - (n_steps - 1) * step if n_steps else math.nan
+
+
+def chance_of_best(rho: float, n_models: int, *, n_orderings: int) -> float:
+    """Give the chance that the best of several independent orderings has this rho or a larger one.
+
+    Parameters
+    ----------
+    rho, n_models
+        As in `chance_of_rho`.
+    n_orderings
+        Number of orderings that have nothing to do with the rates, nor with each other.
+
+    Examples
+    --------
+    >>> [round(chance_of_best(0.9, 5, n_orderings=number), 2) for number in (1, 5, 10, 20, 50)]
+    [0.04, 0.19, 0.35, 0.57, 0.88]
+    """
+    return 1.0 - (1.0 - chance_of_rho(rho, n_models)) ** n_orderings

@@ -1,0 +1,175 @@
+"""The recall variants of a study: what they are called, and which of them are a pair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, Literal, get_args
+
+from runs import InputError
+
+Validation = Literal["LOO", "LLOO"]
+Weights = Literal["uniform", "stratified"]
+
+THESIS_BETAS: Final = tuple(round(0.05 * step, 2) for step in range(21))
+THESIS_CUTOFFS: Final = (*range(1, 11), 15, 20, 25, 50)
+
+_PRINTED = re.compile(
+    r"(?P<validation>LOO|LLOO)"
+    r"\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?:,weights='(?P<weights>uniform|stratified)')?\)"
+    r"@(?P<cutoff>[0-9]+)"
+)
+
+Pair = tuple[int, int]
+"""Numbers of two measures, whose second is taken from the first."""
+
+
+@dataclass(frozen=True)
+class Parametrisation:
+    """A popularity-stratified, user-normalised recall.
+
+    Parameters
+    ----------
+    validation
+        ``"LOO"`` hides every item in turn, ``"LLOO"`` every event, with what came before it.
+    beta
+        Exponent of popularity, 0 or more; 0 is plain recall.
+    cutoff
+        Length of the lists, 1 or more.
+    weights
+        Weights of the users: ``"uniform"``, or ``"stratified"`` by what they have hidden.
+
+    Raises
+    ------
+    InputError
+        If a value is none of these.
+
+    References
+    ----------
+    Kasalický (2021), equations 2.1 and 2.2.
+
+    Examples
+    --------
+    >>> print(Parametrisation("LLOO", beta=0.35, cutoff=5))
+    LLOO(beta=0.35)@5
+    >>> print(Parametrisation("LOO", beta=1, cutoff=10, weights="stratified"))
+    LOO(beta=1,weights='stratified')@10
+    """
+
+    validation: Validation
+    beta: float
+    cutoff: int
+    weights: Weights = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.validation not in get_args(Validation):
+            raise InputError(f"`validation` must be 'LOO' or 'LLOO', got {self.validation!r}.")
+        if self.weights not in get_args(Weights):
+            raise InputError(f"`weights` must be 'uniform' or 'stratified', got {self.weights!r}.")
+        if not 0 <= self.beta < float("inf"):
+            raise InputError(f"`beta` must be a number of at least 0, got {self.beta}.")
+        if self.cutoff < 1:
+            raise InputError(f"`cutoff` must be at least 1, got {self.cutoff}.")
+
+    def __str__(self) -> str:
+        weights = "" if self.weights == "uniform" else f",weights={self.weights!r}"
+        beta = repr(float(self.beta)).removesuffix(".0")
+        return f"{self.validation}(beta={beta}{weights})@{self.cutoff}"
+
+
+def recall_grid(
+    *,
+    validations: Sequence[Validation] = get_args(Validation),
+    betas: Sequence[float] = THESIS_BETAS,
+    cutoffs: Sequence[int] = THESIS_CUTOFFS,
+    weights: Weights = "uniform",
+) -> tuple[Parametrisation, ...]:
+    """Give every combination, the last cut-off changing first; by default those of the thesis.
+
+    Examples
+    --------
+    >>> len(recall_grid())
+    588
+    >>> print(*recall_grid(betas=[0, 1], cutoffs=[5])[:3])
+    LOO(beta=0)@5 LOO(beta=1)@5 LLOO(beta=0)@5
+    """
+    return tuple(
+        Parametrisation(validation, beta, cutoff, weights)
+        for validation, beta, cutoff in product(validations, betas, cutoffs)
+    )
+
+
+def find_parametrisation(name: str) -> Parametrisation | None:
+    """Read a printed parametrisation; None if the name is that of another measure.
+
+    Examples
+    --------
+    >>> find_parametrisation("LLOO(beta=0.35)@5")
+    Parametrisation(validation='LLOO', beta=0.35, cutoff=5, weights='uniform')
+    >>> find_parametrisation("nDCG@10") is None
+    True
+    """
+    found = _PRINTED.fullmatch(name)
+    if found is None:
+        return None
+    validation: Any = found["validation"]
+    weights: Any = found["weights"] or "uniform"
+    return Parametrisation(validation, float(found["beta"]), int(found["cutoff"]), weights)
+
+
+def label_columns(measures: Sequence[str]) -> dict[str, Any]:
+    """Give the columns measure, validation, beta, cutoff and weights of a table.
+
+    All but the first are missing where the measure is no recall of this family.
+    """
+    import pandas as pd
+
+    found = [find_parametrisation(name) for name in measures]
+    return {
+        "measure": list(measures),
+        "validation": [one.validation if one else None for one in found],
+        "beta": [one.beta if one else float("nan") for one in found],
+        "cutoff": pd.array([one.cutoff if one else None for one in found], dtype="Int64"),
+        "weights": [one.weights if one else None for one in found],
+    }
+
+
+def validation_pairs(measures: Sequence[str]) -> list[Pair]:
+    """Pair LLOO with the LOO of the same beta, cut-off and weights, in the order of the LLOO.
+
+    Examples
+    --------
+    >>> validation_pairs(["LOO(beta=0)@5", "AP", "LLOO(beta=0)@5", "LLOO(beta=1)@5"])
+    [(2, 0)]
+    """
+    place = _places(measures)
+    return [
+        (number, place[partner])
+        for one, number in place.items()
+        if one.validation == "LLOO"
+        and (partner := Parametrisation("LOO", one.beta, one.cutoff, one.weights)) in place
+    ]
+
+
+def beta_pairs(measures: Sequence[str]) -> list[Pair]:
+    """Pair every beta above 0 with beta = 0 of the same validation, cut-off and weights.
+
+    Examples
+    --------
+    >>> beta_pairs(["LOO(beta=0)@5", "LOO(beta=0.5)@5", "LOO(beta=1)@5", "LLOO(beta=1)@5"])
+    [(1, 0), (2, 0)]
+    """
+    place = _places(measures)
+    return [
+        (number, place[partner])
+        for one, number in place.items()
+        if one.beta > 0
+        and (partner := Parametrisation(one.validation, 0, one.cutoff, one.weights)) in place
+    ]
+
+
+def _places(measures: Sequence[str]) -> dict[Parametrisation, int]:
+    found = ((find_parametrisation(name), number) for number, name in enumerate(measures))
+    return {one: number for one, number in found if one is not None}

@@ -1,0 +1,163 @@
+"""What each user was shown and accepted: all that a click-through rate needs to know of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """Lists shown and accepted, one row for each user, arm and period that has any.
+
+    Parameters
+    ----------
+    arms, periods
+        Names of what the numbers stand for.
+    user, arm, period
+        Numbers, of shape (n_rows,).
+    n_slates
+        Lists shown, int64 of shape (n_rows,).
+    n_accepted
+        Accepted ones among them, int64 of shape (n_rows,). In general the sum of some credit of
+        each list, which may be negative.
+    """
+
+    arms: tuple[str, ...]
+    periods: tuple[str, ...]
+    user: NDArray[np.int64]
+    arm: NDArray[np.int64]
+    period: NDArray[np.int64]
+    n_slates: NDArray[np.int64]
+    n_accepted: NDArray[np.int64]
+
+    @cached_property
+    def cell(self) -> NDArray[np.int64]:
+        """Number of each row's arm and period together, of shape (n_rows,)."""
+        return self.arm * len(self.periods) + self.period
+
+    def add_up(self, values: NDArray[Any]) -> Floats:
+        """Sum one value of each row over the users, of shape (n_arms, n_periods)."""
+        shape = (len(self.arms), len(self.periods))
+        sums = np.bincount(self.cell, values, minlength=shape[0] * shape[1])
+        return sums.reshape(shape).astype(np.float64)
+
+    def sums(self, weights: NDArray[Any] | float = 1.0) -> Floats:
+        """Add up over weighted users: users, lists shown, lists accepted.
+
+        Parameters
+        ----------
+        weights
+            One for each row, of shape (n_rows,).
+
+        Returns
+        -------
+        Of shape (3, n_arms, n_periods): exact for whole weights, and so are sums of such sums
+        over chunks of users.
+        """
+        columns = (np.ones(len(self.user)), self.n_slates, self.n_accepted)
+        return np.stack([self.add_up(weights * column) for column in columns])
+
+    def in_period(self, number: int) -> Tallies:
+        """Keep the rows of one period."""
+        kept = self.period == number
+        return replace(
+            self,
+            periods=(self.periods[number],),
+            user=self.user[kept],
+            arm=self.arm[kept],
+            period=np.zeros(np.count_nonzero(kept), dtype=np.int64),
+            n_slates=self.n_slates[kept],
+            n_accepted=self.n_accepted[kept],
+        )
+
+
+def tally(
+    accepted: NDArray[Any],
+    *,
+    user: NDArray[np.integer],
+    arm: NDArray[np.integer],
+    arms: Sequence[str],
+    period: NDArray[np.integer] | None = None,
+    periods: Sequence[str] = ("all",),
+) -> Tallies:
+    """Count the lists that were shown to each user in each arm and period, and the accepted ones.
+
+    Parameters
+    ----------
+    accepted
+        Whether each list was accepted, of shape (n_slates,); or whole numbers, credits of lists.
+    user, arm, period
+        Numbers from 0, of shape (n_slates,). One period by default.
+    arms, periods
+        Their names.
+
+    Raises
+    ------
+    InputError
+        If columns differ in length, or a number has no name.
+
+    Examples
+    --------
+    >>> counts = tally(np.array([True, False, True]), user=np.array([7, 7, 8]),
+    ...                arm=np.array([0, 0, 1]), arms=["A", "B"])
+    >>> counts.user.tolist(), counts.n_slates.tolist(), counts.n_accepted.tolist()
+    ([7, 8], [2, 1], [1, 1])
+    """
+    when = np.zeros(len(accepted), dtype=np.int64) if period is None else period.astype(np.int64)
+    if {len(accepted), len(user), len(arm), len(when)} != {len(accepted)}:
+        raise InputError("users, arms, periods and acceptance must be given for every list.")
+    require_named("arm", arm, arms)
+    require_named("period", when, periods)
+    n_cells = len(arms) * len(periods)
+    keys = user.astype(np.int64) * n_cells + arm * len(periods) + when
+    rows, row = np.unique(keys, return_inverse=True)
+    return Tallies(
+        tuple(arms),
+        tuple(periods),
+        user=rows // n_cells,
+        arm=rows % n_cells // len(periods),
+        period=rows % len(periods),
+        n_slates=np.bincount(row, minlength=len(rows)),
+        n_accepted=np.bincount(row, accepted, minlength=len(rows)).astype(np.int64),
+    )
+
+
+def require_named(what: str, numbers: NDArray[np.integer], names: Sequence[str]) -> None:
+    """Refuse numbers of arms or periods that have no name."""
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(names):
+        raise InputError(
+            f"there are {len(names)} {what}s, numbered from 0, but a list has number "
+            f"{numbers.min() if numbers.min() < 0 else numbers.max()}."
+        )
+
+
+def joined(chunks: Sequence[Tallies]) -> Tallies:
+    """Join the tallies of chunks of a log that share no user, arms and periods being the same.
+
+    Raises
+    ------
+    InputError
+        If arms or periods differ, or a user, arm and period stands in two chunks.
+    """
+    first = chunks[0]
+    if any((chunk.arms, chunk.periods) != (first.arms, first.periods) for chunk in chunks):
+        raise InputError("tallies of one log must have the same arms and periods.")
+    columns = ("user", "arm", "period", "n_slates", "n_accepted")
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in columns
+    }
+    together = replace(first, **whole)
+    n_cells = len(first.arms) * len(first.periods)
+    if len(np.unique(together.user * n_cells + together.cell)) < len(together.user):
+        raise InputError("chunks of a log must not share users.")
+    return together

@@ -1,0 +1,41 @@
+"""Experiments for the tests."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analyses.online.experiment import Experiment
+from analyses.online.parametrisations import recall_grid
+from runs.streams import random_uniforms
+
+GRID = tuple(str(one) for one in recall_grid())
+"""The 588 of the thesis."""
+
+
+def experiment(
+    values: ArrayLike, rates: ArrayLike, *, measures: Sequence[str] = (), name: str = "A"
+) -> Experiment:
+    """Name models a, b, c, .. and measures M0, M1, .. ."""
+    rows = np.asarray(values, dtype=np.float64)
+    named = tuple(measures) or tuple(f"M{number}" for number in range(len(rows)))
+    models = tuple("abcdefghijklmnopqrstuvwxyz"[: rows.shape[1]])
+    return Experiment(name, models, named, rows, np.asarray(rates, dtype=np.float64))
+
+
+def random_experiment(
+    rng: np.random.Generator, *, n_models: int = 5, name: str = "A"
+) -> Experiment:
+    """All 588 measures, each without any relation to the rates."""
+    values = rng.random((len(GRID), n_models))
+    return experiment(values, rng.random(n_models), measures=GRID, name=name)
+
+
+def random_experiments(rng: np.random.Generator, *, n_models: int = 5) -> list[Experiment]:
+    """As many as in the thesis."""
+    return [random_experiment(rng, n_models=n_models, name=name) for name in "ABCDE"]
+
+
+def weigh(replicate: int) -> np.ndarray:
+    """Give each of 300 users a weight of 0 to 3, keyed by user and replicate."""
+    return np.floor(4 * random_uniforms(np.arange(300), 1, "test", replicate))

@@ -1,0 +1,81 @@
+"""Implicit clicks: 500,000 lists of 10 against 5 million interactions, checked on a part.
+
+And the bootstrap of click-through rates: 200 replicates of 200,000 users in five arms.
+
+Run with ``pytest tests/benchmarks -s --benchmark-only``.
+"""
+
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from analyses.online.ctr import ClickThrough, click_through
+from analyses.online.tallies import tally
+from qrels.acceptance import Credit, implicit_clicks
+from qrels.slates import Slates
+from runs import Numbering
+from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.qrels.clicking import clicks_by_loops
+
+N_USERS, N_ITEMS, N_SLATES, LENGTH, N_EVENTS = 200_000, 20_000, 500_000, 10, 5_000_000
+MONTH = 30 * 86_400_000
+WINDOW = 600_000
+ROUNDS = 3
+
+
+def a_log(n_users: int, n_slates: int, n_events: int) -> tuple[Slates, dict[str, Any]]:
+    """A month; half of the interactions are with something that the user was shown, soon after."""
+    rng = np.random.default_rng(0)
+    starts = rng.integers(0, N_ITEMS, n_slates)
+    item = (starts[:, None] + rng.permutation(N_ITEMS)[:LENGTH]) % N_ITEMS
+    slates = Slates(
+        Numbering.of(np.arange(n_users).astype(np.str_)),
+        Numbering.of(np.arange(N_ITEMS).astype(np.str_)),
+        ("A",),
+        np.arange(n_slates).astype(np.str_),
+        rng.integers(0, n_users, n_slates, dtype=np.int32),
+        np.zeros(n_slates, dtype=np.int32),
+        rng.integers(0, MONTH, n_slates),
+        np.arange(n_slates + 1) * LENGTH,
+        item.ravel().astype(np.int32),
+    )
+    places = rng.integers(0, len(slates.item), n_events // 2)
+    led, n_others = slates.slate[places], n_events - len(places)
+    delays = rng.integers(-WINDOW, 2 * WINDOW, len(led))
+    others = rng.integers(0, n_users, n_others), rng.integers(0, N_ITEMS, n_others)
+    user = np.concatenate([slates.user[led], others[0]]).astype(np.int32)
+    shown = np.concatenate([slates.item[places], others[1]]).astype(np.int32)
+    time = np.concatenate([slates.time[led] + delays, rng.integers(0, MONTH, n_others)])
+    return slates, {"user": user, "item": shown, "time": time}
+
+
+@pytest.mark.parametrize("credit", get_args(Credit))
+def test_matching_clicks(benchmark: Any, credit: Credit) -> None:
+    few, some = a_log(1_000, 2_500, 25_000)
+    found = implicit_clicks(few, **some, window=WINDOW, credit=credit)
+    assert found.tolist() == clicks_by_loops(few, **some, window=WINDOW, credit=credit)
+    slates, events = a_log(N_USERS, N_SLATES, N_EVENTS)
+
+    def match() -> None:
+        implicit_clicks(slates, **events, window=WINDOW, credit=credit)
+
+    seconds = min(cpu_seconds(match) for _ in range(ROUNDS))
+    benchmark.pedantic(match)
+    print(f"\n{describe_machine()}\ncredit {credit!r}: {seconds:.2f} CPU-s")
+
+
+def test_bootstrapping_users(benchmark: Any) -> None:
+    rng = np.random.default_rng(0)
+    user = rng.integers(0, N_USERS, 1_000_000)
+    accepted = rng.random(len(user)) < 0.05
+    counts = tally(accepted, user=user, arm=user % 5, arms=[*"ABCDE"])
+
+    def bootstrap() -> ClickThrough:
+        return click_through(counts, replicates=200, seed=1)
+
+    found = bootstrap()
+    np.testing.assert_allclose(found.replicates.std(axis=1), found.errors, rtol=0.2)
+    seconds = min(cpu_seconds(bootstrap) for _ in range(ROUNDS))
+    benchmark.pedantic(bootstrap)
+    print(f"\n{describe_machine()}\n200 replicates of {N_USERS:,} users: {seconds:.2f} CPU-s")
