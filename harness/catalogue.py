@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from analyses.measure import rising_cutoffs
 from harness.figures import Drawable, panel_at, panel_of, panel_per_metric
 from harness.metric import nearest
+from harness.online.drawing import draw_bins, draw_null, draw_rhos
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -130,6 +131,18 @@ FIGURES: Mapping[str, Drawing] = {
         "sampled_priors",
         "Sampled negatives: error by the prior of the correction",
         by_sampled_metric,
+    ),
+    "figure18_online_rhos": Drawing(
+        "online", "Agreement of offline measures with click-through rates", draw_rhos
+    ),
+    "figure19_online_bins": Drawing(
+        "online",
+        "Offline measures by their agreement with click-through rates",
+        draw_bins,
+        single=True,
+    ),
+    "figure20_online_best": Drawing(
+        "online_best", "The best of all offline measures by chance", draw_null, single=True
     ),
 }
 """Figures by name, in the order of the report; 1 to 8 are those of Valcarce et al. (2018)."""

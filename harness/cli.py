@@ -37,6 +37,11 @@ printable = click.option(
     show_default=True,
     help="Of what is printed: rounded, or all digits and columns (csv, json).",
 )
+clustered = click.option(
+    "--dask",
+    metavar="tcp://ADDRESS|local",
+    help="Rank on a Dask cluster; or on two processes here. Results are the same.",
+)
 quietly = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 Arguments = ParamSpec("Arguments")
@@ -709,6 +714,375 @@ def sampled(
     click.echo(FORMATS[format_](results), nl=False)
     for result in results.values():
         click.echo(result.caption(), err=True)
+
+
+@main.command(
+    epilog="RECOMMENDATIONS has the columns rec_id, time, user, arm, and items (lists) or position "
+    "and item (a row for each item); INTERACTIONS time, user, item, type. Times are milliseconds "
+    "since 1970 in UTC, or have their zone. The exit code is 2 for wrong usage."
+)
+@click.argument("recommendations", type=PATH)
+@click.argument("interactions", type=PATH)
+@click.option(
+    "--window",
+    metavar="DURATION",
+    help="Within this time after a list was shown, an interaction of its user with an item of it "
+    "counts as a click, such as '30 min'. Needed, unless clicks are explicit.",
+)
+@click.option(
+    "--explicit",
+    is_flag=True,
+    help="Only clicks count that name their list: a column rec_id of INTERACTIONS, or clicked of "
+    "RECOMMENDATIONS.",
+)
+@click.option(
+    "--credit",
+    type=click.Choice(["all", "last"]),
+    default="all",
+    show_default=True,
+    help="Which lists an interaction counts for, if it is in the windows of several.",
+)
+@click.option("--types", is_flag=True, help="Rates by type of interaction, too: CTR, CCR, CR.")
+@click.option(
+    "--models",
+    type=PATH,
+    help="A table arm, model_version, valid_from, valid_to: rates by version, too.",
+)
+@click.option("--assignment", type=PATH, help="A table user, arm; else the first list decides.")
+@click.option(
+    "--shares",
+    metavar="A=0.5,B=0.5",
+    help="Planned shares of the users; equal ones by default. Names the arms.",
+)
+@click.option(
+    "--crossing",
+    type=click.Choice(["exclude", "first"]),
+    default="exclude",
+    show_default=True,
+    help="Users with lists of two arms: left out, or in the arm of their assignment or first list.",
+)
+@click.option(
+    "--robots",
+    "per_day",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Who was shown more than N lists on a day is taken for a robot; every rate with and "
+    "without them.",
+)
+@click.option(
+    "--zone", default="UTC", show_default=True, help="Of days and weeks, such as Europe/Prague."
+)
+@click.option(
+    "--over-time",
+    type=click.Choice(["pooled", "thesis"]),
+    default="pooled",
+    show_default=True,
+    help="All lists together; or the mean over versions, weighted by users (Kasalický 2021).",
+)
+@click.option(
+    "--halves", metavar="ARM", help="Check the intervals on halves of ARM, which do not differ."
+)
+@click.option(
+    "--placebo",
+    type=PATH,
+    help="Lists that another model would have made, under the same rec_id: how many seem accepted "
+    "although nobody saw them.",
+)
+@click.option(
+    "--policy",
+    type=PATH,
+    help="Other lists, under the same rec_id: what they would have earned, by the propensities "
+    "and clicks of RECOMMENDATIONS.",
+)
+@click.option(
+    "--replicates",
+    type=click.IntRange(min=0),
+    default=400,
+    show_default=True,
+    help="Resamples of the users behind the bootstrap intervals; 0 for none.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the resamples.")
+@printable
+@click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
+@quietly
+@sentences
+def clicks(
+    recommendations: Path,
+    interactions: Path,
+    format_: str,
+    output: Path | None,
+    quiet: bool,
+    models: Path | None,
+    assignment: Path | None,
+    policy: Path | None,
+    placebo: Path | None,
+    **asked: Any,
+) -> None:
+    """Say which arm of an experiment is clicked more, from logs as Parquet or CSV.
+
+    Prints the click-through rate of every arm with intervals over users, the differences of the
+    arms, whether users are split as planned (if not, no winner is named), cycles of day and week,
+    and how far the tables fit together.
+    """
+    from harness.clicks.printed import FORMATS, write_files
+    from harness.clicks.question import question_of
+    from harness.clicks.study import study_log
+    from harness.clicks.verdict import alarm, cautions
+    from harness.progress import watched
+
+    found = study_log(
+        recommendations,
+        interactions,
+        question_of(**asked),
+        models=models,
+        assignment=assignment,
+        policy=policy,
+        placebo=placebo,
+        progress=watched(quiet=quiet),
+    )
+    if output is not None:
+        write_files(found, output)
+    click.echo(FORMATS[format_](found), nl=False)
+    for caution in cautions(found):
+        click.echo(f"Caution: {caution}", err=True)
+    if format_ != "table" and (warned := alarm(found)):
+        click.secho(warned, fg="red", bold=True, err=True)
+
+
+@main.command(
+    epilog="VALUES.csv begins with a column model; its other columns are measures, such as "
+    "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value. RATES.csv has the "
+    "columns model and rate and may have period, users, recommendations, accepted. With a column "
+    "experiment in both, several data sets are studied together. STUDY.toml describes a simulated "
+    "experiment, or the logs and models of one that took place; without any file: the demo."
+)
+@click.argument("inputs", metavar="[STUDY.toml | VALUES.csv RATES.csv]", nargs=-1, type=PATH)
+@click.option(
+    "--over-time",
+    type=click.Choice(["thesis", "pooled"]),
+    default="thesis",
+    show_default=True,
+    help="Of several periods in RATES.csv: the mean rate, weighted by users where they are known; "
+    "or all accepted over all recommendations.",
+)
+@click.option(
+    "--chosen",
+    multiple=True,
+    metavar="NAME",
+    help="An experiment of the tables, chosen after looking at the result; may be repeated.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=99),
+    default=10_000,
+    show_default=True,
+    help="Random orders of the rates of the tables; one experiment of up to 9 models goes through "
+    "all.",
+)
+@click.option("--seed", type=SEED, help="Of all that is random; 0, or that of the study.")
+@workers
+@clustered
+@printable
+@click.option(
+    "--output", type=PATH, help="A folder for tables, figures, captions; the study's folder."
+)
+@quietly
+@sentences
+def online(
+    inputs: tuple[Path, ...],
+    seed: int | None,
+    jobs: int | None,
+    dask: str | None,
+    format_: str,
+    output: Path | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Say whether offline measures follow click-through rates.
+
+    From two tables, or from a study file: an experiment is simulated, or read from its logs, the
+    models' hidden-item recall is measured under every exponent of popularity, and a report is left.
+    In place of VALUES.csv the folder of a finished study may be named. For every measure, models
+    are ordered by it and by their click-through rates, and the two orders are compared. The best
+    measure is compared with what the best of so many reaches by chance.
+    """
+    from joblib import cpu_count
+
+    from harness.progress import watched
+
+    if len(inputs) > 2:
+        raise InputError(
+            f"give a study file, or a table of values and one of rates, got {len(inputs)} files."
+        )
+    if len(inputs) < 2:
+        from harness.online.experiment_file import demo_online_study, read_online_study
+        from harness.online.running import run_online_study
+
+        given = {"seed": seed, "output": output}
+        changes = {name: value for name, value in given.items() if value is not None}
+        study = (
+            read_online_study(inputs[0], changes=changes)
+            if inputs
+            else demo_online_study(changes=changes)
+        )
+        report = run_online_study(
+            study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), dask=dask
+        )
+        click.echo(f"The report is {report.resolve()}")
+        return
+    from harness.online.printed import print_tables
+
+    printed, captions = print_tables(
+        *inputs, format_=format_, output=output, seed=seed or 0, quiet=quiet, **asked
+    )
+    click.echo(printed, nl=False)
+    for caption in captions:
+        click.echo(caption, err=True)
+
+
+@main.command(
+    epilog="INTERACTIONS has the columns time (milliseconds since 1970 in UTC, or timestamps with "
+    "a zone), user and item, and value or type (view, cart, bookmark, purchase) if there are any."
+)
+@click.argument("interactions", type=PATH)
+@click.option(
+    "--model",
+    type=click.Choice(["item-cosines", "als-knn"]),
+    default="item-cosines",
+    show_default=True,
+    help="Item neighbours by common users; or by learned factors, which needs implicit.",
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the model."
+)
+@click.option(
+    "--ranks",
+    "rank_table",
+    type=PATH,
+    help="In place of a model: a table user, item, time, rank_loo, rank_lloo; an empty rank is a "
+    "miss. Or ranks.parquet of an earlier --output.",
+)
+@click.option("--robots", type=click.IntRange(min=1), help="Users with more events a day go.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Of the users who are tested.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Test users at most.",
+)
+@click.option(
+    "--beta",
+    "betas",
+    type=float,
+    multiple=True,
+    help="An exponent; may be repeated. By default 0 to 1 by .05.",
+)
+@click.option(
+    "--cutoff",
+    "cutoffs",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="May be repeated. By default 1 to 10, 15, 20, 25, 50.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["uniform", "stratified"]),
+    multiple=True,
+    help="Users count alike, or hidden items do; both by default.",
+)
+@click.option(
+    "--first-item",
+    type=click.Choice(["miss", "skip"]),
+    default="miss",
+    show_default=True,
+    help="LLOO of what nothing was before.",
+)
+@click.option(
+    "--smoothing",
+    type=click.Choice(["add-one", "drop"]),
+    default="add-one",
+    show_default=True,
+    help="Of popularity: items without a training event count as one, or not at all.",
+)
+@click.option(
+    "--popularity",
+    type=click.Choice(["events", "users"]),
+    default="events",
+    show_default=True,
+    help="What makes an item popular.",
+)
+@click.option(
+    "--clip",
+    type=click.FloatRange(0, min_open=True),
+    help="Upper bound on the weight of an item.",
+)
+@click.option(
+    "--min-items",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Distinct items that a test user needs.",
+)
+@click.option(
+    "--lists",
+    type=click.Choice(["profile", "loo", "lloo"]),
+    default="profile",
+    show_default=True,
+    help="Lists that coverage is about: one for each user, or those of a measurement.",
+)
+@clustered
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of test users and model.")
+@workers
+@printable
+@click.option("--output", type=PATH, help="A folder for values, figures, captions and ranks.")
+@quietly
+@sentences
+def recall(
+    interactions: Path,
+    model: Any,
+    settings: tuple[str, ...],
+    rank_table: Path | None,
+    dask: str | None,
+    jobs: int | None,
+    format_: str,
+    output: Path | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Measure how many hidden items a model finds, for every popularity exponent.
+
+    A share of the users is tested: each of their items is hidden from the model, one at a time
+    (LOO), or with all that came later (LLOO), and counts the more the rarer it is: by its
+    popularity to the power of minus beta. The others train the model.
+    """
+    from joblib import cpu_count
+
+    from harness.progress import watched
+    from harness.recall.asking import measure, question_of
+    from harness.recall.printed import FORMATS, write_files
+
+    result = measure(
+        interactions,
+        question_of(**asked),
+        rank_table=rank_table,
+        model=model,
+        settings=settings,
+        dask=dask,
+        n_jobs=jobs or cpu_count(),
+        progress=watched(quiet=quiet),
+    )
+    if output is not None:
+        write_files(result, output)
+    click.echo(FORMATS[format_](result), nl=False)
+    for remark in result.remarks():
+        click.echo(remark, err=True)
 
 
 @main.command()

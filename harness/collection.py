@@ -110,7 +110,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         topics=split.topics,
         items=ratings.items,
         qrels=qrels,
-        inputs=(inputs, *map(_checksum, paths)),
+        inputs=(inputs, *map(checksum, paths)),
         facts=facts | judgement_facts(qrels),
         split=split,
         runs=_given_runs(paths, study, split, ratings.items),
@@ -287,7 +287,7 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         topics=file.users,
         items=items,
         qrels=qrels,
-        inputs=tuple(_checksum(path) for path in [section.path, *paths]),
+        inputs=tuple(checksum(path) for path in [section.path, *paths]),
         facts=judgement_facts(qrels),
         runs=runs,
     )
@@ -317,7 +317,8 @@ def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None
         first[file.system] = file
 
 
-def _checksum(path: Path) -> dict[str, Any]:
+def checksum(path: Path) -> dict[str, Any]:
+    """Give an input's path and checksum, for the manifest."""
     return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
 
 

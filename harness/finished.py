@@ -37,6 +37,8 @@ RESULTS: Mapping[str, str] = {
     "sampled_adaptive": "sampled:AdaptiveSizes",
     "sampled_iterations": "sampled:Iterations",
     "sampled_priors": "sampled:Priors",
+    "online": "online.agreement:Agreement",
+    "online_best": "online.best_of_many:BestOfMany",
 }
 """Module and class of what each analysis finds, imported when it is read."""
 

@@ -105,7 +105,7 @@ def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
     means: dict[tuple[Measure, str], float] = {}
     for line, row in rows:
         system, metric, cutoff, mean = (row[column] for column in columns)
-        key = Measure(metric, _cutoff(path, line, cutoff)), system
+        key = Measure(metric, read_cutoff(path, line, cutoff)), system
         if key in means:
             raise InputError.at(path, line, f"the mean of {system!r} by {key[0]} stands twice.")
         means[key] = read_number(path, line, "mean", mean)
@@ -119,7 +119,7 @@ def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
     return Means(np.array(values), measures, systems)
 
 
-def _cutoff(path: Path, line: int, text: str) -> int | None:
+def read_cutoff(path: Path, line: int, text: str) -> int | None:
     """Read a cut-off; none for whole lists."""
     if not text:
         return None

@@ -14,10 +14,12 @@ from typing import Any
 
 from harness.catalogue import FIGURES, number_of
 from harness.finished import FinishedStudy, number
+from harness.online.studying import ClickStudy
+from harness.online.tables import tables_of
 from harness.sampled.estimates import OF_ORDERS
 from harness.summary import summarise
 from harness.table import Cell, Table, shown
-from harness.tabulating import SAMPLED, tabulate
+from harness.tabulating import SAMPLED, clicks_of, tabulate
 from runs import InputError
 
 VIEW = re.compile(r'viewBox="([^"]*)"')
@@ -50,6 +52,7 @@ def render_report(folder: Path) -> bytes:
     """
     study = FinishedStudy.at(folder)
     manifest = study.manifest
+    clicks = clicks_of(study) if "online" in study.tables else None
     return render_page(
         "report.html",
         manifest=manifest,
@@ -61,6 +64,8 @@ def render_report(folder: Path) -> bytes:
         agreement=_present(study, ["correlation"]),
         power=_present(study, ["power"]),
         sampled=[_without_caption(table) for table in _present(study, SAMPLED)],
+        clicks=clicks.in_words() if clicks else "",
+        online=_of_clicks(clicks) if clicks else [],
         shares=_shares(study),
         figures=[_figure(study, figure) for figure in _in_order(manifest["figures"])],
         tables=study.tables,
@@ -82,7 +87,8 @@ def render_page(template: str, **content: Any) -> bytes:
     )
     environment.filters["shown"] = shown
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
-    return environment.from_string(text).render(**content).encode()
+    style = files("harness").joinpath("page.css").read_text(encoding="utf-8")
+    return environment.from_string(text).render(style=style, **content).encode()
 
 
 def image_source(svg: bytes) -> str:
@@ -120,6 +126,12 @@ def _figure(study: FinishedStudy, figure: dict[str, str]) -> dict[str, Any]:
 def _without_caption(table: Table) -> Table:
     """Leave out what the caption of the figure says already."""
     return replace(table, note=OF_ORDERS if table.name == "sampled_orders" else "")
+
+
+def _of_clicks(clicks: ClickStudy) -> list[Table]:
+    """Tabulate offline measures and clicks; the caption of the first stands below its figure."""
+    first, *others = tables_of(clicks)
+    return [replace(first, note=""), *others]
 
 
 def _present(study: FinishedStudy, names: Iterable[str]) -> list[Table]:

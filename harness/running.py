@@ -192,12 +192,13 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
+        store = Store(study.folder)
+        stages = Stages(study, collection, metrics, store, n_jobs, progress)
+        stages.check_rates()
     remarks = [str(w.message) for w in caught if issubclass(w.category, InputWarning)]
     for remark in remarks:
         progress.note(f"Warning: {remark}")
-    store = Store(study.folder)
     with store.held():
-        stages = Stages(study, collection, metrics, store, n_jobs, progress)
         _run_stages(stages)
         manifest = manifest_of(stages, remarks)
         content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
@@ -225,7 +226,7 @@ def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
     return {
         "study": study.name,
         "seed": study.seed,
-        "inputs": list(collection.inputs),
+        "inputs": [*collection.inputs, *stages.tables_read],
         "collection": collection.facts,
         "systems": list(stages.systems),
         "metrics": list(study.metric_labels),

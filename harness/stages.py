@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,8 +25,9 @@ from analyses.measure import Scores
 from harness import __version__
 from harness.analysing import ANALYSES, Output, Work, wanted
 from harness.clock import Clock, Cost
-from harness.collection import Collection
+from harness.collection import Collection, checksum
 from harness.metric import Metric
+from harness.online.linking import link, paths_of
 from harness.progress import Progress
 from harness.sampled.studies import PLACED
 from harness.score_files import (
@@ -50,7 +52,7 @@ from recommenders import (
     require_memory,
     workers_within,
 )
-from runs import InputError, Run
+from runs import InputError, InputWarning, Run
 from runs.trec import format_run, read_run
 
 
@@ -114,6 +116,37 @@ class Stages:
         ranked = rankable(split.train, relevant, candidates=candidates).best_ranks()
         with self.study.placed("analyses", "sampled", "negatives"):
             section.check(ranked)
+
+    def check_rates(self) -> None:
+        """Refuse tables of rates that do not fit the systems, before any system is trained.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+
+        Warns
+        -----
+        InputWarning
+            If some systems or models cannot be compared.
+        """
+        section = self.study.analyses.online
+        if section is None:
+            return
+        with self.study.placed("analyses", "online", "rates"):
+            left_out = link(section, self.systems).left_out
+        if left_out:
+            finding = (
+                f"[analyses.online] leaves out what is not known on all sides: "
+                f"{', '.join(left_out)}."
+            )
+            warnings.warn(finding, InputWarning, stacklevel=2)
+
+    @property
+    def tables_read(self) -> list[dict[str, Any]]:
+        """Paths and checksums of the tables that the analyses read."""
+        section = self.study.analyses.online
+        return [] if section is None else [checksum(path) for path in paths_of(section)]
 
     def keep_input(self) -> None:
         """Write the qrels, and the log and the truth of a simulated world."""
@@ -182,7 +215,8 @@ class Stages:
         )
         for name, settings in wanted(self.study):
             made_from = self._ranks_key if name in PLACED else self._scores_key
-            key = content_key(made_from, name, settings, self.study.seed)
+            read = [table["sha256"] for table in self.tables_read] if name == "online" else []
+            key = content_key(made_from, name, settings, self.study.seed, *read)
             self._make(name, key, partial(analysis_files, name, work))
 
     def _make(self, part: str, key: str, build: Callable[[], Mapping[str, bytes]]) -> None:

@@ -373,8 +373,23 @@ class SampledSection(Section):
         designs_for(estimators, ranks, **settings)
 
 
+class OnlineSection(Section):
+    """Metrics against click-through rates of the systems, which come from elsewhere."""
+
+    rates: Path = Field(description="Table of click-through rates; see `harness online --help`.")
+    offline: Path | None = Field(
+        None, description="Table of further measures of the systems, such as a grid of recalls."
+    )
+    over_time: Literal["thesis", "pooled"] = Field(
+        "thesis", description="How a system's periods are averaged."
+    )
+    permutations: Whole = Field(
+        10_000, ge=99, description="Random orders of the rates; up to 9 systems, all are taken."
+    )
+
+
 class AnalysesSection(Section):
-    """Which studies are made; all of them but `sampled` if the table is absent."""
+    """Which studies are made; all but `sampled` and `online` if the table is absent."""
 
     correlation: CorrelationSection | None = None
     sparsity: SparsitySection | None = None
@@ -382,6 +397,7 @@ class AnalysesSection(Section):
     users: UsersSection | None = None
     discrimination: DiscriminationSection | None = None
     sampled: SampledSection | None = None
+    online: OnlineSection | None = None
 
 
 @dataclass(frozen=True)
@@ -536,13 +552,24 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
     InputError
         If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
     """
+    text = read_text(path)
+    return parse_study(text, source=str(path), base=path.parent, changes=changes or {})
+
+
+def read_text(path: Path) -> str:
+    """Read the text of a study file.
+
+    Raises
+    ------
+    InputError
+        If it is missing, or no text.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: the study file does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the study file cannot be read ({error}).") from None
-    return parse_study(text, source=str(path), base=path.parent, changes=changes or {})
 
 
 def demo_study(*, changes: Mapping[str, Any] | None = None) -> Study:
@@ -572,7 +599,7 @@ def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any
     try:
         study = Study.model_validate({**values, **changes})
     except ValidationError as error:
-        raise InputError(_sentence(error, Origin(source, text))) from None
+        raise InputError(sentence_of(error, Origin(source, text), Study)) from None
     study = _anchored(study, base)
     study._origin = Origin(source, text)
     return study
@@ -597,6 +624,12 @@ def _anchored(study: Study, base: Path) -> Study:
         patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
         update["runs"] = study.runs.model_copy(update={"paths": patterns})
     update["systems"] = study.systems.with_names(lambda name: _anchored_name(name, anchor))
+    online = study.analyses.online
+    if online is not None:
+        paths = {"rates": online.rates, "offline": online.offline}
+        anchored = {name: anchor(path) for name, path in paths.items() if path is not None}
+        changed = {"online": online.model_copy(update=anchored)}
+        update["analyses"] = study.analyses.model_copy(update=changed)
     plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
     update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
     return study.model_copy(update=update)
@@ -627,15 +660,25 @@ def run_paths(study: Study) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _sentence(error: ValidationError, origin: Origin) -> str:
-    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value."""
+def sentence_of(error: ValidationError, origin: Origin, root: type[BaseModel]) -> str:
+    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value.
+
+    Parameters
+    ----------
+    error
+        What pydantic found.
+    origin
+        Where the text was read.
+    root
+        What it was read as.
+    """
     finding = error.errors()[0]
     location = [str(part) for part in finding["loc"] if not isinstance(part, int)]
     place = origin.place(*location)
     key = f"`{location[-1]}`" if location else ""
     table = f" in [{'.'.join(location[:-1])}]" if len(location) > 1 else ""
     if finding["type"] == "extra_forbidden":
-        return f"{place}: there is no {key}{table}; {_known_keys(location)}"
+        return f"{place}: there is no {key}{table}; {_known_keys(location, root)}"
     if finding["type"] == "missing":
         return f"{place}: {key}{table} is missing."
     rule = finding["msg"].removeprefix("Value error, ")
@@ -647,8 +690,8 @@ def _sentence(error: ValidationError, origin: Origin) -> str:
     return f"{place}: {key}{table}: {rule}, got {finding['input']!r}."
 
 
-def _known_keys(location: list[str]) -> str:
-    section: type[BaseModel] = Study
+def _known_keys(location: list[str], root: type[BaseModel]) -> str:
+    section = root
     for part in location[:-1]:
         annotation = section.model_fields[part].annotation
         candidates = getattr(annotation, "__args__", (annotation,))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from harness.finished import FinishedStudy, number
 from harness.sampled.estimates import in_short
 from harness.table import shown
+from harness.tabulating import clicks_of
 
 if TYPE_CHECKING:
     from analyses.sampled import Sampled
@@ -76,8 +77,14 @@ def summarise(study: FinishedStudy) -> Summary:
         _deeper(study, POPULARITY, "robust to loss of popular items"),
         _agreement(study),
         _sampled(study),
+        _clicks(study),
     )
-    cautions = (_all_significant(study), _few_systems(study), _intervals(study), _not_validity())
+    cautions = (
+        _all_significant(study),
+        _few_systems(study),
+        _intervals(study),
+        _not_validity(study),
+    )
     return Summary(tuple(filter(None, findings)), tuple(filter(None, cautions)))
 
 
@@ -283,6 +290,14 @@ def _sampled(study: FinishedStudy) -> str:
     return f"Metrics estimated from {result.negatives:,} sampled negatives: {in_short(result)}"
 
 
+def _clicks(study: FinishedStudy) -> str:
+    """Say which measure follows click-through rates best; nothing if there were no rates."""
+    if "online" not in study.tables:
+        return ""
+    found = clicks_of(study)
+    return f"Metrics against click-through rates: {found.best.conclusion()} {found.of_few()}"
+
+
 def _extreme(
     pairs: Mapping[tuple[str, str], float], choose: Callable[[Iterable[float]], float]
 ) -> str:
@@ -327,7 +342,12 @@ def _intervals(study: FinishedStudy) -> str:
     )
 
 
-def _not_validity() -> str:
+def _not_validity(study: FinishedStudy) -> str:
+    if "online" in study.tables:
+        return (
+            "Robust and discriminative is not the same as right, and clicks are not all that users "
+            "want."
+        )
     return (
         "Robust and discriminative is not the same as right: none of these numbers says whether "
         "a metric measures what users want."

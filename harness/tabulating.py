@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from harness.finished import FinishedStudy, Row, number
 from harness.metric import nearest
+from harness.online.studying import ClickStudy
+from harness.online.tables import TABLES as ONLINE
 from harness.sampled.estimates import (
     errors_table,
     estimates_table,
@@ -191,6 +194,25 @@ def sampled(study: FinishedStudy, *, evidence: str, make: Callable[..., Table]) 
     return make(result, note=study.caption(result.caption()))
 
 
+def online(study: FinishedStudy, *, make: Callable[..., Table]) -> Table:
+    """Tabulate what was found about metrics and click-through rates."""
+    table = make(clicks_of(study))
+    return replace(table, note=study.caption(table.note))
+
+
+def clicks_of(study: FinishedStudy) -> ClickStudy:
+    """Read what was found about metrics and click-through rates.
+
+    Raises
+    ------
+    InputError
+        If the study did not ask.
+    """
+    agreement: Any = study.result("online")
+    best: Any = study.result("online_best")
+    return ClickStudy(agreement, best)
+
+
 ROBUSTNESS = ("sparsity", "popularity")
 """The analyses whose curves have areas."""
 
@@ -215,6 +237,13 @@ TITLES: Mapping[str, str] = {
     "sampled_adaptive": "mean size of adaptive samples, and what larger ones cost",
     "sampled_iterations": "relative errors of MLE, by iterations of EM",
     "sampled_priors": "relative errors of BV and MN, by prior",
+    "online": "the measures that follow click-through rates best",
+    "online_orderings": "different orderings of the models behind the measures",
+    "online_bins": "how many measures have how large a rho, and by chance",
+    "online_levels": "how often recall under LOO is above that under LLOO",
+    "online_validations": "whether LOO or LLOO follows click-through rates better",
+    "online_betas": "whether beta = 0 or a larger beta follows click-through rates better",
+    "online_crossed": "the last two, crossed",
 }
 
 SAMPLED: Mapping[str, tuple[str, Callable[..., Table]]] = {
@@ -231,12 +260,16 @@ SAMPLED: Mapping[str, tuple[str, Callable[..., Table]]] = {
 }
 """Tables of sampled metrics: the evidence that each is made from, and what makes it."""
 
-WHOLE: Mapping[str, Callable[[FinishedStudy], Table]] = {
-    "coverage": coverage,
-} | {
-    name: partial(sampled, evidence=evidence, make=make)
-    for name, (evidence, make) in SAMPLED.items()
-}
+WHOLE: Mapping[str, Callable[[FinishedStudy], Table]] = (
+    {
+        "coverage": coverage,
+    }
+    | {
+        name: partial(sampled, evidence=evidence, make=make)
+        for name, (evidence, make) in SAMPLED.items()
+    }
+    | {name: partial(online, make=make) for name, make in ONLINE.items() if name in TITLES}
+)
 """Tables without a cut-off to choose."""
 
 

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from click.testing import CliRunner
 from harness.cli import main
 from harness.collection import collect
 from harness.metric import plugin_metrics
+from harness.online.experiment_file import parse_online_study
 from harness.progress import Silent
 from harness.running import run_study, spelled_out
-from harness.study import SampledSection, Study, demo_study, parse_study
+from harness.study import OnlineSection, SampledSection, Study, demo_study, parse_study
 from harness.world import WorldSettings, make_world
 from qrels import Judged
 from recommenders import SystemSpec, recommend
+from tests.harness.clicks.experiments import experiment, written
 
 README = Path(__file__).parents[1] / "README.md"
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
@@ -117,6 +120,61 @@ def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> N
     assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index("was")])
 
 
+def test_the_command_for_logs_prints_such_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = experiment(dict.fromkeys("ABC", (30, 0.5)), days=15)
+    del log["lists"]["model_version"]
+    lists, clicks = written(tmp_path, log)
+    lists.rename("recommendations.parquet")
+    clicks.rename("interactions.parquet")
+    block = block_with("text", "harness clicks")
+    command, *shown = block.splitlines()
+    answer = CliRunner().invoke(main, [*split(command)[2:], "--quiet", "--replicates", "2"])
+    titles = ("Click-through", "Differences", "Users per", "Cycles", "The log", "Without robots")
+    printed = answer.stdout.splitlines()
+    assert [line for line in printed if line.startswith(titles[:-1])] == [
+        line for line in shown if line.startswith(titles[:-1])
+    ]
+    assert printed[1].split() == shown[1].split()
+    assert printed[-1].startswith(titles[-1])
+    assert shown[-1].startswith(titles[-1])
+
+
+def test_the_options_for_logs_that_are_named_exist() -> None:
+    text = README.read_text(encoding="utf-8")
+    section = text[text.index("## I have logs") : text.index("## Do offline metrics")]
+    known = {option for parameter in main.commands["clicks"].params for option in parameter.opts}
+    assert set(re.findall(r"--[a-z-]{2,}", section)) <= known
+
+
+def test_the_command_for_clicks_prints_those_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("values.csv").write_text(block_with("csv", "als-512,0"))
+    Path("rates.csv").write_text(block_with("csv", "als-512,May"))
+    command, printed = block_with("text", "harness online").split("\n", maxsplit=1)
+    answer = CliRunner().invoke(main, [*command.split()[2:], "--quiet"])
+    assert answer.stdout == printed
+
+
+def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
+    shown = parsed(block_with("toml", "analyses.online"), tmp_path).analyses.online
+    assert shown == OnlineSection(rates=tmp_path / "rates.csv", offline=tmp_path / "values.csv")
+
+
+def test_the_command_for_recall_prints_that_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(block_with("python", "history.py"), {})
+    command, _, printed = block_with("text", "harness recall").partition("\n")
+    answer = CliRunner().invoke(main, [*command.split()[2:], "--quiet", "--jobs", "1"])
+    assert answer.stdout == printed
+
+
 def test_a_corrected_estimate_has_a_standard_error() -> None:
     names: dict[str, Any] = {}
     exec(block_with("python", "SampledRanks"), names)
@@ -141,3 +199,9 @@ def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
         for option in signature(splitter).parameters:
             if option not in ("ratings", "seed"):
                 assert f"`{option}`" in row
+
+
+def test_the_experiment_is_a_study(tmp_path: Path) -> None:
+    study = parse_online_study(block_with("toml", "biased"), source="README.md", base=tmp_path)
+    assert study.search is not None
+    assert study.search.models + len(study.arms) == 14

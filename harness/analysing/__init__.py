@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.analysing.correlation import analyse_correlation
 from harness.analysing.discrimination import analyse_discrimination
+from harness.analysing.online import analyse_online
 from harness.analysing.popularity import analyse_popularity
 from harness.analysing.sampled import analyse_sampled
 from harness.analysing.sparsity import analyse_sparsity
@@ -24,6 +25,7 @@ ANALYSES: Mapping[str, Callable[[Work], Output]] = {
     "popularity": analyse_popularity,
     "users": analyse_users,
     "discrimination": analyse_discrimination,
+    "online": analyse_online,
 } | {evidence_of(study): partial(analyse_sampled, study=study) for study in STUDIES}
 
 

@@ -141,7 +141,10 @@ def test_measures_run_over_cutoffs_within_metrics() -> None:
 
 def test_all_analyses_are_made_where_the_table_is_absent() -> None:
     sections = parse(RATINGS).analyses.model_dump()
-    assert [name for name, section in sections.items() if section is None] == ["sampled"]
+    assert [name for name, section in sections.items() if section is None] == [
+        "sampled",
+        "online",
+    ]
 
 
 def test_runs_made_elsewhere_have_no_full_ranks() -> None:

@@ -1,0 +1,1 @@
+"""Click-through rates of the arms of an experiment, from its logs: asked, printed, kept."""

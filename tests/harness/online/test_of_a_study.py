@@ -1,0 +1,202 @@
+"""Metrics of a study against click-through rates of its systems."""
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from analyses.evidence import to_evidence
+from analyses.online.parametrisations import recall_grid
+from harness.catalogue import figures_of
+from harness.cli import main
+from harness.finished import FinishedStudy
+from harness.report import render_report
+from harness.summary import summarise
+from harness.tabulating import clicks_of, tabulate
+from runs import InputError
+from tests.harness.online.tables import write
+from tests.harness.page import Page
+from tests.harness.small import (
+    JUDGEMENTS,
+    METRICS,
+    NO_ANALYSES,
+    SYSTEMS,
+    TREC,
+    TREC_METRICS,
+    WORLD,
+    contents,
+    made_at,
+    run_text,
+    write_qrels,
+    write_run,
+)
+
+FOUR = SYSTEMS.replace('"puresvd"]', '"puresvd", "item-knn"]')
+ONLINE = """
+[analyses.online]
+rates = "rates.csv"
+offline = "offline.csv"
+"""
+TEXT = WORLD + FOUR + METRICS + ONLINE
+RATES = "model,rate\nrandom,0.01\npopularity,0.03\npuresvd,0.02\nelsewhere,0.5\n"
+DRAWN = [*figures_of("online"), *figures_of("online_best")]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rates of three of four systems, and a small grid of recalls."""
+    folder = tmp_path_factory.mktemp("online")
+    write(folder, "rates.csv", RATES)
+    names = [str(recall) for recall in recall_grid(betas=[0, 1], cutoffs=[5, 10])]
+    systems = ["random", "popularity", "puresvd", "item-knn"]
+    values = np.arange(len(systems) * len(names)).reshape(len(systems), -1) % 7
+    frame = pd.DataFrame(values, columns=names)
+    frame.insert(0, "model", systems)
+    frame.to_csv(folder / "offline.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(base: Path) -> Path:
+    """A finished study whose one analysis is that of clicks."""
+    return run_text(TEXT, base, output=base / "study")
+
+
+@pytest.fixture
+def again(base: Path, study: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Copies of the tables' folder and of the study in it, to be changed."""
+    return tmp_path / "copy", copytree(base, tmp_path / "copy") / study.name
+
+
+def test_metrics_and_further_measures_stand_in_one_table(study: Path) -> None:
+    measures = set(pd.read_csv(study / "tables/online.csv")["measure"])
+    assert {"P@5", "nDCG@20", "LOO(beta=0)@5", "LLOO(beta=1)@10"} <= measures
+    assert len(measures) == 4 + 8
+
+
+def test_the_means_of_the_study_are_what_is_correlated(study: Path) -> None:
+    means = pd.read_csv(study / "tables/means.csv", float_precision="round_trip")
+    frame = means[(means["metric"] == "nDCG") & (means["cutoff"] == 20)].set_index("system")
+    found = clicks_of(FinishedStudy.at(study)).agreement
+    values = found.values[0][found.measures.index("nDCG@20")]
+    assert values.tolist() == frame.loc[list(found.models[0]), "mean"].tolist()
+
+
+def test_systems_without_a_rate_are_left_out_and_named(study: Path) -> None:
+    manifest = json.loads((study / "manifest.json").read_bytes())
+    assert "leaves out what is not known on all sides: item-knn, elsewhere." in str(
+        manifest["warnings"]
+    )
+    caption = (study / f"figures/{DRAWN[0]}.txt").read_text(encoding="utf-8")
+    assert "not known on all sides: item-knn, elsewhere." in caption
+
+
+def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:
+    for name in ("online", "online_best"):
+        kept = (study / f"evidence/{name}.npz").read_bytes()
+        assert to_evidence(FinishedStudy.at(study).result(name)) == kept
+
+
+def test_every_figure_is_drawn(study: Path) -> None:
+    assert {path.stem for path in study.glob("figures/*.svg")} == set(DRAWN)
+
+
+def test_the_inputs_name_both_tables(study: Path) -> None:
+    inputs = json.loads((study / "manifest.json").read_bytes())["inputs"]
+    assert [Path(entry["path"]).name for entry in inputs[-2:]] == ["rates.csv", "offline.csv"]
+
+
+def test_the_report_has_a_section_on_clicks(study: Path) -> None:
+    page = Page((study / "report.html").read_text(encoding="utf-8"))
+    assert "online" in page.ids
+    assert page.open == []
+    assert clicks_of(FinishedStudy.at(study)).in_words() in page.text
+    for title in ("The best measures", "Measures by their rho", "Rho under LOO and under LLOO"):
+        assert title in page.text
+
+
+def test_the_report_is_made_again_from_the_folder(study: Path) -> None:
+    assert render_report(study) == (study / "report.html").read_bytes()
+
+
+def test_the_summary_describes_few_systems(study: Path) -> None:
+    (sentence,) = summarise(FinishedStudy.at(study)).findings
+    assert sentence.startswith("Metrics against click-through rates: The best of 12 measures, ")
+    assert "over 3 models, which a random order of them reaches with chance" in sentence
+    assert "significant" not in sentence
+
+
+@pytest.mark.parametrize("name", ["online", "online_orderings", "online_bins", "online_betas"])
+def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
+    finished = FinishedStudy.at(study)
+    assert tabulate(finished, name).note.endswith(finished.data())
+
+
+@pytest.mark.parametrize("number", [18, 19, 20])
+def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path, number: int) -> None:
+    path = tmp_path / "figure.pdf"
+    asked = ["figure", str(study), f"fig{number}", "--to", str(path)]
+    answer = CliRunner().invoke(main, asked)
+    assert answer.exit_code == 0, answer.stderr
+    assert path.read_bytes().startswith(b"%PDF")
+
+
+def test_a_finished_study_does_nothing_again(again: tuple[Path, Path]) -> None:
+    base, folder = again
+    run_text(TEXT, base, output=folder)
+    before = made_at(folder)
+    run_text(TEXT, base, output=folder)
+    assert made_at(folder) == before
+
+
+@pytest.mark.parametrize("name", ["rates.csv", "offline.csv"])
+def test_a_changed_table_makes_the_analysis_alone_again(
+    again: tuple[Path, Path], name: str
+) -> None:
+    base, folder = again
+    before = made_at(folder)
+    path = base / name
+    path.write_text(path.read_text().replace("elsewhere,0.5", "elsewhere,0.6").replace(",6", ",5"))
+    run_text(TEXT, base, output=folder)
+    assert {part for part, at in made_at(folder).items() if before[part] != at} == {"online"}
+
+
+def test_tables_and_figures_are_the_same_bytes_for_any_workers(study: Path, base: Path) -> None:
+    other = run_text(TEXT, base, output=base / "other", n_jobs=2)
+    for pattern in ("tables/*.csv", "figures/*.svg", "evidence/*"):
+        assert contents(other, pattern) == contents(study, pattern)
+
+
+def test_rates_that_do_not_fit_are_refused_before_training(tmp_path: Path) -> None:
+    write(tmp_path, "rates.csv", "model,rate\nrandom,0.01\npopularity,0.03\n")
+    text = WORLD + FOUR + METRICS + '[analyses.online]\nrates = "rates.csv"\n'
+    with pytest.raises(InputError, match=r"study\.toml, line \d+: .*at least 3 systems"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study" / "runs").exists()
+
+
+def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
+    lists = {"good": ["a", "c", "b"], "fair": ["b", "a", "c"], "poor": ["x", "b", "y"]}
+    for tag, items in lists.items():
+        write_run(tmp_path, tag, dict.fromkeys(JUDGEMENTS, items))
+    write_qrels(tmp_path, JUDGEMENTS)
+    write(tmp_path, "rates.csv", "model,rate\npoor,0.01\nfair,0.02\ngood,0.03\n")
+    text = TREC + TREC_METRICS + '[analyses.online]\nrates = "rates.csv"\n'
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    rhos = pd.read_csv(folder / "tables/online.csv").set_index("measure")["mean"].to_dict()
+    # Only the good one ever has a hit at rank 1; the two others tie.
+    assert rhos["P@1"] == pytest.approx(np.sqrt(3) / 2)
+
+
+def test_a_study_without_rates_has_no_such_table(scored: Path) -> None:
+    with pytest.raises(InputError, match="no such result"):
+        tabulate(FinishedStudy.at(scored), "online")
+
+
+def test_nothing_is_said_of_clicks_without_rates(tmp_path: Path) -> None:
+    folder = run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "s")
+    assert "Clicks" not in (folder / "report.html").read_text(encoding="utf-8")

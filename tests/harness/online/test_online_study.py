@@ -1,0 +1,247 @@
+"""Online studies from their file: a simulated experiment, and the same from its log."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import main
+from harness.online.experiment_file import milliseconds, parse_online_study, read_online_study
+from harness.online.running import run_online_study
+from harness.progress import Silent
+from runs import InputError
+
+WORLD = """
+name = "small"
+seed = 3
+[world]
+n_users = 500
+n_items = 300
+most_events = 60
+[experiment]
+periods = 2
+period_days = 2.0
+visits = 2.0
+"""
+ARMS = """
+[arms.few]
+settings = { neighbours = 2 }
+[arms.many]
+settings = { neighbours = 30 }
+[arms.all]
+settings = { neighbours = 200, shrinkage = 5 }
+[arms.Draws]
+model = "lottery"
+weight = 3
+"""
+REST = """
+[users]
+share = 0.4
+[recall]
+betas = [0.0, 0.5, 1.0]
+cutoffs = [1, 5, 20]
+metrics = ["RR"]
+[inference]
+replicates = 10
+permutations = 50
+subsets = 5
+"""
+FILES = ("recommendations", "interactions", "models", "assignment")
+TABLES = {
+    "agreement", "arms", "arms_for_best", "arms_needed", "best", "best_of_many",
+    "best_of_many_null", "betas", "bins", "choices", "crossed", "cycles", "day_profile",
+    "differences_betas", "differences_validations", "intervals", "levels", "log", "off_policy",
+    "orderings", "rate_differences", "rates", "rates_by_hour", "rates_by_period", "recall",
+    "recall_by_period", "recall_of_arms", "sample_ratio", "truth", "validations", "values",
+}  # fmt: skip
+
+
+def _run(text: str, folder: Path, *, n_jobs: int = 1) -> Path:
+    study = parse_online_study(text, source="o.toml", base=folder, changes={"output": folder})
+    return run_online_study(study, n_jobs=n_jobs, progress=Silent()).parent
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    parts = ("tables", "figures", "ranks", "log")
+    paths = [path for part in parts for path in sorted((folder / part).iterdir())]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _run(WORLD + ARMS + REST, tmp_path_factory.mktemp("online") / "study")
+
+
+def _table(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"tables/{name}.csv")
+
+
+def test_every_table_is_written(finished: Path) -> None:
+    assert {path.stem for path in (finished / "tables").glob("*.csv")} == TABLES
+
+
+def test_every_figure_has_a_caption(finished: Path) -> None:
+    figures = {path.stem for path in (finished / "figures").glob("*.svg")}
+    assert len(figures) > 9
+    assert figures == {path.stem for path in (finished / "figures").glob("*.txt")}
+    assert figures == {path.stem for path in (finished / "figures").glob("*.png")}
+
+
+def test_all_measures_are_compared_over_the_models_that_have_neighbours(finished: Path) -> None:
+    values = _table(finished, "values")
+    assert values["model"].tolist() == ["all", "few", "many"]
+    grid, others, off_policy = 2 * 3 * 3, 2 * 3, 3
+    assert len(values.columns) == 1 + grid + others + off_policy
+    assert {"LOO(beta=0)@1", "LLOO(beta=1)@20", "RR(LOO)@5", "IPS", "DR"} <= set(values.columns)
+
+
+def test_ranks_are_those_of_the_arm_that_they_are_named_after(finished: Path) -> None:
+    """Two neighbours reach fewer hidden items than two hundred."""
+    values = _table(finished, "values").set_index("model")["LOO(beta=0)@20"]
+    assert values["few"] < values["all"]
+
+
+def test_nobody_has_neighbours_in_a_lottery(finished: Path) -> None:
+    assert not list((finished / "ranks").glob("Draws*"))
+    assert set(_table(finished, "rates")["arm"]) == {"all", "few", "many", "Draws"}
+
+
+def test_first_items_are_what_keeps_leave_last_one_out_low(finished: Path) -> None:
+    rows = _table(finished, "recall_of_arms").set_index("measure").loc["LLOO(beta=1)@5"]
+    assert (rows["recall"] < rows["without_first"]).all()
+    assert ((rows["low"] < rows["recall"]) & (rows["recall"] < rows["ceiling"])).all()
+
+
+def test_rates_are_those_of_the_log(finished: Path) -> None:
+    rates = _table(finished, "rates").set_index("arm")
+    by_period = _table(finished, "rates_by_period")
+    slates = by_period.groupby("arm")["slates"].sum()
+    assert rates["slates"].to_dict() == slates.to_dict()
+
+
+def test_the_same_study_leaves_the_same_bytes_whatever_the_workers(
+    finished: Path, tmp_path: Path
+) -> None:
+    other = _run(WORLD + ARMS + REST, tmp_path / "again", n_jobs=2)
+    assert _contents(other) == _contents(finished)
+
+
+def test_a_cluster_leaves_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="Dask is an extra: pip install '.[cluster]'")
+    study = parse_online_study(
+        WORLD + ARMS + REST, source="o.toml", base=tmp_path, changes={"output": tmp_path / "dask"}
+    )
+    report = run_online_study(study, n_jobs=1, progress=Silent(), dask="local")
+    assert _contents(report.parent) == _contents(finished)
+
+
+def test_a_finished_experiment_is_not_simulated_again(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("simulated again")
+
+    before = _contents(finished)
+    monkeypatch.setattr("harness.online.records.simulate", refuse)
+    _run(WORLD + ARMS + REST, finished)
+    assert _contents(finished) == before
+
+
+def test_the_log_of_an_experiment_can_be_studied_alone(finished: Path, tmp_path: Path) -> None:
+    logs = f"""
+name = "logged"
+seed = 3
+[logs]
+recommendations = "{finished}/log/recommendations.parquet"
+interactions = "{finished}/log/interactions.parquet"
+models = "{finished}/log/models.parquet"
+assignment = "{finished}/log/assignment.parquet"
+"""
+    folder = _run(logs + ARMS + REST, tmp_path / "logged")
+    assert _table(folder, "rates")["rate"].tolist() == _table(finished, "rates")["rate"].tolist()
+    columns = [n for n in map(str, _table(folder, "values")) if n.startswith(("LOO", "LLOO"))]
+    ours, theirs = (_table(each, "values")[columns].to_numpy() for each in (folder, finished))
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_the_page_says_what_was_found(finished: Path) -> None:
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    assert "can be described, not judged" in page
+    assert "significant (p" not in page
+    assert json.loads((finished / "manifest.json").read_bytes())["arms"] == ["all", "few", "many"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('name = "a"\n' + ARMS, "begins with [world] or with [logs]"),
+        (WORLD + "[arms.a]\n", "at least 3 models are compared, got 1"),
+        (WORLD + ARMS + "[arms.x]\nsettings = { neighbors = 3 }", "did you mean|no setting"),
+        (WORLD + ARMS + '[rates]\nclicks = "implicit"', "`window` goes with"),
+        (WORLD + ARMS + '[rates]\nclicks = "implicit"\nwindow = "30"', "a number and a unit"),
+        (WORLD + ARMS + "[recal]", "there is no `recal`; did you mean `recall`"),
+        (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
+    ],
+)
+def test_a_wrong_file_is_answered_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "o.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=rf"o\.toml.*: .*({_escaped(sentence)})"):
+        read_online_study(path)
+
+
+def _escaped(sentence: str) -> str:
+    return sentence.replace("[", r"\[").replace("]", r"\]").replace("(p", r"\(p")
+
+
+@pytest.mark.parametrize("text", ["30", "min", "-1 s", "3 weeks"])
+def test_durations_need_a_number_and_a_unit(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        milliseconds(text)
+
+
+def test_rates_are_those_that_the_command_for_logs_prints(finished: Path) -> None:
+    files = {name: str(finished / f"log/{name}.parquet") for name in FILES}
+    answer = CliRunner().invoke(
+        main,
+        [
+            *("clicks", files["recommendations"], files["interactions"], "--explicit"),
+            *("--models", files["models"], "--assignment", files["assignment"]),
+            *("--over-time", "thesis", "--replicates", "0", "--format", "csv", "--quiet"),
+        ],
+    )
+    assert answer.exit_code == 0, answer.stderr
+    printed = pd.read_csv(io.StringIO(answer.stdout)).set_index("arm")["rate"]
+    ours = _table(finished, "rates").set_index("arm")["rate"]
+    assert printed[ours.index].tolist() == pytest.approx(ours.tolist(), rel=1e-12)
+
+
+def test_the_command_runs_a_study(tmp_path: Path) -> None:
+    (tmp_path / "o.toml").write_text(WORLD + ARMS + REST)
+    output = ("--output", str(tmp_path / "out"), "--jobs", "1", "--quiet")
+    answer = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
+    assert answer.exit_code == 0, answer.stderr
+    assert (tmp_path / "out/report.html").exists()
+
+
+def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
+    rates = '[rates]\nclicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 60\n'
+    folder = _run(WORLD + "robots = 2\n" + ARMS + REST + rates, tmp_path / "implicit")
+    robots = _table(folder, "robots").groupby("users_counted")["slates"].sum()
+    assert robots["without robots"] < robots["all"]
+    assert _table(folder, "rates")["slates"].sum() == robots["without robots"]
+
+
+def test_three_files_are_too_many() -> None:
+    answer = CliRunner().invoke(main, ["online", "a", "b", "c"])
+    assert answer.exit_code == 2
+    assert "a study file, or a table of values and one of rates, got 3" in answer.stderr
+
+
+def test_a_lost_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        read_online_study(tmp_path / "none.toml")
