@@ -117,6 +117,13 @@ class RecallSection(Section):
     smoothing: Literal["add-one", "drop"] = Field("add-one", description="Of the popularity.")
     popularity: Literal["events", "users"] = Field("events", description="What it counts.")
     clip: float | None = Field(None, gt=0, description="Upper bound on an item's weight.")
+    repeats: Literal["first", "all"] = Field("first", description="Events hidden of a pair.")
+    exclude_seen: Annotated[bool, Field(strict=True)] = Field(
+        True, description="Whether what a model is shown of a user is no candidate."
+    )
+    reachable: Literal["positive", "all"] = Field(
+        "positive", description="Whether scores must be above 0 to be recommended."
+    )
     metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
         ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
     )
@@ -134,7 +141,21 @@ class RecallSection(Section):
     @property
     def hiding(self) -> Hiding:
         """How items are hidden."""
-        return Hiding(deepest=max(self.cutoffs), lists="profile")
+        return Hiding(
+            repeats=self.repeats,
+            exclude_seen=self.exclude_seen,
+            reachable=self.reachable,
+            deepest=max(self.cutoffs),
+            lists="profile",
+        )
+
+    @model_validator(mode="after")
+    def _can_be_found(self) -> RecallSection:
+        try:
+            _ = self.hiding
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
 
 
 class RatesSection(Section):

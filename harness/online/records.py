@@ -137,7 +137,9 @@ def _simulated(
         experiment = simulate(world, arms, settings, test_users=test_users, n_jobs=n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
-    files = {HIDDEN: hidden_to_parquet(HiddenItems.of(hidden))}
+    files = {
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+    }
     placed = [
         (name, period, model.similarity)
         for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
@@ -180,7 +182,9 @@ def _logged(
         )
     test_users = _test_users(study, events.select(events.time < logs.facts.first_time))
     hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
-    files = {HIDDEN: hidden_to_parquet(HiddenItems.of(hidden))}
+    files = {
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+    }
     starts = starts_of(logs)
     with on_cluster(dask), progress("Training and ranking", len(starts)) as bar:
         for (name, period), start in starts.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ class Run:
         )
         logs = {} if study.logs is None else study.logs.model_dump(exclude_none=True)
         digests = {name: _digest(path) for name, path in logs.items()}
-        return content_key(__version__, asked, digests, max(study.recall.cutoffs))
+        return content_key(__version__, asked, digests, asdict(study.recall.hiding))
 
     def make(self) -> Page:
         """Make the record, unless it is there, analyse it, and write tables and figures."""

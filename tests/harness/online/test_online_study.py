@@ -183,6 +183,7 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
         (WORLD + ARMS + "[arms.x]\nsettings = { neighbors = 3 }", "did you mean|no setting"),
         (WORLD + ARMS + '[rates]\nclicks = "implicit"', "`window` goes with"),
         (WORLD + ARMS + '[rates]\nclicks = "implicit"\nwindow = "30"', "a number and a unit"),
+        (WORLD + ARMS + '[recall]\nrepeats = "all"', "can never be hit"),
         (WORLD + ARMS + "[recal]", "there is no `recal`; did you mean `recall`"),
         (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
     ],
@@ -234,6 +235,16 @@ def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Pa
     robots = _table(folder, "robots").groupby("users_counted")["slates"].sum()
     assert robots["without robots"] < robots["all"]
     assert _table(folder, "rates")["slates"].sum() == robots["without robots"]
+
+
+def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> None:
+    options = 'repeats = "all"\nexclude_seen = false\nreachable = "all"\nbetas'
+    folder = _run(WORLD + ARMS + REST.replace("betas", options, 1), tmp_path / "all")
+    hidden, first = (
+        _table(each, "recall").query("validation == 'LLOO'")["hidden_items"].max()
+        for each in (folder, finished)
+    )
+    assert hidden > first
 
 
 def test_three_files_are_too_many() -> None:
