@@ -10,6 +10,7 @@ import numpy as np
 
 from analyses.correlation import Correlation
 from analyses.measure import Measure
+from harness import publishing
 from harness.table import Table, shown
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def as_table(found: Correlation, *, reference: Measure | None) -> str:
 
 def as_csv(found: Correlation, *, reference: Measure | None) -> str:
     """Print one pair per line, in full precision; see `Correlation.to_frame`."""
-    return _pairs(found, reference).to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(_pairs(found, reference))
 
 
 def as_json(found: Correlation, *, reference: Measure | None) -> str:

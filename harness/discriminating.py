@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analyses.discrimination import Discrimination, discriminate
 from analyses.measure import Measure, Scores
 from analyses.significance import Question
+from harness import publishing
 from harness.progress import Progress
 from harness.table import Cell, Table, shown
 
@@ -57,7 +58,7 @@ def as_table(result: Discrimination) -> str:
 
 def as_csv(result: Discrimination) -> str:
     """Print the ranking with every column, in full precision."""
-    return ranked_summary(result).to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(ranked_summary(result))
 
 
 def as_json(result: Discrimination) -> str:
@@ -95,20 +96,15 @@ def write_files(result: Discrimination, folder: Path) -> None:
 
     The curves are those of the place (a cut-off, or whole lists) with most measures.
     """
-    from harness.figures import as_png, as_svg, panel_at
-    from runs.files import write_whole
+    from harness.figures import panel_at
 
     tables = {"pvalues": result.to_frame(), "discrimination": ranked_summary(result)}
     place = common_cutoff(result.measures)
     if result.powers.shape[1] > 1:
         tables["power_differences"] = result.power_differences()
-    for name, frame in tables.items():
-        content = frame.to_csv(index=False, lineterminator="\n")
-        write_whole(folder / f"{name}.csv", content.encode())
-    figure = panel_at(result, place)
-    write_whole(folder / f"{FIGURE}.svg", as_svg(figure))
-    write_whole(folder / f"{FIGURE}.png", as_png(figure))
-    write_whole(folder / f"{FIGURE}.txt", (result.caption(cutoff=place) + "\n").encode())
+    publishing.write_frames(tables, folder)
+    caption = result.caption(cutoff=place)
+    publishing.write_figure(panel_at(result, place), folder, FIGURE, caption)
 
 
 def common_cutoff(measures: Sequence[Measure]) -> int | None:

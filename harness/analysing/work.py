@@ -13,6 +13,7 @@ from harness.collection import Collection
 from harness.figures import as_png, as_svg, settle
 from harness.metric import Metric
 from harness.progress import Progress
+from harness.publishing import as_csv
 from harness.scoring import SampleScorer
 from harness.study import Study
 from qrels import FullRanks
@@ -74,8 +75,7 @@ class Output:
 
     def add_table(self, name: str, frame: pd.DataFrame) -> None:
         """Add a table: numbers in full, so that equal results are equal bytes."""
-        content = frame.to_csv(index=False, lineterminator="\n")
-        self.files[f"tables/{name}.csv"] = content.encode()
+        self.files[f"tables/{name}.csv"] = as_csv(frame).encode()
 
     def add_areas(self, analysis: str, result: Sparsity | Popularity) -> None:
         """Add the areas under the curves of an analysis, and what sets them apart, as tables."""

@@ -8,12 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import publishing
 from harness.clicks.study import Clicks
 from harness.clicks.tables import frames_of, tables_of
 from harness.clicks.verdict import alarm, cautions, verdict
+from harness.publishing import records_of, under_titles, write_figure, write_frames
+from runs.files import write_whole
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -24,15 +26,14 @@ def as_table(found: Clicks) -> str:
     """Print all tables in aligned columns, rounded, and what they come to; an alarm is red."""
     import click
 
-    parts = [f"{table.title}\n{table.to_columns()}" for table in tables_of(found)]
-    text = "\n".join([*parts, conclusion(found)])
+    text = "\n".join([*under_titles(tables_of(found)), conclusion(found)])
     warned = alarm(found)
     return text.replace(warned, click.style(warned, fg="red", bold=True)) if warned else text
 
 
 def as_csv(found: Clicks) -> str:
     """Print the rates of the arms with every column, in full precision."""
-    return frames_of(found)["arms"].to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(frames_of(found)["arms"])
 
 
 def as_json(found: Clicks) -> str:
@@ -42,7 +43,7 @@ def as_json(found: Clicks) -> str:
         "sample_ratio_mismatch": found.mismatch,
         "verdict": verdict(found),
         "cautions": [*cautions(found)],
-        **{name: _records(frame) for name, frame in frames_of(found).items()},
+        **{name: records_of(frame) for name, frame in frames_of(found).items()},
     }
     return json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
 
@@ -51,7 +52,7 @@ def as_latex(found: Clicks) -> str:
     """Print all tables for a paper; see `Table.to_latex`."""
     warned = alarm(found)
     mark = f"% {warned}\n" if warned else ""
-    return mark + "\n".join(table.to_latex() for table in tables_of(found))
+    return mark + publishing.as_latex(tables_of(found))
 
 
 FORMATS: Mapping[str, Callable[[Clicks], str]] = {
@@ -71,21 +72,14 @@ def conclusion(found: Clicks) -> str:
 
 def write_files(found: Clicks, folder: Path) -> None:
     """Write the tables, the conclusion, and the figures with their captions."""
-    from harness.figures import as_png, as_svg
-    from runs.files import write_whole
-
-    for name, frame in frames_of(found).items():
-        text = frame.to_csv(index=False, lineterminator="\n")
-        write_whole(folder / f"{name}.csv", text.encode())
+    write_frames(frames_of(found), folder)
     notes = "".join(f"{caution}\n" for caution in cautions(found))
     write_whole(folder / "conclusion.txt", (conclusion(found) + notes).encode())
     warned = alarm(found)
     mark = f"{warned} " if warned else ""
     for name, (draw, caption) in drawings(found).items():
         figure = _marked(draw, is_marked=found.mismatch)
-        write_whole(folder / f"{name}.svg", as_svg(figure))
-        write_whole(folder / f"{name}.png", as_png(figure))
-        write_whole(folder / f"{name}.txt", f"{mark}{caption}\n".encode())
+        write_figure(figure, folder, name, f"{mark}{caption}")
 
 
 def drawings(found: Clicks) -> dict[str, tuple[Callable[[Axes], Axes], str]]:
@@ -128,7 +122,3 @@ def _marked(draw: Callable[[Axes], Axes], *, is_marked: bool) -> Figure:
     if is_marked:
         figure.suptitle("Sample-ratio mismatch (p < .001)", color=RED, fontweight="bold")
     return figure
-
-
-def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")

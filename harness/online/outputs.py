@@ -15,6 +15,7 @@ from harness.figures import as_png, as_svg, panel_of, panels_of
 from harness.online.findings import Findings, shown_measures
 from harness.online.measuring import VALIDATIONS
 from harness.online.records import Record
+from harness.publishing import as_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,10 +263,7 @@ def files_of(
     frames: Mapping[str, pd.DataFrame], pictures: Mapping[str, Picture]
 ) -> dict[str, bytes]:
     """Give all files of tables and figures."""
-    files = {
-        f"tables/{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode()
-        for name, frame in frames.items()
-    }
+    files = {f"tables/{name}.csv": as_csv(frame).encode() for name, frame in frames.items()}
     for name, picture in pictures.items():
         files |= picture.files(name)
     return files

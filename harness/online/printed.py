@@ -8,29 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from analyses.online.ctr import OverTime
+from harness import publishing
 from harness.online.joining import read_experiments
 from harness.online.studying import ClickStudy, study_clicks
 from harness.online.tables import tables_of
 from harness.progress import watched
+from harness.publishing import records_of, under_titles, write_drawings, write_frames
 
 
 def as_table(study: ClickStudy) -> str:
     """Print all tables in aligned columns, rounded, and what they amount to."""
-    parts = [f"{table.title}\n{table.to_columns()}" for table in tables_of(study)]
-    return "\n".join([*parts, study.in_words() + "\n"])
+    return "\n".join([*under_titles(tables_of(study)), study.in_words() + "\n"])
 
 
 def as_csv(study: ClickStudy) -> str:
     """Print one line for each measure, the best first, in full precision."""
-    return study.ranking().to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(study.ranking())
 
 
 def as_json(study: ClickStudy) -> str:
     """Print all tables in full precision, with captions; null where nothing is known."""
-    document: dict[str, Any] = {}
-    for name, frame in study.frames().items():
-        known = frame.astype(object).where(frame.notna(), None)
-        document[name] = known.to_dict("records")
+    document: dict[str, Any] = {name: records_of(frame) for name, frame in study.frames().items()}
     document["conclusion"] = study.in_words()
     document["captions"] = {name: result.caption() for name, result in study.evidence.items()}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -38,7 +36,7 @@ def as_json(study: ClickStudy) -> str:
 
 def as_latex(study: ClickStudy) -> str:
     """Print all tables for a paper; see `Table.to_latex`."""
-    return "\n".join(table.to_latex() for table in tables_of(study))
+    return publishing.as_latex(tables_of(study))
 
 
 FORMATS: Mapping[str, Callable[[ClickStudy], str]] = {
@@ -51,26 +49,9 @@ FORMATS: Mapping[str, Callable[[ClickStudy], str]] = {
 
 def write_files(study: ClickStudy, folder: Path) -> None:
     """Write the tables, and the figures with their captions."""
-    from runs.files import write_whole
-
-    for name, frame in study.frames().items():
-        text = frame.to_csv(index=False, lineterminator="\n")
-        write_whole(folder / f"{name}.csv", text.encode())
-    for name, content in _figures(study).items():
-        write_whole(folder / name, content)
-
-
-def _figures(study: ClickStudy) -> dict[str, bytes]:
-    from harness.catalogue import figures_of
-    from harness.figures import as_png, as_svg
-
-    files: dict[str, bytes] = {}
+    write_frames(study.frames(), folder)
     for evidence, result in study.evidence.items():
-        for title, drawing in figures_of(evidence).items():
-            figure, stem = drawing.draw(result), title.partition("_")[2]
-            files[f"{stem}.svg"], files[f"{stem}.png"] = as_svg(figure), as_png(figure)
-            files[f"{stem}.txt"] = (result.caption() + "\n").encode()
-    return files
+        write_drawings(evidence, result, folder)
 
 
 def print_tables(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -336,13 +334,3 @@ def ranks_name(arm: str, period: int) -> str:
     'ranks/als-01-1.parquet'
     """
     return f"ranks/{file_stem(arm)}-{period + 1}.parquet"
-
-
-def as_csv(rows: list[dict[str, Any]]) -> bytes:
-    """Write rows that need not have the same columns."""
-    stream = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue().encode()

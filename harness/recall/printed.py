@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from analyses.online.recall import RecallGrid
+from harness import publishing
+from harness.publishing import records_of, under_titles, write_figure
 from harness.recall.measuring import Measured
 from harness.table import Cell, Table
 
@@ -66,31 +68,29 @@ def all_values(result: Measured) -> pd.DataFrame:
 
 def as_table(result: Measured) -> str:
     """Print a few values in aligned columns, rounded."""
-    return "\n".join(f"{table.title}\n{table.to_columns()}" for table in tables_of(result))
+    return "\n".join(under_titles(tables_of(result)))
 
 
 def as_csv(result: Measured) -> str:
     """Print every value with all digits."""
-    return all_values(result).to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(all_values(result))
 
 
 def as_json(result: Measured) -> str:
     """Print every value with all digits, and what was left out; null where nothing is known."""
-    frame = all_values(result)
-    known = frame.astype(object).where(frame.notna(), None)
     captions = {weights: grid.caption() for weights, grid in result.grids.items()}
     document = {
         "model": result.model,
         "facts": list(result.facts),
         "captions": captions,
-        "values": known.to_dict("records"),
+        "values": records_of(all_values(result)),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_latex(result: Measured) -> str:
     """Print a few values for a paper; see `Table.to_latex`."""
-    return "\n".join(table.to_latex() for table in tables_of(result))
+    return publishing.as_latex(tables_of(result))
 
 
 FORMATS: Mapping[str, Callable[[Measured], str]] = {
@@ -103,7 +103,6 @@ FORMATS: Mapping[str, Callable[[Measured], str]] = {
 
 def write_files(result: Measured, folder: Path) -> None:
     """Write values, figures with captions, and the hidden items with their ranks."""
-    from harness.figures import as_png, as_svg
     from qrels.hidden_ranks import hidden_to_parquet, ranks_to_parquet
     from runs.files import write_whole
 
@@ -111,10 +110,7 @@ def write_files(result: Measured, folder: Path) -> None:
     write_whole(folder / "hidden.parquet", hidden_to_parquet(result.ranks.hidden))
     write_whole(folder / "ranks.parquet", ranks_to_parquet(result.ranks))
     for weights, grid in result.grids.items():
-        figure = _curves(grid)
-        write_whole(folder / f"recall_{weights}.svg", as_svg(figure))
-        write_whole(folder / f"recall_{weights}.png", as_png(figure))
-        write_whole(folder / f"recall_{weights}.txt", (grid.caption() + "\n").encode())
+        write_figure(_curves(grid), folder, f"recall_{weights}", grid.caption())
 
 
 def _curves(grid: RecallGrid) -> Figure:

@@ -19,9 +19,11 @@ from analyses.sampled.curves import (
 )
 from analyses.sampled.estimators import bv, cls
 from analyses.sampled.toy import METRICS, N_CANDIDATES, ToyTable, toy_consistency, toy_table
+from harness.publishing import as_latex, write_figure
 from harness.table import Cell, Table, shown
 from qrels import SampledRanks
 from runs import InputError
+from runs.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,20 +156,6 @@ def _corrections() -> tuple[RankCurves, RankCurves]:
     return corrected_curves(CORRECTED, corrected, n=N_CANDIDATES, upto=CLOSE)
 
 
-def write_example(folder: Path, *, seed: int) -> None:
-    """Write tables and figures with their captions into a folder."""
-    from harness.figures import as_png, as_svg
-    from runs.files import write_whole
-
-    for table in example_tables(seed=seed):
-        write_whole(folder / f"{table.name}.csv", table.to_csv().encode())
-    for name, picture in example_pictures().items():
-        figure = picture.draw()
-        write_whole(folder / f"{name}.svg", as_svg(figure))
-        write_whole(folder / f"{name}.png", as_png(figure))
-        write_whole(folder / f"{name}.txt", (picture.caption + "\n").encode())
-
-
 def show_example(format_: str, *, seed: int, output: Path | None) -> str:
     """Print the tables in a format of the command line, and write all into a folder, if asked.
 
@@ -178,7 +166,10 @@ def show_example(format_: str, *, seed: int, output: Path | None) -> str:
     """
     if format_ in ("csv", "json"):
         raise InputError(f"the example is two tables: print it as table or latex, not {format_}.")
-    if output is not None:
-        write_example(output, seed=seed)
     tables = example_tables(seed=seed)
-    return "\n".join(t.to_latex() if format_ == "latex" else t.to_text() for t in tables)
+    if output is not None:
+        for table in tables:
+            write_whole(output / f"{table.name}.csv", table.to_csv().encode())
+        for name, picture in example_pictures().items():
+            write_figure(picture.draw(), output, name, picture.caption)
+    return as_latex(tables) if format_ == "latex" else "\n".join(t.to_text() for t in tables)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analyses.sampled import Sampled
+from harness import publishing
+from harness.publishing import records_of, under_titles, write_drawings, write_frames
 from harness.sampled.estimates import conclusion
 from harness.sampled.studies import STUDIES, evidence_of
+from harness.table import Table
 from runs import InputError
-
-if TYPE_CHECKING:
-    from harness.catalogue import Result
 
 Results = Mapping[str, Any]
 """Results by the name of their study."""
@@ -21,8 +21,7 @@ Results = Mapping[str, Any]
 
 def as_table(results: Results) -> str:
     """Print the tables of all studies in aligned columns, rounded, and what estimates say."""
-    tables = [make(result) for name, result in results.items() for make in STUDIES[name].tables]
-    parts = [f"{table.title}\n{table.to_columns()}" for table in tables]
+    parts = under_titles(_tables(results))
     parts += [conclusion(r) + "\n" for r in results.values() if isinstance(r, Sampled)]
     return "\n".join(parts)
 
@@ -40,8 +39,7 @@ def as_csv(results: Results) -> str:
             f"csv is one table, and there are {len(results)} studies: choose one, or --output."
         )
     ((name, result),) = results.items()
-    frame = next(iter(STUDIES[name].frames(result).values()))
-    return frame.to_csv(index=False, lineterminator="\n")
+    return publishing.as_csv(next(iter(STUDIES[name].frames(result).values())))
 
 
 def as_json(results: Results) -> str:
@@ -49,17 +47,20 @@ def as_json(results: Results) -> str:
     document: dict[str, Any] = {}
     for name, result in results.items():
         for table, frame in STUDIES[name].frames(result).items():
-            known = frame.astype(object).where(frame.notna(), None)
-            document[table] = known.to_dict("records")
+            document[table] = records_of(frame)
     document["captions"] = {evidence_of(name): r.caption() for name, r in results.items()}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_latex(results: Results) -> str:
     """Print all tables for a paper; see `Table.to_latex`."""
-    return "\n".join(
-        make(result).to_latex() for name, result in results.items() for make in STUDIES[name].tables
-    )
+    return publishing.as_latex(_tables(results))
+
+
+def _tables(results: Results) -> Iterator[Table]:
+    for name, result in results.items():
+        for make in STUDIES[name].tables:
+            yield make(result)
 
 
 FORMATS: Mapping[str, Callable[[Results], str]] = {
@@ -72,23 +73,6 @@ FORMATS: Mapping[str, Callable[[Results], str]] = {
 
 def write_files(results: Results, folder: Path) -> None:
     """Write the tables, and the figures with their captions."""
-    from runs.files import write_whole
-
     for name, result in results.items():
-        for table, frame in STUDIES[name].frames(result).items():
-            text = frame.to_csv(index=False, lineterminator="\n")
-            write_whole(folder / f"{table}.csv", text.encode())
-        for figure, content in _figures(name, result).items():
-            write_whole(folder / figure, content)
-
-
-def _figures(name: str, result: Result) -> dict[str, bytes]:
-    from harness.catalogue import figures_of
-    from harness.figures import as_png, as_svg
-
-    files: dict[str, bytes] = {}
-    for title, drawing in figures_of(evidence_of(name)).items():
-        figure, stem = drawing.draw(result), title.partition("_")[2]
-        files[f"{stem}.svg"], files[f"{stem}.png"] = as_svg(figure), as_png(figure)
-        files[f"{stem}.txt"] = (result.caption() + "\n").encode()
-    return files
+        write_frames(STUDIES[name].frames(result), folder)
+        write_drawings(evidence_of(name), result, folder)
