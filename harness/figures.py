@@ -33,6 +33,12 @@ STYLE: Any = {
 LONG_NAME = 16
 """Names of as many characters have a column of a legend for themselves."""
 
+CHARACTER, HANDLE = 0.07, 0.5
+"""Mean width of a character of a legend, and of a line in it with the space around, in inches."""
+
+LARGEST_LEGEND = 0.25
+"""Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
+
 CURVE = "curve"
 MARK = re.compile(r"<use ([^>]*)/>")
 
@@ -236,4 +242,9 @@ def _share_legend(
         n_columns = 2 if max(map(len, names)) < LONG_NAME else 1
         spare[0].legend(handles, names, loc="center", ncols=n_columns, frameon=False, title=title)
     else:
+        width, height = figure.get_size_inches()
+        beside = HANDLE + CHARACTER * max(map(len, names))
+        if beside > LARGEST_LEGEND * width:
+            # Long names would leave no room for the panels.
+            figure.set_size_inches(width + beside, height)
         figure.legend(handles, names, loc="outside right upper", frameon=False, title=title)

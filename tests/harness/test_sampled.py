@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.image import imread
 
 from analyses.sampled import Sampled, study_correction
 from harness.cli import main
@@ -115,6 +116,14 @@ def test_latex_has_both_tables(result: Sampled) -> None:
     assert r"\label{tab:sampled}" in text
     assert r"\label{tab:sampled_orders}" in text
     assert r"$\pm$" in text
+
+
+def test_long_names_leave_room_for_a_single_panel(table: Path, tmp_path: Path) -> None:
+    asked = ("--candidates", "300", "--metric", "nDCG@10", "--output", tmp_path)
+    answer = sampled(table, *asked)
+    assert answer.exit_code == 0, answer.exception
+    height, width = imread(tmp_path / "sampled_estimates.png").shape[:2]
+    assert width > 1.8 * height
 
 
 def test_a_row_shows_the_exact_value_before_the_estimates(result: Sampled) -> None:
