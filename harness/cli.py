@@ -879,7 +879,11 @@ def clicks(
     help="Random orders of the rates of the tables; one experiment of up to 9 models goes through "
     "all.",
 )
-@click.option("--seed", type=SEED, help="Of all that is random; 0, or that of the study.")
+@click.option(
+    "--seed",
+    type=SEED,
+    help="Of all that is random but the world and its experiment; 0, or that of the study.",
+)
 @workers
 @clustered
 @printable

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from glob import glob
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -427,7 +427,59 @@ class Origin:
         return f"{self.source}, line {line}" if line else self.source
 
 
-class Study(Section):
+class StudyFile(Section):
+    """A study as a file describes it, which knows where its keys stand."""
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def placed(self, *location: str) -> Iterator[None]:
+        """Put the file and the line of a key before what is found wrong with it."""
+        try:
+            yield
+        except InputError as error:
+            if self._origin is None:
+                raise
+            raise InputError(f"{self._origin.place(*location)}: {error}") from error
+
+    @classmethod
+    def parse(cls, text: str, *, source: str, changes: Mapping[str, Any]) -> Self:
+        """Make a study of TOML text.
+
+        Parameters
+        ----------
+        text
+            The TOML.
+        source
+            Its name, for errors.
+        changes
+            Top-level values that replace those of the text.
+
+        Raises
+        ------
+        InputError
+            If it is not TOML, or breaks a rule; with line, key, rule and value.
+        """
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{source}: not a TOML file: {error}.") from None
+        origin = Origin(source, text)
+        try:
+            study = cls.model_validate({**values, **changes})
+        except ValidationError as error:
+            raise InputError(_sentence(error, origin, cls)) from None
+        study._origin = origin
+        return study
+
+    def to_toml(self) -> bytes:
+        """Write the study with every default spelled out, as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
+
+
+class Study(StudyFile):
     """A whole study.
 
     Its parts check themselves; `harness.stages` checks, before any work, what needs other
@@ -450,18 +502,6 @@ class Study(Section):
         users=UsersSection(),
         discrimination=DiscriminationSection(),
     )
-
-    _origin: Origin | None = PrivateAttr(default=None)
-
-    @contextmanager
-    def placed(self, *location: str) -> Iterator[None]:
-        """Put the file and the line of a key before what is found wrong with it."""
-        try:
-            yield
-        except InputError as error:
-            if self._origin is None:
-                raise
-            raise InputError(f"{self._origin.place(*location)}: {error}") from error
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
@@ -530,12 +570,6 @@ class Study(Section):
         """Every cut-off at which something is measured, rising."""
         return rising_cutoffs(self.measures)
 
-    def to_toml(self) -> bytes:
-        """Write the study with every default spelled out, as TOML."""
-        import tomli_w
-
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
-
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
     """Read a study file; the paths of inputs in it count from its folder.
@@ -592,17 +626,7 @@ def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any
     changes
         Top-level values that replace those of the text.
     """
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not a TOML file: {error}.") from None
-    try:
-        study = Study.model_validate({**values, **changes})
-    except ValidationError as error:
-        raise InputError(sentence_of(error, Origin(source, text), Study)) from None
-    study = _anchored(study, base)
-    study._origin = Origin(source, text)
-    return study
+    return _anchored(Study.parse(text, source=source, changes=changes), base)
 
 
 def _anchored(study: Study, base: Path) -> Study:
@@ -660,7 +684,7 @@ def run_paths(study: Study) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sentence_of(error: ValidationError, origin: Origin, root: type[BaseModel]) -> str:
+def _sentence(error: ValidationError, origin: Origin, root: type[BaseModel]) -> str:
     """Turn the first finding of pydantic into a sentence with file, line, key, rule and value.
 
     Parameters

@@ -105,7 +105,11 @@ def counted_lists(logs: Logs, users: Stickiness, question: Question) -> Lists:
         arm=arm,
         period=period,
         time=slates.time,
-        accepted=_accepted(logs, question, by_type),
+        accepted=(
+            np.logical_or.reduce([*by_type.values()])
+            if by_type and question.window is not None
+            else accepted_lists(logs, window=question.window, credit=question.credit)
+        ),
         by_type=by_type,
     ).select(counts & (period >= 0))
     if len(lists) == 0:
@@ -166,21 +170,32 @@ def followed(slates: Slates, events: Events, *, window: int, credit: Credit) -> 
     return slates.any_place(clicked)
 
 
-def _accepted(logs: Logs, question: Question, by_type: Mapping[str, Flags]) -> Flags:
-    """Tell which lists were accepted, by an interaction of whichever type."""
-    if question.window is None:
-        return _named(logs)
-    if by_type:
-        return np.logical_or.reduce([*by_type.values()])
-    return followed(logs.slates, logs.events, window=question.window, credit=question.credit)
+def accepted_lists(
+    logs: Logs, *, window: int | None, credit: Credit, asked: str = "--explicit"
+) -> Flags:
+    """Tell which lists were accepted, by an interaction of whichever type.
 
+    Parameters
+    ----------
+    logs
+        The log.
+    window, credit
+        As for `qrels.acceptance.implicit_clicks`; without a window, clicks name their list, in one
+        table or the other.
+    asked
+        What the user wrote to ask for such clicks.
 
-def _named(logs: Logs) -> Flags:
-    """Tell which lists a click names, in one table or the other."""
+    Raises
+    ------
+    InputError
+        If no click can name its list.
+    """
     slates, events = logs.slates, logs.events
+    if window is not None:
+        return followed(slates, events, window=window, credit=credit)
     if slates.clicked is None and events.slate is None:
         raise InputError(
-            "--explicit needs clicks that name their list: a column 'rec_id' in the interactions, "
+            f"{asked} needs clicks that name their list: a column 'rec_id' in the interactions, "
             "or 'clicked' in the recommendations."
         )
     clicked = np.zeros(len(slates.item), dtype=np.bool_)

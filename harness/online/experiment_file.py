@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tomli_w
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from analyses.online.grids import BETAS, CUTOFFS
 from analyses.online.stratification import Stratification
+from harness.clicks.question import parse_duration
 from harness.simulation.click_world import ClickWorldSettings
 from harness.simulation.settings import SimulationSettings
-from harness.study import NAME, Origin, Section, Whole, read_text, sentence_of, without_repetition
+from harness.study import NAME, Section, StudyFile, Whole, read_text, without_repetition
 from recommenders.embeddings.settings import EmbeddingSettings
 from recommenders.hidden.hiding import Hiding
 from runs import InputError
 
-UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "day": 86_400_000}
-"""Milliseconds of each unit of a duration."""
+LONGEST = 2**53
+"""Milliseconds that are no duration any more."""
 
 
 def milliseconds(text: str) -> int:
@@ -39,17 +37,15 @@ def milliseconds(text: str) -> int:
     >>> milliseconds("30 min"), milliseconds("1.5 h")
     (1800000, 5400000)
     """
-    number, _, unit = text.strip().partition(" ")
     try:
-        length = float(number) * UNITS[unit.strip().removesuffix("s") if unit != "ms" else unit]
-    except (ValueError, KeyError):
-        known = ", ".join(UNITS)
+        length = parse_duration(text)
+    except InputError:
         raise ValueError(
-            f"a duration is a number and a unit ({known}), as '30 min', got {text!r}"
+            f"a duration is a number and a unit (ms, s, min, h, d), as '30 min', got {text!r}"
         ) from None
-    if not 0 <= length < 2**53:
-        raise ValueError(f"a duration must not be negative, got {text!r}")
-    return round(length)
+    if length >= LONGEST:
+        raise ValueError(f"a duration must be below 2^53 ms, got {text!r}")
+    return length
 
 
 def _duration(text: str) -> str:
@@ -190,7 +186,7 @@ class InferenceSection(Section):
     subsets: Whole = Field(200, ge=1, description="Subsets of the arms of each size.")
 
 
-class OnlineStudy(Section):
+class OnlineStudy(StudyFile):
     """Whether offline metrics follow click-through rates."""
 
     name: str = Field(pattern=f"^{NAME}$")
@@ -205,8 +201,6 @@ class OnlineStudy(Section):
     recall: RecallSection = RecallSection()
     rates: RatesSection = RatesSection()
     inference: InferenceSection = InferenceSection()
-
-    _origin: Origin | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _fits_together(self) -> OnlineStudy:
@@ -232,20 +226,6 @@ class OnlineStudy(Section):
     def folder(self) -> Path:
         """The study folder."""
         return self.output or Path(f"online-{self.name}")
-
-    @contextmanager
-    def placed(self, *location: str) -> Iterator[None]:
-        """Put the file and the line of a key before what is found wrong with it."""
-        try:
-            yield
-        except InputError as error:
-            if self._origin is None:
-                raise
-            raise InputError(f"{self._origin.place(*location)}: {error}") from error
-
-    def to_toml(self) -> bytes:
-        """Write the study with all that was left to defaults."""
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
 
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
@@ -307,19 +287,9 @@ def parse_online_study(
     changes
         Top-level values that replace those of the text.
     """
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not a TOML file: {error}.") from None
-    origin = Origin(source, text)
-    try:
-        study = OnlineStudy.model_validate({**values, **(changes or {})})
-    except ValidationError as error:
-        raise InputError(sentence_of(error, origin, OnlineStudy)) from None
-    if study.logs is not None:
-        paths = study.logs.model_dump(exclude_none=True)
-        anchored = {name: (base / path).resolve() for name, path in paths.items()}
-        logs = study.logs.model_copy(update=anchored)
-        study = study.model_copy(update={"logs": logs})
-    study._origin = origin
-    return study
+    study = OnlineStudy.parse(text, source=source, changes=changes or {})
+    if study.logs is None:
+        return study
+    paths = study.logs.model_dump(exclude_none=True)
+    anchored = {name: (base / path).resolve() for name, path in paths.items()}
+    return study.model_copy(update={"logs": study.logs.model_copy(update=anchored)})

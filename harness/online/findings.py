@@ -29,6 +29,7 @@ from analyses.online.sample_ratio import SampleRatio, sample_ratio
 from analyses.online.stickiness import Stickiness, stickiness
 from analyses.online.tallies import Tallies, tally
 from analyses.online.user_bootstrap import replicate_sums
+from harness.clicks.lists import accepted_lists
 from harness.online.experiment_file import milliseconds
 from harness.online.measuring import (
     VALIDATIONS,
@@ -38,10 +39,8 @@ from harness.online.measuring import (
     measure_arms,
     replicate_values,
 )
-from qrels.acceptance import explicit_clicks, implicit_clicks
 from qrels.hidden_ranks import HiddenRanks
 from qrels.slates import Slates, busy_users
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -298,8 +297,13 @@ def _by_estimator(rows: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> dic
 def count_clicks(study: OnlineStudy, logs: Logs, *, shares: Mapping[str, float] | None) -> Clicks:
     """Count who was shown what by which arm, and what was accepted."""
     section = study.rates
-    slates, period = _with_periods(logs)
-    accepted = _accepted(slates, logs, section)
+    period = _periods_of(logs)
+    live = period >= 0
+    window = None if section.window is None else milliseconds(section.window)
+    clicked = accepted_lists(
+        logs, window=window, credit=section.credit, asked='`clicks = "explicit"`'
+    )
+    slates, period, accepted = logs.slates.select(live), period[live], clicked[live]
     told = section.robots_per_day
     of_robots = None if told is None else robots(slates, accepted, per_day=told)
     kept = np.ones(len(slates.user), dtype=np.bool_)
@@ -336,56 +340,14 @@ def count_clicks(study: OnlineStudy, logs: Logs, *, shares: Mapping[str, float] 
     )
 
 
-def _with_periods(logs: Logs) -> tuple[Slates, NDArray[np.int64]]:
-    """Give the lists of some live version, and its number among the versions of its arm, from 0."""
+def _periods_of(logs: Logs) -> NDArray[np.int64]:
+    """Number the live version of each list among those of its arm, from 0; -1 where none was."""
     slates = logs.slates
     if logs.models is None:
-        return slates, np.zeros(len(slates.user), dtype=np.int64)
+        return np.zeros(len(slates.user), dtype=np.int64)
     version = logs.models.at(slates.arm, slates.time)
-    of_arm = np.array(
-        [(logs.models.arm[:number] == arm).sum() for number, arm in enumerate(logs.models.arm)]
-    )
-    live = version >= 0
-    return slates.select(live), of_arm[version[live]].astype(np.int64)
-
-
-def _accepted(slates: Slates, logs: Logs, section: RatesSection) -> Flags:
-    if section.window is None:
-        if slates.clicked is not None:
-            return slates.any_place(slates.clicked)
-        return slates.any_place(_named_clicks(slates, logs))
-    events = logs.events
-    return slates.any_place(
-        implicit_clicks(
-            slates,
-            user=events.user,
-            item=events.item,
-            time=events.time,
-            window=milliseconds(section.window),
-            credit=section.credit,
-        )
-    )
-
-
-def _named_clicks(slates: Slates, logs: Logs) -> Flags:
-    """Find the clicks that name their list.
-
-    Raises
-    ------
-    InputError
-        If none can.
-    """
-    if logs.events.slate is None:
-        raise InputError(
-            "the log names no clicks: neither a column `clicked` in the recommendations nor "
-            '`rec_id` in the interactions. Take `clicks = "implicit"` with a `window`.'
-        )
-    # Lists may have been left out; clicks name them by their numbers in the log.
-    kept = np.full(int(logs.slates.ids.size), -1, dtype=np.int64)
-    kept[np.isin(logs.slates.ids, slates.ids)] = np.arange(len(slates.ids))
-    named = logs.events.slate
-    number = np.where(named >= 0, kept[np.maximum(named, 0)], -1)
-    return explicit_clicks(slates, slate=number, item=logs.events.item)
+    of_arm = [(logs.models.arm[:number] == arm).sum() for number, arm in enumerate(logs.models.arm)]
+    return np.array([*of_arm, -1], dtype=np.int64)[version]
 
 
 def _cycles(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -281,14 +282,13 @@ def read_record(study: OnlineStudy, store: Store) -> Record:
     hidden = hidden_from_parquet(store.read(HIDDEN), **numbering)
     events = interactions_of(logs.events)
     test_users = Numbering.of(facts["test users"])
+    count = cache(partial(counts_before, events, test_users=test_users, section=study.recall))
     ranks, counts, starts = {}, {}, starts_of(logs)
     for place, start in starts.items():
         name = ranks_name(*place)
         if (store.folder / name).exists():
             ranks[place] = ranks_from_parquet(store.read(name), hidden)
-            counts[place] = counts_before(
-                events, start, test_users=test_users, section=study.recall
-            )
+            counts[place] = count(start)
     return Record(
         logs=logs,
         ranks=ranks,

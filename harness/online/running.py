@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from harness.online.records import make_record, read_record
 from harness.progress import Progress
 from harness.running import versions
 from harness.store import Store, content_key
+from runs import InputError
 from runs.files import write_whole
 
 if TYPE_CHECKING:
@@ -147,8 +148,15 @@ def _seconds(entries: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        whole = sha256()
-        while block := stream.read(1 << 20):
-            whole.update(block)
-    return whole.hexdigest()
+    """Hash a file, which may be too large for the memory.
+
+    Raises
+    ------
+    InputError
+        If it does not exist.
+    """
+    try:
+        with path.open("rb") as stream:
+            return file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError(f"{path}: the file does not exist.") from None

@@ -247,6 +247,15 @@ def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> No
     assert hidden > first
 
 
+def test_a_lost_log_is_named(tmp_path: Path) -> None:
+    logs = 'name = "lost"\n[logs]\nrecommendations = "r.csv"\ninteractions = "i.csv"\n'
+    (tmp_path / "o.toml").write_text(logs + ARMS)
+    output = ("--output", str(tmp_path / "out"), "--quiet")
+    answer = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
+    assert answer.exit_code == 2
+    assert f"{tmp_path}/r.csv: the file does not exist." in answer.stderr
+
+
 def test_three_files_are_too_many() -> None:
     answer = CliRunner().invoke(main, ["online", "a", "b", "c"])
     assert answer.exit_code == 2
