@@ -51,4 +51,5 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     >>> below(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32), 6)
     array([0, 3, 5])
     """
-    return (halves * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
+    wide = halves.astype(np.uint64)
+    return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)

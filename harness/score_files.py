@@ -27,13 +27,14 @@ def scores_to_parquet(scores: Scores) -> bytes:
     import pyarrow.parquet as parquet
 
     n_measures, n_systems, n_users = scores.values.shape
-    metrics = [measure.metric for measure in scores.measures]
+    names = list(dict.fromkeys(measure.metric for measure in scores.measures))
+    metrics = np.array([names.index(measure.metric) for measure in scores.measures], dtype=np.int32)
     cutoffs = np.array([measure.cutoff for measure in scores.measures], dtype=np.int32)
     systems = np.tile(np.repeat(np.arange(n_systems, dtype=np.int32), n_users), n_measures)
     users = np.tile(np.arange(n_users, dtype=np.int32), n_measures * n_systems)
     measures = np.repeat(np.arange(n_measures, dtype=np.int32), n_systems * n_users)
     columns = {
-        "metric": pa.DictionaryArray.from_arrays(measures, pa.array(metrics)),
+        "metric": pa.DictionaryArray.from_arrays(metrics[measures], pa.array(names)),
         "cutoff": cutoffs[measures],
         "system": pa.DictionaryArray.from_arrays(systems, pa.array(scores.systems)),
         "user": pa.DictionaryArray.from_arrays(users, pa.array(scores.users.tolist())),

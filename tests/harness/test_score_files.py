@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from analyses.measure import Measure, Scores
+from harness.score_files import scores_from_parquet, scores_to_parquet
+
+
+@pytest.fixture
+def scores() -> Scores:
+    measures = tuple(Measure(f"m{n}", cutoff) for n in range(7) for cutoff in range(1, 12))
+    users = np.array([f"u{n}" for n in range(60)])
+    values = np.random.default_rng(7).random((77, 7, 60))
+    return Scores(values, measures, tuple("abcdefg"), users)
+
+
+def test_equal_scores_are_equal_bytes_whatever_memory_held_before(scores: Scores) -> None:
+    written = set()
+    for n in range(8):
+        before = [np.full(1000 * n + 1, n) for _ in range(50)]
+        del before
+        written.add(scores_to_parquet(scores))
+    assert len(written) == 1
+
+
+def test_scores_are_read_back_as_they_were(scores: Scores) -> None:
+    back = scores_from_parquet(scores_to_parquet(scores))
+    assert back.measures == scores.measures
+    assert (back.values == scores.values).all()
