@@ -11,13 +11,19 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.corrections import benjamini_hochberg, bonferroni, holm, max_t_test, tukey_test
-from analyses.null_sets import exchangeable_set, sampled_set, sampled_systems
-from analyses.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
-from analyses.paired.intervals import bootstrap_intervals, t_intervals
-from analyses.permutation import exact_test, monte_carlo_test, pair_indices
+from analyses.significance.corrections import (
+    benjamini_hochberg,
+    bonferroni,
+    holm,
+    max_t_test,
+    tukey_test,
+)
+from analyses.significance.null_sets import exchangeable_set, sampled_set, sampled_systems
+from analyses.significance.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
+from analyses.significance.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs import InputError
-from runs.streams import random_words
+from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd

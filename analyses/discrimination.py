@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.cautions import cautions
-from analyses.comparing import Limits, paired_differences
-from analyses.drawing import axes_or_new, curves_of, legend_beside
-from analyses.effects import effects
-from analyses.measure import Measure, Scores
-from analyses.permutation import Method, pair_indices
-from analyses.power import REPLICATES, corrected, resample_power, spread_around
-from analyses.resampling import CONFIDENCE
-from analyses.significance import (
+from analyses.intervals.bootstrap import CONFIDENCE
+from analyses.intervals.differences import Limits, paired_differences
+from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
+from analyses.shared.measure import Measure, Scores
+from analyses.significance.cautions import cautions
+from analyses.significance.effects import effects
+from analyses.significance.permutation import Method, pair_indices
+from analyses.significance.power import REPLICATES, corrected, resample_power, spread_around
+from analyses.significance.question import (
     OF_MEANS,
     Correction,
     Question,
@@ -69,12 +69,13 @@ class Discrimination:
     differences
         Mean score of i minus mean score of j, of shape (n_measures, n_pairs).
     effects
-        How large the differences are: the arrays of :class:`analyses.effects.Effects` by name.
+        How large the differences are: the arrays of :class:`analyses.significance.effects.Effects`
+        by name.
     p
         Two-sided p-values in (0, 1], of shape (n_measures, n_pairs).
     methods
         How each was found, of shape (n_measures, n_pairs): the name of the test, or a label of
-        :class:`analyses.permutation.Method`.
+        :class:`analyses.significance.permutation.Method`.
     required
         Smallest difference in means that is significant at ``alpha``, of shape (n_measures,
         n_pairs); NaN where none is, and for tests that do not give it (all but "exact" and
@@ -90,8 +91,8 @@ class Discrimination:
     n_users
         Number of users (topics).
     test, correction, alpha, permutations, seed, baseline
-        What was asked: see :class:`analyses.significance.Question`; ``permutations`` is the number
-        of random draws of the test.
+        What was asked: see :class:`analyses.significance.question.Question`; ``permutations`` is
+        the number of random draws of the test.
     """
 
     measures: tuple[Measure, ...]
@@ -141,7 +142,7 @@ class Discrimination:
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
         DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
-        :func:`analyses.power.spread_around`.
+        :func:`analyses.significance.power.spread_around`.
         """
         if self.powers.shape[1] < 2:
             unknown = np.full(len(self.measures), np.nan)
@@ -156,8 +157,8 @@ class Discrimination:
         -------
         Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t)
         lower and upper, the effect sizes relative and standardised, the shares of users for whom
-        a is better, worse, equal (see :class:`analyses.effects.Effects`), p, p_adjusted (with a
-        correction), required_difference, method.
+        a is better, worse, equal (see :class:`analyses.significance.effects.Effects`), p,
+        p_adjusted (with a correction), required_difference, method.
         """
         import pandas as pd
 
@@ -218,8 +219,8 @@ class Discrimination:
     def power_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
         """Compare the powers of measures in pairs, over the same resampled users.
 
-        See `analyses.comparing.paired_differences` for the parameter and the columns: below 0,
-        measure a is the more discriminative. Intervals are made as `interval` is; without
+        See `analyses.intervals.differences.paired_differences` for the parameter and the columns:
+        below 0, measure a is the more discriminative. Intervals are made as `interval` is; without
         replicates they are NaN.
         """
         return paired_differences(self.measures, self.dp, self._limits, cutoff=cutoff)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.agreement import IN_TABLES, further_coefficients
-from analyses.areas import Curves
-from analyses.bands import Resampling, SumSamples
-from analyses.drawing import axes_or_new, curves_of, draw_agreement
-from analyses.measure import Measure
+from analyses.intervals.areas import Curves
+from analyses.intervals.bands import Resampling, SumSamples
 from analyses.ordering import tau_b
+from analyses.ordering.agreement import IN_TABLES, further_coefficients
+from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
+from analyses.shared.measure import Measure
 from qrels import Qrels
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ class Popularity:
         return self._curves().band()
 
     def areas(self) -> pd.DataFrame:
-        """Areas under the curves with their intervals; see `analyses.areas.Curves.areas`."""
+        """Areas under the curves with their intervals: `analyses.intervals.areas.Curves`."""
         return self._curves().areas()
 
     def area_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Paired differences of areas; see `analyses.areas.Curves.differences`."""
+        """Paired differences of areas; see `analyses.intervals.areas.Curves.differences`."""
         return self._curves().differences(cutoff=cutoff)
 
     def _curves(self) -> Curves:

@@ -13,15 +13,15 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
-from analyses.areas import Curves
-from analyses.bands import Resampling, SumSamples
-from analyses.drawing import axes_or_new, curves_of, draw_agreement
-from analyses.draws import RESAMPLING_SAMPLES
-from analyses.judgement_samples import Mode, Sampling
-from analyses.measure import Measure
+from analyses.intervals.areas import Curves
+from analyses.intervals.bands import Resampling, SumSamples
+from analyses.intervals.bootstrap import resampled_users
+from analyses.intervals.draws import RESAMPLING_SAMPLES
 from analyses.ordering import tau_b
-from analyses.resampling import resampled_users
+from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
+from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
+from analyses.shared.judgement_samples import Mode, Sampling
+from analyses.shared.measure import Measure
 from qrels import Qrels
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ class Sparsity:
         return self._curves().band()
 
     def areas(self) -> pd.DataFrame:
-        """Areas under the curves with their intervals; see `analyses.areas.Curves.areas`."""
+        """Areas under the curves with their intervals: `analyses.intervals.areas.Curves`."""
         return self._curves().areas()
 
     def area_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Paired differences of areas; see `analyses.areas.Curves.differences`."""
+        """Paired differences of areas; see `analyses.intervals.areas.Curves.differences`."""
         return self._curves().differences(cutoff=cutoff)
 
     def _curves(self) -> Curves:

@@ -11,8 +11,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
-from analyses.drawing import (
+from analyses.intervals.bootstrap import percentiles
+from analyses.ordering import tau_b
+from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
+from analyses.shared.drawing import (
     Curve,
     axes_or_new,
     curves_of,
@@ -20,13 +22,11 @@ from analyses.drawing import (
     legend_beside,
     side_by_side,
 )
-from analyses.measure import Measure, Scores
-from analyses.ordering import tau_b
-from analyses.permutation import monte_carlo_test
-from analyses.permutation.monte_carlo import grid_exponents, to_grid
-from analyses.resampling import percentiles
+from analyses.shared.measure import Measure, Scores
+from analyses.significance.permutation import monte_carlo_test
+from analyses.significance.permutation.monte_carlo import grid_exponents, to_grid
 from runs import InputError
-from runs.streams import random_words
+from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd

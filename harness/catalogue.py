@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from analyses.measure import rising_cutoffs
-from harness.figures import Drawable, panel_at, panel_of, panel_per_metric
-from harness.metric import nearest
-from harness.online.drawing import draw_bins, draw_null, draw_rhos
+from analyses.online.agreement.agreement_figures import draw_bins, draw_null, draw_rhos
+from analyses.shared.figures import Drawable, panel_at, panel_of, panel_per_metric
+from analyses.shared.measure import rising_cutoffs
+from harness.metrics.shared.metric import nearest
 from runs import InputError
 
 if TYPE_CHECKING:

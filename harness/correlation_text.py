@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.correlation import Correlation
-from analyses.measure import Measure
-from harness import publishing
-from harness.table import Table, shown
+from analyses.shared import publish as publishing
+from analyses.shared.measure import Measure
+from analyses.shared.table import Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.ratings import Ratings
+from qrels.ratings.ratings import Ratings
 from runs import InputError
 
 LARGEST_GRADE = np.iinfo(np.int32).max

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, InputWarning, Numbering
-from runs.files import fields_of_lines, plain_columns, read_bytes
-from runs.ids import require_fit_ids
+from runs.shared.files import fields_of_lines, plain_columns, read_bytes
+from runs.shared.ids import require_fit_ids
 from runs.trec import check_pairs, number_column, number_ids, repeated_pairs
 
 N_FIELDS = 4

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.embeddings.bm25 import bm25
-from recommenders.embeddings.neighbours import cosine_neighbours
-from recommenders.embeddings.pruning import prune
+from recommenders.kernels.embeddings.bm25 import bm25
+from recommenders.kernels.embeddings.neighbours import cosine_neighbours
+from recommenders.kernels.embeddings.pruning import prune
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range
 from recommenders.shared.system import Settings, searched, system
@@ -104,7 +104,7 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, pruning, and
     the ranges of the settings. Ours: that only positive cosines count, k1, and that BM25 takes
     items for documents and users for terms; see `bm25`. Models that learn from events with types
-    and times are in `recommenders.embeddings`, which also holds what the two share.
+    and times are in `recommenders.kernels.embeddings`, which also holds what the two share.
     """
     learned = pruned(ratings, settings)
     if settings.weighting == "bm25":

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.expansion import Estimator, expansion_scorer
+from recommenders.kernels.expansion import Estimator, expansion_scorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
-    from recommenders.shared.neighbour_sums import NeighbourSumScorer
+    from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 
 
 class CHI2Settings(Settings):
@@ -42,7 +42,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :class:`recommenders.shared.expansion.ExpansionWeights`. The square tells no excess from
+    :class:`recommenders.kernels.expansion.ExpansionWeights`. The square tells no excess from
     a lack, so an item that is rarer near the user than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.

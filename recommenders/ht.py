@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.shared.amounts import require_amounts
+from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
 from recommenders.shared.system import Settings, system

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.expansion import Estimator, expansion_scorer
+from recommenders.kernels.expansion import Estimator, expansion_scorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
-    from recommenders.shared.neighbour_sums import NeighbourSumScorer
+    from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 
 
 class KLDSettings(Settings):
@@ -42,7 +42,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :class:`recommenders.shared.expansion.ExpansionWeights`.
+    :class:`recommenders.kernels.expansion.ExpansionWeights`.
 
     The formula is known from the paper. That its length normalisation divides by the number
     of users is inferred, and is the default as the reported quality is not met without: the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recommenders.shared.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
 

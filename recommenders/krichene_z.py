@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from recommenders.shared.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
 

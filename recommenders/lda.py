@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from recommenders.shared.amounts import require_amounts
+from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommenders.shared.language_models import (
+from recommenders.kernels.language_models import (
     BackgroundWeight,
     Discount,
     PseudoRatings,
@@ -12,7 +12,7 @@ from recommenders.shared.language_models import (
     counts,
     smoothed_by,
 )
-from recommenders.shared.likelihoods import Weights, nearest_by_likelihood
+from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
 from recommenders.shared.scorers import LinearItemScorer, rating_rows
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
@@ -52,7 +52,7 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
 
     with :math:`J_i` the k items of the highest likelihood among those with a user in common,
     and :math:`p_j` the ratings of item j as a language model over users, smoothed
-    (:func:`recommenders.shared.language_models.smoothed`). An item is scored where the user
+    (:func:`recommenders.kernels.language_models.smoothed`). An item is scored where the user
     has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.

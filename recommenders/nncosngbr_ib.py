@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.baselines import Baselines, BaselineSettings
-from recommenders.shared.neighbours import averages, nearest_by_cosine, pattern
+from recommenders.kernels.baselines import Baselines, BaselineSettings
+from recommenders.kernels.neighbours import averages, nearest_by_cosine, pattern
 from recommenders.shared.scorers import HistoryScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
@@ -54,7 +54,7 @@ def nncosngbr_ib(
 
     with :math:`J_i` the k items of the highest :math:`s_{ij}`, :math:`n_{ij}` the users who
     rated both, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.shared.baselines.Baselines`. The sum is not divided by its weights.
+    :class:`recommenders.kernels.baselines.Baselines`. The sum is not divided by its weights.
 
     The formula is known from the paper, where the k items are the nearest of those that the
     user has rated; here, as in the comparisons that precompute neighbourhoods, they are the

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.baselines import Baselines, BaselineSettings
-from recommenders.shared.neighbour_sums import NeighbourSumScorer
-from recommenders.shared.neighbours import nearest_by_cosine
+from recommenders.kernels.baselines import Baselines, BaselineSettings
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
 
@@ -54,7 +54,7 @@ def nncosngbr_ub(
 
     with :math:`V_u` the k users of the highest :math:`s_{uv}`, :math:`n_{uv}` the items both
     rated, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.shared.baselines.Baselines`. The sum is not divided by its weights:
+    :class:`recommenders.kernels.baselines.Baselines`. The sum is not divided by its weights:
     items that many neighbours rated are favoured.
 
     The paper has the form over items; over users it is what the comparisons with it use. The

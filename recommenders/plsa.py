@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.amounts import require_amounts
+from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system

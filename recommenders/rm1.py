@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.language_models import (
+from recommenders.kernels.language_models import (
     BackgroundWeight,
     Discount,
     PseudoRatings,
@@ -16,16 +16,16 @@ from recommenders.shared.language_models import (
     counts,
     smoothed_by,
 )
-from recommenders.shared.likelihoods import log_odds_of_neighbours
-from recommenders.shared.neighbour_sums import NeighbourSumScorer
-from recommenders.shared.neighbours import (
+from recommenders.kernels.likelihoods import log_odds_of_neighbours
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.neighbours import (
     nearest_by_cosine,
     pattern,
     row_maxima,
     row_of_entry,
     with_data,
 )
-from recommenders.shared.relevance_models import UserPrior, user_priors
+from recommenders.kernels.relevance_models import UserPrior, user_priors
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
 
@@ -65,7 +65,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
               w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)
 
     with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
-    language model, smoothed (:func:`recommenders.shared.language_models.smoothed`). All items
+    language model, smoothed (:func:`recommenders.kernels.language_models.smoothed`). All items
     with ratings in training are scored.
 
     The formula is known from the paper. Its neighbours came from clusters; cosines are those

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommenders.shared.language_models import (
+from recommenders.kernels.language_models import (
     BackgroundWeight,
     Discount,
     PseudoRatings,
@@ -12,8 +12,8 @@ from recommenders.shared.language_models import (
     counts,
     smoothed_by,
 )
-from recommenders.shared.neighbours import nearest_by_cosine
-from recommenders.shared.relevance_models import (
+from recommenders.kernels.neighbours import nearest_by_cosine
+from recommenders.kernels.relevance_models import (
     ItemPrior,
     RelevanceModelScorer,
     UserPrior,
@@ -57,7 +57,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
 
     of which the score is the logarithm, less a constant of the user; with :math:`V_u` the k
     users of the highest cosine and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.shared.language_models.smoothed`). All items with ratings in training
+    (:func:`recommenders.kernels.language_models.smoothed`). All items with ratings in training
     are scored.
 
     The formula is known from the paper, and with uniform priors and Jelinek-Mercer smoothing

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from recommenders.kernels.neighbours import pattern
 from recommenders.shared.memory import Need
-from recommenders.shared.neighbours import pattern
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.errors import InputError
+from runs.shared.errors import InputError
 
 NO_ITEM = np.int32(-1)
 

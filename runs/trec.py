@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.errors import InputError, InputWarning
-from runs.files import fields_of_lines, plain_columns, read_bytes
-from runs.ids import require_fit_ids
-from runs.numbering import Numbering
 from runs.run import NO_ITEM, Run
+from runs.shared.errors import InputError, InputWarning
+from runs.shared.files import fields_of_lines, plain_columns, read_bytes
+from runs.shared.ids import require_fit_ids
+from runs.shared.numbering import Numbering
 
 N_FIELDS = 6
 SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)

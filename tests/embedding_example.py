@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrels.interactions import Interactions
+from qrels.interactions.interactions import Interactions
 from tests.hidden_example import numbered
 
 N_ITEMS = 12

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from qrels.hidden_ranks import MISS, HiddenItems, HiddenRanks
-from qrels.interactions import Interactions
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
 from runs import Numbering
 
 PAIRS = {

@@ -11,17 +11,17 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.cli import main
-from harness.collection import collect
-from harness.metric import plugin_metrics
-from harness.online.experiment_file import parse_online_study
-from harness.progress import Silent
-from harness.running import run_study, spelled_out
-from harness.study import OnlineSection, SampledSection, Study, demo_study, parse_study
-from harness.world import WorldSettings, make_world
+from harness.cli.main import main
+from harness.metrics.shared.metric import plugin_metrics
+from harness.online.experiment.experiment_file import parse_online_study
+from harness.study.collection import collect
+from harness.study.run import run_study, spelled_out
+from harness.study.study import OnlineSection, SampledSection, Study, demo_study, parse_study
 from qrels import Judged
+from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
-from tests.harness.clicks.experiments import experiment, written
+from runs.shared.progress import Silent
+from tests.analyses.online.clicks.experiments import experiment, written
 
 README = Path(__file__).parents[1] / "README.md"
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.ordering.rounding import DECIMALS
+from analyses.ordering.decimals import DECIMALS
 
 Row = NDArray[np.float64]
 

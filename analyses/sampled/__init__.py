@@ -1,12 +1,12 @@
 """Sampled metrics: what they say of the exact ones, and what corrects them."""
 
-from analyses.sampled.adaptive_sizes import AdaptiveSizes, study_adaptive_sizes
-from analyses.sampled.correction import Sampled, study_correction
+from analyses.sampled.adaptive import AdaptiveSizes, study_adaptive_sizes
 from analyses.sampled.cost import Cost, study_cost
+from analyses.sampled.estimates import Sampled, study_correction
 from analyses.sampled.iterations import Iterations, study_iterations
-from analyses.sampled.prior_choice import Priors, study_prior
-from analyses.sampled.rank_distributions import RankDistributions, study_ranks
-from analyses.sampled.sample_size import SampleSize, study_sample_size
+from analyses.sampled.priors import Priors, study_prior
+from analyses.sampled.ranks import RankDistributions, study_ranks
+from analyses.sampled.sizes import SampleSize, study_sample_size
 
 __all__ = [
     "AdaptiveSizes",

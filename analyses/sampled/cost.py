@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.drawing import axes_or_new, categories, chosen_panel, legend_beside, scale_by_factors
-from analyses.measure import Measure
-from analyses.sampled.candidates import in_words, whose
-from analyses.sampled.correction import (
+from analyses.sampled.curve_points import CURVES, CUTOFFS, CurvePoints, mean_of_known
+from analyses.sampled.estimates import (
     each_system,
     first_of,
     read_estimators,
     require_repeats,
     takes,
 )
-from analyses.sampled.curve_points import CURVES, CUTOFFS, CurvePoints, mean_of_known
-from analyses.sampled.designs import (
+from analyses.sampled.estimators import Estimator
+from analyses.sampled.expectation.candidates import in_words, whose
+from analyses.sampled.expectation.designs import (
     Adaptive,
     Design,
     FixedSize,
@@ -30,8 +29,15 @@ from analyses.sampled.designs import (
     scores_per_user,
     sizes_suited,
 )
-from analyses.sampled.estimators import Estimator
-from analyses.sampled.metrics import RankMetric
+from analyses.sampled.expectation.metrics import RankMetric
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    legend_beside,
+    scale_by_factors,
+)
+from analyses.shared.measure import Measure
 from qrels import FullRanks
 
 if TYPE_CHECKING:

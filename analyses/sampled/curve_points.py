@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.errors import relative_error
 from analyses.sampled.estimators import tally
 from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.nodes import HEAD
 from analyses.sampled.estimators.tally import Candidates, Tally
-from analyses.sampled.expectation import exact_metric
-from analyses.sampled.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.errors import relative_error
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.moments import exact_metric
 from qrels import FullRanks, SampledRanks
 from runs import InputError
 
@@ -39,7 +39,7 @@ class CurvePoints:
 
     Examples
     --------
-    >>> from analyses.sampled.metrics import rank_metric
+    >>> from analyses.sampled.expectation.metrics import rank_metric
     >>> points = CurvePoints((rank_metric("AP"), rank_metric("Recall@10")))
     >>> len(points.columns), str(points.columns[2])
     (51, 'Recall@1')

@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.drawing import axes_or_new, categories, chosen_panel, legend_beside, scale_by_factors
-from analyses.measure import Measure
-from analyses.sampled.candidates import whose
-from analyses.sampled.correction import each_system, first_of, require_repeats
 from analyses.sampled.curve_points import CURVES, CurvePoints, mean_of_known
-from analyses.sampled.designs import Adaptive, Design, FixedSize
+from analyses.sampled.estimates import each_system, first_of, require_repeats
 from analyses.sampled.estimators import mle
 from analyses.sampled.estimators.em import likelihood_path
-from analyses.sampled.metrics import RankMetric
+from analyses.sampled.expectation.candidates import whose
+from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
+from analyses.sampled.expectation.metrics import RankMetric
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    legend_beside,
+    scale_by_factors,
+)
+from analyses.shared.measure import Measure
 from qrels import FullRanks
 from runs import InputError
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from analyses.sampled.sampled_studies import STUDIES, evidence_of
 from harness.analysing.correlation import analyse_correlation
 from harness.analysing.discrimination import analyse_discrimination
 from harness.analysing.online import analyse_online
@@ -14,8 +15,7 @@ from harness.analysing.sampled import analyse_sampled
 from harness.analysing.sparsity import analyse_sparsity
 from harness.analysing.users import analyse_users
 from harness.analysing.work import Output, Work
-from harness.sampled.studies import STUDIES, evidence_of
-from harness.study import Study
+from harness.study.study import Study
 
 __all__ = ["ANALYSES", "Output", "Work", "wanted"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyses.discrimination import discriminate
-from analyses.measure import Measure
+from analyses.shared.measure import Measure
 from harness.analysing.work import Output, Work
-from harness.metric import Metric
+from harness.metrics.shared.metric import Metric
 from runs import InputError
 
 

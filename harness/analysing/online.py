@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from analyses.online.agreement.agreement_study import study_clicks
+from analyses.online.tables.links import link
 from harness.analysing.work import Output, Work
-from harness.online.linking import link
-from harness.online.studying import study_clicks
 from runs import InputError
 
 

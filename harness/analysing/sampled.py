@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from analyses.sampled.sampled_studies import STUDIES, evidence_of
 from harness.analysing.work import Output, Work
-from harness.sampled.studies import STUDIES, evidence_of
 from runs import InputError
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analyses.judgement_samples import Sampling
+from analyses.shared.judgement_samples import Sampling
 from analyses.sparsity import sparsity
 from harness.analysing.work import Output, Work
-from harness.scoring import SampleScorer
+from harness.scoring.score import SampleScorer
 from runs import InputError
 
 

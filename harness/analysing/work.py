@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from analyses.evidence import to_evidence
-from analyses.measure import Scores
+from analyses.shared.evidence import to_evidence
+from analyses.shared.figures import as_png, as_svg, settle
+from analyses.shared.measure import Scores
+from analyses.shared.publish import as_csv
 from harness.catalogue import figures_of
-from harness.collection import Collection
-from harness.figures import as_png, as_svg, settle
-from harness.metric import Metric
-from harness.progress import Progress
-from harness.publishing import as_csv
-from harness.scoring import SampleScorer
-from harness.study import Study
+from harness.metrics.shared.metric import Metric
+from harness.scoring.score import SampleScorer
+from harness.study.collection import Collection
+from harness.study.study import Study
 from qrels import FullRanks
 from runs import Run
+from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from analyses.shared.table import aligned
 from harness.laws.battery import LAWS, PROPERTIES
 from harness.laws.law import Evidence, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
 from harness.laws.sample import speed, ties
-from harness.metric import Metric
-from harness.naming import print_name
-from harness.table import aligned
+from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.names import print_name
 
 WIDTH = 80
 INDENT = 8

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import LEVEL, Metric
+from harness.metrics.shared.metric import LEVEL, Metric
 from qrels import Judged
 
 UNJUDGED = "–"
@@ -127,7 +127,7 @@ class Bench:
 
     Examples
     --------
-    >>> from harness.metric import built_in_metrics
+    >>> from harness.metrics.shared.metric import built_in_metrics
     >>> bench = Bench(built_in_metrics()["P"], cutoff=5)
     >>> bench.score(UserList((2, 0)))
     0.2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.laws.law import SEED, Outcome, Verdict
 from harness.laws.lists import Bench
-from harness.metric import Metric
+from harness.metrics.shared.metric import Metric
 from qrels import Judged
 from runs import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import Option, metric
+from harness.metrics.shared.metric import Option, metric
 from qrels import Judged
 from runs import InputError
 

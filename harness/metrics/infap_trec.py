@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric, ratio
 from harness.metrics.infap import SMOOTHING
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric
 from harness.metrics.interpolated_precision import ROUNDING, interpolated_precision
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
 RECALL_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import Option, metric
-from harness.naming import Value
+from harness.metrics.shared.metric import Option, metric
+from harness.metrics.shared.names import Value
 from qrels import Judged
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import Option, metric, ratio
-from harness.naming import Value
+from harness.metrics.shared.metric import Option, metric, ratio
+from harness.metrics.shared.names import Value
 from qrels import Judged, down_to, running_sum
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
 

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import Option, between, metric, ratio
+from harness.metrics.shared.metric import Option, between, metric, ratio
 from qrels import Judged
 
 

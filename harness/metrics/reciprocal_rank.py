@@ -7,7 +7,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
 DEEPEST_LATTICE = 10

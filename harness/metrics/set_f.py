@@ -7,9 +7,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import Option, between, metric, ratio
 from harness.metrics.set_precision import set_precision
 from harness.metrics.set_recall import set_recall
+from harness.metrics.shared.metric import Option, between, metric, ratio
 from qrels import Judged
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metric import metric
 from harness.metrics.recall import recall
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
 

@@ -7,11 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from analyses.online.stratification import Stratification
-from harness.progress import Progress
-from harness.recall.measuring import Measured, RecallQuestion, measure_model, measure_ranks
+from analyses.recall.stratification import Stratification
+from harness.recall.measure import Measured, RecallQuestion, measure_model, measure_ranks
 from harness.recall.models import ModelName
 from runs import InputError
+from runs.shared.progress import Progress
 
 GRIDS = {"betas", "cutoffs"}
 

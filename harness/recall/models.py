@@ -7,7 +7,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from qrels.interactions import Interactions
+from qrels.interactions.interactions import Interactions
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def model_of(
     Parameters
     ----------
     name
-        ``"item-cosines"`` (`harness.simulation.models.ItemCosines`) or ``"als-knn"``
-        (`recommenders.embeddings.similarity`).
+        ``"item-cosines"`` (`harness.online.simulation.served_models.ItemCosines`) or ``"als-knn"``
+        (`recommenders.kernels.embeddings.similarity`).
     settings
         Such as "factors=64".
     seed
@@ -53,7 +53,7 @@ def model_of(
 
 
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
-    from harness.simulation.models import ItemCosines
+    from harness.online.simulation.served_models import ItemCosines
 
     model = ItemCosines(**_read(settings, ItemCosines, model="item-cosines"))
     for name, value, least in (
@@ -68,9 +68,9 @@ def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str,
 
 
 def _als_knn(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
-    from recommenders.embeddings.als import import_implicit
-    from recommenders.embeddings.model import similarity
-    from recommenders.embeddings.settings import EmbeddingSettings
+    from recommenders.kernels.embeddings.als import import_implicit
+    from recommenders.kernels.embeddings.model import similarity
+    from recommenders.kernels.embeddings.settings import EmbeddingSettings
 
     chosen = EmbeddingSettings(**_read(settings, EmbeddingSettings, model="als-knn"))
     # Said before anything slow.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.progress import watched
-from harness.rank_tables import read_rank_table
-from harness.sampled.studies import STUDIES
+from analyses.sampled.rank_table import read_rank_table
+from analyses.sampled.sampled_studies import STUDIES
+from runs.shared.progress import watched
 
 if TYPE_CHECKING:
     from harness.catalogue import Result
-    from harness.study import SampledSection
+    from harness.study.study import SampledSection
 
 
 def section_of(studies: Sequence[str], **asked: Any) -> SampledSection:
@@ -20,7 +20,7 @@ def section_of(studies: Sequence[str], **asked: Any) -> SampledSection:
 
     What makes no sense is refused by the studies themselves.
     """
-    from harness.study import SAMPLED_STUDIES, SampledSection
+    from harness.study.study import SAMPLED_STUDIES, SampledSection
 
     names = [*(SAMPLED_STUDIES if "all" in studies else ()), *studies]
     chosen = [name for name in dict.fromkeys(names) if name != "all"] or ["estimates"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from analyses.sampled import Sampled
 from analyses.sampled.estimators import uncorrected
-from analyses.sampled.metrics import rank_metric
-from harness.table import Cell, Table, shown
+from analyses.sampled.expectation.metrics import rank_metric
+from analyses.shared.table import Cell, Table, shown
 
 Floats = NDArray[np.float64]
 

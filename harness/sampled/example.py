@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.sampled.consistency import DECIMALS, Consistency, print_ordering
-from analyses.sampled.curves import (
+from analyses.sampled.estimators import bv, cls
+from analyses.sampled.example import METRICS, N_CANDIDATES, ToyTable, toy_consistency, toy_table
+from analyses.sampled.expectation.crossings import DECIMALS, Consistency, print_ordering
+from analyses.sampled.expectation.curves import (
     RankCurves,
     corrected_curves,
     expectation_curves,
     metric_curves,
 )
-from analyses.sampled.estimators import bv, cls
-from analyses.sampled.toy import METRICS, N_CANDIDATES, ToyTable, toy_consistency, toy_table
-from harness.publishing import as_latex, write_figure
-from harness.table import Cell, Table, shown
+from analyses.shared.publish import as_latex, write_figure
+from analyses.shared.table import Cell, Table, shown
 from qrels import SampledRanks
 from runs import InputError
-from runs.files import write_whole
+from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ class Picture:
 
     def draw(self) -> Figure:
         """Draw the panels."""
-        from harness.figures import panels_of
+        from analyses.shared.figures import panels_of
 
         return panels_of(self.panels)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from analyses.sampled import Sampled
-from harness import publishing
-from harness.publishing import records_of, under_titles, write_drawings, write_frames
+from analyses.sampled.sampled_studies import STUDIES, evidence_of
+from analyses.shared import publish as publishing
+from analyses.shared.publish import records_of, under_titles, write_drawings, write_frames
+from analyses.shared.table import Table
 from harness.sampled.estimates import conclusion
-from harness.sampled.studies import STUDIES, evidence_of
-from harness.table import Table
 from runs import InputError
 
 Results = Mapping[str, Any]

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.shared.recommending import train
 from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from recommenders.shared.train_and_rank import train
 from runs import Numbering
 
 

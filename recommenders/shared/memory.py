@@ -39,7 +39,7 @@ def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
     --------
     >>> refuse_above(4.0, Need(9 * 10**9, "3 matrices"), system="ease")
     Traceback (most recent call last):
-    runs.errors.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
+    runs.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
 4.0 GB; raise its setting 'max_gigabytes' or leave the system out.
     """
     if need.n_bytes > max_gigabytes * 1e9:

@@ -56,7 +56,7 @@ def find_system(name: str) -> SystemSpec:
     --------
     >>> find_system("eas")
     Traceback (most recent call last):
-    runs.errors.InputError: no system is called 'eas'; did you mean 'ease'?
+    runs.InputError: no system is called 'eas'; did you mean 'ease'?
     """
     if is_user_system(name):
         return load_system(name)
@@ -77,7 +77,7 @@ def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
     --------
     >>> read_settings("puresvd", {"factors": 0})
     Traceback (most recent call last):
-    runs.errors.InputError: system 'puresvd': the setting 'factors' must be greater than or \
+    runs.InputError: system 'puresvd': the setting 'factors' must be greater than or \
 equal to 1, got 0.
     """
     spec = find_system(name)

@@ -45,7 +45,7 @@ def system_set(name: str) -> tuple[str, ...]:
     21
     >>> system_set("some")
     Traceback (most recent call last):
-    runs.errors.InputError: there is no set of systems 'some'; there are valcarce-2018, all.
+    runs.InputError: there is no set of systems 'some'; there are valcarce-2018, all.
     """
     sets = {"valcarce-2018": VALCARCE_2018, "all": tuple(systems())}
     if name not in sets:

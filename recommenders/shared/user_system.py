@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
-from runs.modules import failure_of, load_module
+from runs.shared.modules import failure_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component

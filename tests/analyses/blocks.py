@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.bands import SumSamples
+from analyses.intervals.bands import SumSamples
 
 Floats = NDArray[np.float64]
 

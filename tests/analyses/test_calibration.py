@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.calibration import Calibration, Promise, Rate, calibrate
-from analyses.null_sets import simulated_population
+from analyses.significance.null_sets import simulated_population
 from runs import InputError
 from tests.analyses.paired.references import Floats
 

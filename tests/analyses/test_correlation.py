@@ -5,10 +5,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from analyses.correlation import Correlation, correlate, correlate_means
-from analyses.evidence import read_evidence, to_evidence
-from analyses.measure import Measure, Scores
+from analyses.intervals.bootstrap import draw_weights
 from analyses.ordering import COEFFICIENTS
-from analyses.resampling import draw_weights
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Scores
 from runs import InputError
 
 MEASURES = tuple(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from analyses.discrimination import Discrimination, discriminate
-from analyses.evidence import read_evidence, to_evidence
-from analyses.measure import Measure, Scores
-from analyses.significance import Correction, Question, Test
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Scores
+from analyses.significance.question import Correction, Question, Test
 from runs import InputError
 
 MEASURES = (Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10))

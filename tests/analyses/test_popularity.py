@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.evidence import read_evidence, to_evidence
-from analyses.measure import Measure
 from analyses.popularity import Popularity, keep_items, popularity
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.evidence import read_evidence, to_evidence
-from analyses.judgement_samples import Mode, Sampling
-from analyses.measure import Measure
 from analyses.ordering import COEFFICIENTS
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.judgement_samples import Mode, Sampling
+from analyses.shared.measure import Measure
 from analyses.sparsity import Sparsity, _without_relevant, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from analyses.discrimination import discriminate
-from analyses.evidence import read_evidence, to_evidence
-from analyses.measure import Measure, Scores
 from analyses.ordering import COEFFICIENTS, tau_b
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Scores
 from analyses.users import Users, _random_order, study_users, usual_sizes
 from runs import InputError
 

@@ -10,13 +10,13 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from analyses.online.ctr import ClickThrough, click_through
-from analyses.online.tallies import tally
-from qrels.acceptance import Credit, implicit_clicks
-from qrels.slates import Slates
+from analyses.online.clicks.rates import ClickThrough, click_through
+from analyses.online.clicks.tallies import tally
+from analyses.online.logs.acceptance import Credit, implicit_clicks
+from analyses.online.logs.slates import Slates
 from runs import Numbering
+from tests.analyses.online.logs.clicking import clicks_by_loops
 from tests.benchmarks.machine import cpu_seconds, describe_machine
-from tests.qrels.clicking import clicks_by_loops
 
 N_USERS, N_ITEMS, N_SLATES, LENGTH, N_EVENTS = 200_000, 20_000, 500_000, 10, 5_000_000
 MONTH = 30 * 86_400_000

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import recommenders
-from harness.world import make_world, world_settings
 from qrels import sample_ranks, sample_ranks_adaptive
-from qrels.splits import leave_one_out_random
-from qrels.ties import Ties
+from qrels.ranks.ties import Ties
+from qrels.ratings.splits import leave_one_out_random
+from qrels.ratings.world import make_world, world_settings
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 TARGET = 2.0

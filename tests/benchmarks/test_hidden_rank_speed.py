@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from threadpoolctl import threadpool_limits
 
-from analyses.online.recall import measure_recall
-from analyses.online.stratification import popularity_counts
-from qrels.hidden_ranks import MISS, HiddenRanks, ranks_to_parquet
-from qrels.interactions import Interactions
-from recommenders.embeddings.neighbours import cosine_neighbours
-from recommenders.hidden import Hiding, rank_hidden
+from analyses.recall.recall import measure_recall
+from analyses.recall.stratification import popularity_counts
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks, ranks_to_parquet
+from recommenders.kernels.embeddings.neighbours import cosine_neighbours
+from recommenders.kernels.hidden import Hiding, rank_hidden
 from runs import Numbering
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

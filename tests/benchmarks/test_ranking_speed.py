@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import recommenders
-from harness.world import make_world, world_settings
 from qrels import Ratings
-from qrels.splits import user_random
+from qrels.ratings.splits import user_random
+from qrels.ratings.world import make_world, world_settings
 from recommenders import BatchScorer
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

@@ -46,7 +46,7 @@ def theirs(path: Path) -> dict[str, dict[str, float]]:
     return parsed
 
 
-@pytest.mark.filterwarnings("ignore::runs.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
 def test_reading(benchmark: Any, path: Path) -> None:
     run, parsed, file = ours(path), theirs(path), read_run(path)
     for user in range(0, N_USERS, 500):

@@ -23,13 +23,13 @@ import pytrec_eval
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.judgement_samples import sample_judgements
-from analyses.measure import Measure
+from analyses.shared.judgement_samples import sample_judgements
+from analyses.shared.measure import Measure
 from analyses.sparsity import sparsity
-from harness.judging import divide
-from harness.kernel import FUSED, find_hits
-from harness.metric import Metric, built_in_metrics, ratio
-from harness.scoring import SampleScorer, score
+from harness.metrics.shared.metric import Metric, built_in_metrics, ratio
+from harness.scoring.blocks import divide
+from harness.scoring.kernel import FUSED, find_hits
+from harness.scoring.score import SampleScorer, score
 from qrels import Judged, Qrels, qrels_from_columns
 from runs import Run, top_items
 from tests.benchmarks.machine import cpu_seconds, describe_machine

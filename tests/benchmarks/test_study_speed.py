@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.collection import Collection, collect
-from harness.study import parse_study
+from harness.study.collection import Collection, collect
+from harness.study.study import parse_study
 from qrels.trec import format_qrels
 from runs import Run, top_items
 from runs.trec import format_run
@@ -93,7 +93,7 @@ def ranked(world: Collection, number: int) -> Run:
 @pytest.mark.parametrize("analyses", ANALYSES)
 def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
     (folder / "study.toml").write_text(STUDY + ANALYSES[analyses])
-    command = [sys.executable, "-m", "harness.cli", "run", str(folder / "study.toml")]
+    command = [sys.executable, "-m", "harness.cli.main", "run", str(folder / "study.toml")]
     output = folder / analyses.replace(" ", "-")
     command += ["--output", str(output), "--quiet", "--jobs", "1"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.progress import Silent
-from harness.running import run_study
-from harness.store import LEDGER
-from harness.study import parse_study
+from harness.study.run import run_study
+from harness.study.store import LEDGER
+from harness.study.study import parse_study
+from runs.shared.progress import Silent
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,7 +95,7 @@ def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """Start the harness as a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", *map(str, arguments)],
+        [sys.executable, "-m", "harness.cli.main", *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyses.correlation import Correlation
-from analyses.evidence import read_evidence, to_evidence
+from analyses.shared.evidence import read_evidence, to_evidence
 
 
 def write_table(folder: Path, name: str, columns: Mapping[str, Sequence[object]]) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.averaging import geometric_mean
-from harness.metric import built_in_metrics, find_metric
 from harness.metrics.interpolated_precision import ROUNDING
-from harness.naming import Value, parse_name, print_name
+from harness.metrics.shared.averages import geometric_mean
+from harness.metrics.shared.metric import built_in_metrics, find_metric
+from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged, judge
 from qrels.trec import read_qrels
 from runs import InputWarning

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from harness.datasets import guess_format, read_ratings
-from harness.datasets.delimited import DelimitedRows
-from harness.datasets.layouts import LAYOUTS
-from harness.datasets.source import Source
-from harness.datasets.table import NotPlain, Table, _checked_columns, _table
 from qrels import Ratings
+from qrels.ratings.datasets import guess_format, read_ratings
+from qrels.ratings.datasets.delimited import DelimitedRows
+from qrels.ratings.datasets.fields import NotPlain, Table, _checked_columns, _table
+from qrels.ratings.datasets.layouts import LAYOUTS
+from qrels.ratings.datasets.source import Source
 from runs import InputError
 
 SHARED = Path(__file__).parents[2].parent / "shared"

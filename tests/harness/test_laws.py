@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.cli import main
+from harness.cli.main import main
 from harness.laws import Bench, Outcome, UserList, Verdict, check_metric
 from harness.laws.battery import LAWS, PROPERTIES
 from harness.laws.cards import Card
 from harness.laws.checking import cards_of, chosen
 from harness.laws.markdown import page
 from harness.laws.sample import sample, ties
-from harness.metric import Metric, built_in_metrics, find_metric
+from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
 from tests.harness.small import ROOT
 
 BUILT_IN = built_in_metrics()
@@ -258,8 +258,8 @@ def check(*arguments: str | Path) -> Result:
 def write_metrics(folder: Path) -> Path:
     path = folder / "mine.py"
     path.write_text(
-        "from harness.metric import metric\n"
-        "from harness.user_metric import user_metric\n"
+        "from harness.metrics.shared.metric import metric\n"
+        "from harness.metrics.shared.user_metric import user_metric\n"
         "@metric('hits', source='here')\n"
         "def hits(judged, *, cutoff=None):\n"
         "    return judged.relevant[:, :cutoff].sum(axis=1)\n"
@@ -312,7 +312,16 @@ def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: 
 
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     path = write_metrics(tmp_path)
-    command = [sys.executable, "-m", "harness.cli", "check", str(path), "--tries", "5", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "harness.cli.main",
+        "check",
+        str(path),
+        "--tries",
+        "5",
+        "--json",
+    ]
     environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert list(tmp_path.iterdir()) == [path]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.export import pool
-from harness.metric import available_metrics, built_in_metrics, find_metric
+from harness.metrics.shared.metric import available_metrics, built_in_metrics, find_metric
+from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
 from tests.lists import pytrec_eval_scores, random_case, runs_and_qrels
@@ -340,7 +340,7 @@ def test_positive_only_qrels_turn_bpref_into_recall() -> None:
 def write_plugin(folder: Path, body: str) -> Path:
     path = folder / "my_metric.py"
     path.write_text(
-        "import numpy as np\nfrom harness.metric import metric\n"
+        "import numpy as np\nfrom harness.metrics.shared.metric import metric\n"
         "@metric('first', source='here')\n"
         f"def first(judged, *, cutoff=None):\n    {body}\n"
     )

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from analyses.measure import Measure, Scores
-from harness.score_files import scores_from_parquet, scores_to_parquet
+from analyses.shared.measure import Measure, Scores
+from harness.study.scores import scores_from_parquet, scores_to_parquet
 
 
 @pytest.fixture

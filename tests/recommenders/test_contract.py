@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import recommenders
 from qrels import Ratings
 from recommenders import BatchScorer
-from recommenders.shared import recommending
+from recommenders.shared import train_and_rank as recommending
 from runs import Numbering, Run
 
 SYSTEMS = [

@@ -28,7 +28,7 @@ def test_sparse_and_dense_weights_score_alike(
 ) -> None:
     users = np.arange(len(ratings.users), dtype=np.int32)
     dense = recommenders.train("krichene-y", {}, ratings, seed=1).score_batch(users)
-    monkeypatch.setattr("recommenders.shared.krichene.DENSE_FROM", 2.0)
+    monkeypatch.setattr("recommenders.kernels.krichene.DENSE_FROM", 2.0)
     sparse = recommenders.train("krichene-y", {}, ratings, seed=1).score_batch(users)
     np.testing.assert_allclose(dense, sparse, rtol=1e-5)
 

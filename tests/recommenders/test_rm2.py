@@ -6,8 +6,8 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.language_models import smoothed
-from recommenders.shared.neighbours import nearest_by_cosine
+from recommenders.kernels.language_models import smoothed
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import BestScorer
 from runs import top_items
 

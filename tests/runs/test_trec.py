@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, InputWarning, Numbering, Run
-from runs.files import plain_columns
+from runs.shared.files import plain_columns
 from runs.trec import (
     RunFile,
     _from_columns,
@@ -133,7 +133,7 @@ ORDERINGS = st.lists(
 )
 
 
-@pytest.mark.filterwarnings("ignore::runs.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
 @pytest.mark.parametrize("presorted", [False, True])
 @given(ORDERINGS)
 def test_any_order_of_lines_gives_the_same_run(

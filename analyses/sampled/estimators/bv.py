@@ -14,7 +14,7 @@ from analyses.sampled.estimators.linear import bias_variance
 from analyses.sampled.estimators.priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
-from runs.errors import InputWarning
+from runs.shared.errors import InputWarning
 
 LEAST_GAMMA = 1e-6
 """Weights of the variance below it leave so much of it that no sample is large enough."""
@@ -52,7 +52,7 @@ class BiasVariance(Estimator):
 
     Examples
     --------
-    >>> from qrels.sampled_ranks import SampledRanks
+    >>> from qrels.ranks.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> fitted = BiasVariance(gamma=1.0).fit(sample)
     >>> fitted.corrected("Recall@1").round(9)

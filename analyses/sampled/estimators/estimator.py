@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 from threadpoolctl import threadpool_limits
 
-from analyses.sampled.addends import Addends, moments_of_mean
 from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
-from analyses.sampled.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
 from qrels import FullRanks
-from qrels.sampled_ranks import SampledRanks
+from qrels.ranks.sampled_ranks import SampledRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
@@ -162,7 +162,7 @@ class Estimator:
         Examples
         --------
         >>> from analyses.sampled.estimators import bv
-        >>> from qrels.sampled_ranks import SampledRanks
+        >>> from qrels.ranks.sampled_ranks import SampledRanks
         >>> sampled = SampledRanks.of([1, 1, 2, 3], n_negatives=2, n_candidates=5)
         >>> print(round(bv(1.0).fit(sampled).estimate("Recall@1") * 15, 9))  # (8/15 + 8/15) / 4
         4.0
@@ -455,7 +455,7 @@ class Fitted:
         .. math:: \frac1{U^2} \sum_u \mathrm{Var}\Bigl[\sum_j v_j(x_{uj})\Bigr]
 
         with v held fixed; the users do not vary: for that, see `bootstrap`. The relevant items of
-        a user are sampled together (`analyses.sampled.addends`).
+        a user are sampled together (`analyses.sampled.expectation.user_moments`).
 
         Parameters
         ----------

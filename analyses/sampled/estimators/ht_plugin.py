@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.tally import Tally
-from analyses.sampled.metrics import RankMetric
+from analyses.sampled.expectation.metrics import RankMetric
 from runs import InputError
 
 
@@ -30,7 +30,7 @@ class HorvitzThompson(Estimator):
     --------
     One negative, drawn with probability .25, is above:
 
-    >>> from qrels.sampled_ranks import SampledRanks
+    >>> from qrels.ranks.sampled_ranks import SampledRanks
     >>> column = np.array([2])
     >>> sample = SampledRanks(
     ...     column, np.array([1]), np.array([9]), True, inverse_mass_above=np.array([4.0])

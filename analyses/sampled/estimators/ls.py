@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.sampled.estimators.estimator import Estimator, Problem
 from analyses.sampled.estimators.linear import least_squares
 from runs import InputError
-from runs.errors import InputWarning
+from runs.shared.errors import InputWarning
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LeastSquares(Estimator):
 
     Examples
     --------
-    >>> from qrels.sampled_ranks import SampledRanks
+    >>> from qrels.ranks.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> (LeastSquares().fit(sample).corrected("Recall@1") * 35).round(6)
     array([ 31., -23.,   3.])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from analyses.sampled.pmf import sampled_rank_pmf
+from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from analyses.resampling import resampled_users
-from analyses.sampled.candidates import in_steps
+from analyses.intervals.bootstrap import resampled_users
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table, doubled_sums, gram, hankel_gram
-from qrels.sampled_ranks import SampledRanks
+from analyses.sampled.expectation.candidates import in_steps
+from qrels.ranks.sampled_ranks import SampledRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
@@ -162,7 +162,8 @@ class Tally:
     def resampled(self, *, replicates: int, seed: int) -> Tally:
         """Redraw users, as many as there are, again and again: a sample a replicate.
 
-        The draws are those of every other bootstrap over as many users (`analyses.resampling`),
+        The draws are those of every other bootstrap over as many users
+        (`analyses.intervals.bootstrap`),
         so that systems and metrics are compared on the same users.
         """
         n_users = self.incidence.shape[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from analyses.corrections import benjamini_hochberg, bonferroni, holm
+from analyses.significance.corrections import benjamini_hochberg, bonferroni, holm
 from tests.analyses.corrections.references import Floats, families
 
 Adjust = Callable[[Floats], Floats]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analyses.online.experiment import Experiment
-from analyses.online.parametrisations import recall_grid
-from runs.streams import random_uniforms
+from analyses.online.agreement.measure_names import recall_grid
+from analyses.online.tables.experiment import Experiment
+from runs.shared.streams import random_uniforms
 
 GRID = tuple(str(one) for one in recall_grid())
 """The 588 of the thesis."""

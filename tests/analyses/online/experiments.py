@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.tallies import Tallies, tally
+from analyses.online.clicks.tallies import Tallies, tally
 
 
 def simulated(

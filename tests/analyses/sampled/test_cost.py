@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.evidence import read_evidence, to_evidence
-from analyses.sampled.correction import study_correction
 from analyses.sampled.cost import Cost, study_cost
-from analyses.sampled.designs import Adaptive, require_rising, sizes_suited
-from analyses.sampled.errors import mean_adaptive_size
+from analyses.sampled.estimates import study_correction
+from analyses.sampled.expectation.designs import Adaptive, require_rising, sizes_suited
+from analyses.sampled.expectation.errors import mean_adaptive_size
+from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
 

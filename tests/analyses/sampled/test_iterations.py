@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.evidence import read_evidence, to_evidence
 from analyses.sampled import Iterations, study_correction, study_iterations
 from analyses.sampled.iterations import LIKELIHOOD
+from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
 

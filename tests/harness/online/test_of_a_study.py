@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from analyses.evidence import to_evidence
-from analyses.online.parametrisations import recall_grid
+from analyses.online.agreement.measure_names import recall_grid
+from analyses.shared.evidence import to_evidence
 from harness.catalogue import figures_of
-from harness.cli import main
-from harness.finished import FinishedStudy
-from harness.report import render_report
-from harness.summary import summarise
-from harness.tabulating import clicks_of, tabulate
+from harness.cli.main import main
+from harness.report.page import render_report
+from harness.report.study_folder import FinishedStudy
+from harness.report.summary import summarise
+from harness.report.tables import clicks_of, tabulate
 from runs import InputError
-from tests.harness.online.tables import write
+from tests.analyses.online.tables.tables import write
 from tests.harness.page import Page
 from tests.harness.small import (
     JUDGEMENTS,

@@ -9,11 +9,15 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.cli import main
-from harness.online.experiment_file import milliseconds, parse_online_study, read_online_study
-from harness.online.running import run_online_study
-from harness.progress import Silent
+from harness.cli.main import main
+from harness.online.experiment.experiment_file import (
+    milliseconds,
+    parse_online_study,
+    read_online_study,
+)
+from harness.online.experiment.run_experiment import run_online_study
 from runs import InputError
+from runs.shared.progress import Silent
 
 WORLD = """
 name = "small"
@@ -146,7 +150,7 @@ def test_a_finished_experiment_is_not_simulated_again(
         raise AssertionError("simulated again")
 
     before = _contents(finished)
-    monkeypatch.setattr("harness.online.records.simulate", refuse)
+    monkeypatch.setattr("harness.online.experiment.record.simulate", refuse)
     _run(WORLD + ARMS + REST, finished)
     assert _contents(finished) == before
 

@@ -11,17 +11,17 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.online.recall import measure_recall
-from harness.cli import main
-from harness.recall import cluster
-from harness.recall.reading import read_interactions
-from harness.simulation.models import ItemCosines
-from harness.simulation.writing import write_history
-from qrels.hidden_ranks import MISS
-from qrels.user_split import draw_test_users, split_users
-from recommenders.hidden import rank_hidden
+from analyses.recall.recall import measure_recall
+from harness.cli.main import main
+from harness.online.simulation.log_writing import write_history
+from harness.online.simulation.served_models import ItemCosines
+from qrels.interactions.interaction_file import read_interactions
+from qrels.interactions.test_users import draw_test_users, split_users
+from qrels.ranks.hidden_ranks import MISS
+from recommenders.kernels.hidden import rank_hidden
 from runs import InputError
-from tests.harness.simulation.worlds import small_world
+from runs.shared import cluster
+from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 MISUSED = 2

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from qrels.interactions import Interactions
-from recommenders.hidden import Hiding, rank_hidden
+from qrels.interactions.interactions import Interactions
+from recommenders.kernels.hidden import Hiding, rank_hidden
 from tests.hidden_example import numbered
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")

@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from scipy.special import entr, softmax
 from scipy.stats import binom
 
-from analyses.sampled.errors import relative_error
 from analyses.sampled.estimators import mes, mle, tally
 from analyses.sampled.estimators.em import (
     em_steps,
@@ -16,6 +15,7 @@ from analyses.sampled.estimators.em import (
     log_likelihood,
 )
 from analyses.sampled.estimators.entropy import most_entropy
+from analyses.sampled.expectation.errors import relative_error
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.resampling import resampled_users
+from analyses.intervals.bootstrap import resampled_users
 from analyses.sampled.estimators import (
     Estimator,
     Fitted,
@@ -23,10 +23,10 @@ from analyses.sampled.estimators import (
     uncorrected,
 )
 from analyses.sampled.estimators.linear import posterior_means
-from analyses.sampled.expectation import estimate_moments
-from analyses.sampled.metrics import rank_metric
+from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.expectation.moments import estimate_moments
 from qrels import FullRanks, sample_ranks
-from qrels.sampled_ranks import SampledRanks
+from qrels.ranks.sampled_ranks import SampledRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,

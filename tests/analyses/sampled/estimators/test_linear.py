@@ -25,7 +25,7 @@ from analyses.sampled.estimators.linear import (
 )
 from analyses.sampled.estimators.tables import doubled_sums, gram, hankel_gram
 from runs import InputError
-from runs.errors import InputWarning
+from runs.shared.errors import InputWarning
 from tests.analyses.sampled.estimators.rankings import (
     Floats,
     nodes_and_table,

@@ -1,0 +1,115 @@
+"""Areas under curves of taus: one number for how well a measure stands the loss of judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.bands import band, centred
+from analyses.intervals.differences import paired_differences
+from analyses.shared.measure import Measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Curves of taus over one range of levels, with their replicates.
+
+    Parameters
+    ----------
+    measures
+        Label of the first axis.
+    levels
+        Label of the second axis.
+    taus
+        Of shape (n_measures, n_levels).
+    replicates
+        The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
+        `analyses.intervals.bands.centred` for what becomes of them.
+    """
+
+    measures: Sequence[Measure]
+    levels: Sequence[float]
+    taus: NDArray[np.float64]
+    replicates: NDArray[np.float64]
+
+    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
+        return band(centred(self.taus, self.replicates))
+
+    def areas(self) -> pd.DataFrame:
+        """Give the area under each curve, as `area` has it.
+
+        Returns
+        -------
+        Columns metric, cutoff, area, low, high (95 %), rank (1 is the largest area at the
+        cut-off; of equal areas the best rank), lowest_level and highest_level.
+        """
+        import pandas as pd
+
+        values, replicates = self._areas()
+        low, high = band(replicates)
+        frame = pd.DataFrame(
+            {
+                "metric": [measure.metric for measure in self.measures],
+                "cutoff": [measure.cutoff for measure in self.measures],
+                "area": values,
+                "low": low,
+                "high": high,
+            }
+        )
+        at_cutoff = frame.groupby("cutoff", dropna=False)["area"]
+        frame["rank"] = at_cutoff.rank(ascending=False, method="min").astype("Int64")
+        return frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
+
+    def differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
+        """Compare areas: every two metrics at a cut-off, and every two cut-offs of a metric.
+
+        Intervals are of paired differences: both curves saw the same resampled users and samples.
+        See `analyses.intervals.differences.paired_differences` for the parameter and the columns.
+        """
+        values, replicates = self._areas()
+        return paired_differences(
+            self.measures,
+            values,
+            lambda first, second: band(replicates[first] - replicates[second]),
+            cutoff=cutoff,
+        )
+
+    def _areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        replicates = centred(self.taus, self.replicates).swapaxes(1, 2)
+        return area(self.levels, self.taus), area(self.levels, replicates)
+
+
+def area(levels: Sequence[float], taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the area under curves, divided by the width of the levels: the mean tau over them.
+
+    Parameters
+    ----------
+    levels
+        Where the curves are known, in any order.
+    taus
+        Of shape (..., n_levels).
+
+    Returns
+    -------
+    Areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes.
+    NaN where a curve is undefined at some level, as its range then differs from the others'.
+
+    Examples
+    --------
+    >>> area([1.0, 0.5, 0.0], np.array([1.0, 0.8, 0.0]))
+    array(0.65)
+    """
+    order = np.argsort(levels)
+    where, heights = np.asarray(levels, dtype=np.float64)[order], taus[..., order]
+    if len(where) == 1:
+        return np.asarray(heights[..., 0])
+    trapezoids = (heights[..., 1:] + heights[..., :-1]) / 2 * np.diff(where)
+    return np.asarray(trapezoids.sum(axis=-1) / (where[-1] - where[0]))

@@ -1,0 +1,146 @@
+"""Bands around curves of taus: what other users, and other samples of judgements, would have given.
+
+Users are resampled in random blocks, so that a sample need be scored only once: the sums of the
+blocks are weighted again and again. The judgements left and all judgements see the same resampled
+users, as do all measures, levels and curves; what is said of their differences is paired.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from analyses.intervals.bootstrap import draw_weights, percentiles, random_blocks
+from analyses.ordering import DECIMALS
+from analyses.ordering.agreement import mean_of_defined
+from analyses.significance.permutation.monte_carlo import grid_exponents
+
+N_BLOCKS = 100
+"""Blocks of users; of fewer users, each is a block.
+
+More would say the width of a band more surely, a tenth of it with 100, at the cost of memory:
+65 MB for 77 measures, 21 systems and 50 samples.
+"""
+
+
+class SumSamples(Protocol):
+    """Scores under changed judgements, in the sum over blocks of users."""
+
+    def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Score samples of the judgements.
+
+        Parameters
+        ----------
+        kept
+            Masks of shape (n_judgements, n_samples).
+        blocks
+            The block of each user, of shape (n_users,): every number from 0 on.
+
+        Returns
+        -------
+        Sums of shape (n_measures, n_blocks, n_systems, n_samples).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Users in blocks, and how often each replicate draws each block.
+
+    Parameters
+    ----------
+    blocks
+        The block of each user, of shape (n_users,).
+    weights
+        Of shape (n_replicates, n_blocks).
+    """
+
+    blocks: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, n_users: int, *, replicates: int, seed: int) -> Resampling:
+        """Draw the replicates; without any, all users are one block.
+
+        Examples
+        --------
+        >>> Resampling.of(1000, replicates=3, seed=1).weights.shape
+        (3, 100)
+        """
+        n_blocks = min(N_BLOCKS, n_users) if replicates else 1
+        blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
+        draws = list(draw_weights(n_blocks, replicates=replicates, seed=seed))
+        return cls(blocks, np.concatenate(draws) if draws else np.empty((0, n_blocks)))
+
+    def taus(
+        self, sums: NDArray[np.float64], reference: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Compare samples with the reference anew, among the users of every replicate.
+
+        Parameters
+        ----------
+        sums
+            Sums over the blocks, of shape (n_measures, n_blocks, n_systems, n_samples).
+        reference
+            Sums under all judgements, of shape (n_measures, n_blocks, n_systems).
+
+        Returns
+        -------
+        Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all tie.
+        """
+        from analyses.ordering.tau_b_loop import lane_taus
+
+        n_measures, n_blocks, n_systems, n_samples = sums.shape
+        taus = np.empty((n_measures, n_samples, len(self.weights)))
+        with threadpool_limits(limits=1, user_api="blas"):
+            for measure in range(n_measures):
+                both = np.concatenate([sums[measure], reference[measure][:, :, None]], axis=2)
+                totals, unit = self._totals(both.reshape(n_blocks, -1))
+                totals = totals.reshape(-1, n_systems, n_samples + 1)
+                scale = unit / len(self.blocks) * 10.0**DECIMALS
+                references = np.ascontiguousarray(totals[:, :, -1])
+                taus[measure] = lane_taus(totals[:, :, :-1], references, scale).T
+        return taus
+
+    def _totals(self, sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Weigh sums (n_blocks, n) on a grid on which this is exact: whole numbers, and the unit.
+
+        Weights add up to the number of blocks, so weighted sums fit the grid as plain ones do.
+        """
+        exponent = int(grid_exponents(sums.T[None])[0, 0, 0])
+        return self.weights @ np.rint(sums * 2.0**-exponent), 2.0**exponent
+
+
+def centred(curves: NDArray[np.float64], replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shift the replicates of taus to where the curves are, within [-1, 1].
+
+    A user who is drawn twice brings the same lost judgements twice: among resampled users the
+    samples differ from the reference as if there were half as many, and taus are lower. Of 100
+    simulated studies (8 systems, 300 or 1,500 users), the percentiles of replicates as they are
+    held the truth in as few as 39, those of shifted ones in 95 to 100.
+
+    Parameters
+    ----------
+    curves
+        Taus of any shape.
+    replicates
+        Replicates of them along one more axis, the last.
+
+    Examples
+    --------
+    >>> centred(np.array(0.9), np.array([0.7, 0.8, 0.75])).round(2)
+    array([0.85, 0.95, 0.9 ])
+    """
+    shifts = curves - mean_of_defined(replicates)
+    return np.clip(replicates + shifts[..., None], -1.0, 1.0)
+
+
+def band(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the 95 % interval along the last axis; NaN without replicates."""
+    if replicates.size == 0:
+        nothing = np.full(replicates.shape[:-1], np.nan)
+        return nothing, nothing
+    return percentiles(replicates)

@@ -1,0 +1,452 @@
+"""Whether a higher offline measure goes with more clicks: rank correlation over models.
+
+Tables 4.4 to 4.11 of Kasalický (2021), with what they lack: how many different orderings stand
+behind hundreds of measures, and what random click-through rates would have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.bootstrap import percentiles
+from analyses.online.agreement.measure_names import (
+    Pair,
+    beta_pairs,
+    find_parametrisation,
+    label_columns,
+    validation_pairs,
+)
+from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
+from analyses.online.agreement.rho_bins import BINS, bin_random_rates, count_bins
+from analyses.online.agreement.wording import caution
+from analyses.online.tables.experiment import Experiment, check_experiments
+from analyses.ordering import DECIMALS, tau_b
+from analyses.shared.drawing import axes_or_new
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+SIGNS: Final = {">": 1.0, "=": 0.0, "<": -1.0}
+"""How the first of a pair compares with the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Rank correlation of offline measures with click-through rates, in one or several data sets.
+
+    Parameters
+    ----------
+    measures, experiments
+        Labels of the axes.
+    models
+        Names of the models of each experiment.
+    values
+        Offline values of each experiment, of shape (n_measures, n_models).
+    rates
+        Click-through rates of each experiment, of shape (n_models,).
+    rhos, taus
+        Spearman's rho and Kendall's tau-b, of shape (n_measures, n_experiments); NaN where all
+        models of a side are equal. Equal rhos within an experiment are equal to the last bit.
+    random_bins
+        How many rhos fall into each of `BINS` if the rates are dealt out at random, of shape
+        (n_experiments, n_orders, 4).
+    seed
+        Of the random orders.
+    left_out
+        Models of which the values or the rate are unknown; only the caption names them.
+    """
+
+    measures: tuple[str, ...]
+    experiments: tuple[str, ...]
+    models: tuple[tuple[str, ...], ...]
+    values: tuple[Floats, ...]
+    rates: tuple[Floats, ...]
+    rhos: Floats
+    taus: Floats
+    random_bins: Counts
+    seed: int
+    left_out: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure and experiment.
+
+        Columns measure, validation, beta, cutoff, weights (see `label_columns`), experiment,
+        models (their number), rho and tau_b.
+        """
+        import pandas as pd
+
+        labels = pd.DataFrame(label_columns(self.measures))
+        parts = [
+            labels.assign(
+                experiment=name,
+                models=len(self.models[column]),
+                rho=self.rhos[:, column],
+                tau_b=self.taus[:, column],
+            )
+            for column, name in enumerate(self.experiments)
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def over_experiments(self, chosen: Sequence[str] | None = None) -> pd.DataFrame:
+        """Tables 4.5 and 4.7: each measure over the experiments, the best mean first.
+
+        Parameters
+        ----------
+        chosen
+            Experiments; all by default. Of those chosen for their rhos no conclusion can be drawn
+            but by `best_of_many`.
+
+        Returns
+        -------
+        Columns measure, validation, beta, cutoff, weights, min, mean, max (of rho; NaN where one is
+        undefined), undefined (their number) and rank (1 is the best mean; equal means have
+        the best of their ranks).
+        """
+        import pandas as pd
+
+        rhos = self.rhos[:, self._columns(chosen)]
+        frame = pd.DataFrame(label_columns(self.measures)).assign(
+            min=rhos.min(axis=1),
+            mean=rhos.mean(axis=1).round(DECIMALS),
+            max=rhos.max(axis=1),
+            undefined=np.isnan(rhos).sum(axis=1),
+        )
+        frame["rank"] = frame["mean"].rank(ascending=False, method="min").astype("Int64")
+        return frame.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+    def best(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> pd.DataFrame:
+        """Give the n best of `over_experiments` and all that tie with the last of them."""
+        defined = self.over_experiments(chosen).dropna(subset=["mean"])
+        return defined[defined["mean"] >= defined["mean"].iloc[:n].min()]
+
+    def tied_with(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> int:
+        """Count the measures that have the same mean as the n-th best, itself among them."""
+        best = self.best(n, chosen=chosen)
+        return int((best["mean"] == best["mean"].min()).sum())
+
+    def bins(self) -> pd.DataFrame:
+        """Table 4.6: how many rhos are how large, and what random rates give.
+
+        Returns
+        -------
+        Columns experiment, bin, count, random_mean, random_low and random_high (the middle 95 % of
+        random orders). Measures are so alike that random counts are all over the place.
+        """
+        import pandas as pd
+
+        low, high = percentiles(self.random_bins.swapaxes(1, 2).astype(np.float64))
+        cells = list(product(self.experiments, BINS))
+        return pd.DataFrame(cells, columns=["experiment", "bin"]).assign(
+            count=np.array([count_bins(rhos) for rhos in self.rhos.T]).ravel(),
+            random_mean=self.random_bins.mean(axis=1).ravel(),
+            random_low=low.ravel(),
+            random_high=high.ravel(),
+        )
+
+    def orderings(self) -> pd.DataFrame:
+        """How many different orderings of the models the measures are.
+
+        Returns
+        -------
+        Columns experiment, models, measures, orderings (different weak orders of the models), most
+        (measures that share the most frequent one) and undefined (measures without a rho).
+        """
+        import pandas as pd
+
+        counts = [distinct_orderings(whole_ranks(values))[2] for values in self.values]
+        return pd.DataFrame(
+            {
+                "experiment": self.experiments,
+                "models": [len(models) for models in self.models],
+                "measures": len(self.measures),
+                "orderings": [len(some) for some in counts],
+                "most": [int(some.max()) for some in counts],
+                "undefined": np.isnan(self.rhos).sum(axis=0),
+            }
+        )
+
+    def levels(self) -> pd.DataFrame:
+        """Table 4.4: in how many cells (model, beta, cut-off) the LOO value is the larger.
+
+        Returns
+        -------
+        Columns experiment, cells, larger, share and orderings (different ones among all measures).
+        The first item of a user cannot be hit under LLOO, which alone makes its values smaller.
+        """
+        import pandas as pd
+
+        lloo, loo = _sides(validation_pairs(self.measures))
+        larger = [int((values[loo] > values[lloo]).sum()) for values in self.values]
+        cells = np.array([len(loo) * len(models) for models in self.models])
+        return pd.DataFrame(
+            {
+                "experiment": self.experiments,
+                "cells": cells,
+                "larger": larger,
+                "share": np.divide(larger, cells, out=np.full(len(cells), np.nan), where=cells > 0),
+                "orderings": self.orderings()["orderings"],
+            }
+        )
+
+    def validations(self) -> pd.DataFrame:
+        """Table 4.8: whether LOO or LLOO follows the rates better, at the same beta and cut-off.
+
+        Returns
+        -------
+        Columns experiment, cells, ``>``, ``=``, ``<`` (LOO better, equal, LLOO better), undefined
+        and orderings (different ones among all measures). Cells are no independent observations.
+        """
+        return self._compared([(loo, lloo) for lloo, loo in validation_pairs(self.measures)])
+
+    def betas(self) -> pd.DataFrame:
+        """Table 4.9: whether beta = 0 follows the rates better than a beta above 0.
+
+        Returns
+        -------
+        Columns as in `validations`: ``>`` where beta = 0 is better.
+        """
+        return self._compared([(zero, above) for above, zero in beta_pairs(self.measures)])
+
+    def crossed(self, chosen: Sequence[str] | None = None) -> pd.DataFrame:
+        """Tables 4.10 and 4.11: `validations` by `betas`.
+
+        A cell is an experiment, a cut-off, a validation and a beta above 0; LOO and LLOO are
+        compared at that beta, and beta = 0 with that beta under that validation.
+
+        Parameters
+        ----------
+        chosen
+            Experiments; all by default.
+
+        Returns
+        -------
+        Counts with rows LOO ``>``, ``=``, ``<`` LLOO and columns beta = 0 ``>``, ``=``, ``<`` the
+        beta above 0. Cells with an undefined rho are in none.
+        """
+        import pandas as pd
+
+        rhos = self.rhos[:, self._columns(chosen)]
+        rows, columns = (np.sign(rhos[a] - rhos[b]) for a, b in self._cells())
+        counts = [
+            [int(((rows == row) & (columns == column)).sum()) for column in SIGNS.values()]
+            for row in SIGNS.values()
+        ]
+        return pd.DataFrame(
+            counts,
+            index=pd.Index(SIGNS, name="LOO and LLOO"),
+            columns=pd.Index(SIGNS, name="beta = 0 and beta > 0"),
+        )
+
+    def plot(
+        self, ax: Axes | None = None, *, experiment: str | None = None, validation: str = "LLOO"
+    ) -> Axes:
+        """Draw the rhos of one experiment and validation: cut-offs up, betas to the right.
+
+        Undefined ones are grey.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones by default.
+        experiment
+            The first by default.
+        validation
+            ``"LOO"`` or ``"LLOO"``.
+
+        Raises
+        ------
+        InputError
+            If there is no such experiment, or no recall with that validation.
+        """
+        from matplotlib import colormaps
+
+        ax = axes_or_new(ax)
+        (column,) = self._columns([experiment or self.experiments[0]])
+        betas, cutoffs, cells = self._grid(validation, column)
+        shades = colormaps["RdBu"].with_extremes(bad="0.8")
+        image = ax.imshow(cells, cmap=shades, vmin=-1, vmax=1, origin="lower", aspect="auto")
+        every = max(1, len(betas) // 5)
+        ax.set_xticks(range(0, len(betas), every), [f"{beta:g}" for beta in betas[::every]])
+        ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs], fontsize="small")
+        ax.set_xlabel("beta")
+        ax.set_ylabel("cut-off")
+        ax.set_title(f"{self.experiments[column]}, {validation}")
+        if ax.figure is not None:
+            ax.figure.colorbar(image, ax=ax, label="rho with click-through rate")
+        return ax
+
+    def plot_bins(self, ax: Axes | None = None, *, experiment: str | None = None) -> Axes:
+        """Draw table 4.6 of one experiment as bars, beside the range of random rates."""
+        ax = axes_or_new(ax)
+        name = experiment or self.experiments[0]
+        self._columns([name])
+        frame = self.bins()
+        frame = frame[frame["experiment"] == name]
+        places = np.arange(len(BINS))
+        ax.bar(places, frame["count"], width=0.6, color="#56B4E9", label="observed")
+        expected = frame["random_mean"].to_numpy()
+        reach = [expected - frame["random_low"], frame["random_high"] - expected]
+        label = "random rates: mean, middle 95 %"
+        ax.errorbar(places, expected, yerr=reach, fmt="o", color="black", capsize=4, label=label)
+        ax.set_xticks(places, BINS)
+        ax.set_xlabel("Spearman's rho with click-through rate")
+        ax.set_ylabel(f"of {len(self.measures):,} measures")
+        ax.set_title(name)
+        ax.set_ylim(0, 1.2 * len(self.measures))
+        ax.legend(frameon=False, fontsize="small", loc="upper left")
+        return ax
+
+    def caption(self) -> str:
+        """Say what was correlated with what, and how many different orderings there are."""
+        orderings = self.orderings()
+        several = [
+            f"{row.experiment}: {row.models} models, {row.orderings} different orderings"
+            for row in orderings.itertuples()
+        ]
+        n_undefined = int(np.isnan(self.rhos).sum())
+        undefined = (
+            f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." if n_undefined else ""
+        )
+        return (
+            f"Spearman's rho between {len(self.measures):,} offline measures and the click-through "
+            f"rate over models ({'; '.join(several)}). Values are compared to {DECIMALS} decimals, "
+            f"tied models share their mean rank.{undefined} Counts of measures are no sample "
+            f"sizes.{self._left_out()}{caution(self.n_models)}"
+        )
+
+    @property
+    def n_models(self) -> int:
+        """Number of models; of several experiments, the smallest."""
+        return min(len(models) for models in self.models)
+
+    def _left_out(self) -> str:
+        names = ", ".join(self.left_out)
+        return f" Left out, as not known on all sides: {names}." if names else ""
+
+    def _columns(self, chosen: Sequence[str] | None) -> list[int]:
+        """Give the numbers of the chosen experiments."""
+        for name in chosen or ():
+            if name not in self.experiments:
+                raise InputError(
+                    f"no experiment is called {name!r}; there are {', '.join(self.experiments)}."
+                )
+        return [self.experiments.index(name) for name in chosen or self.experiments]
+
+    def _compared(self, pairs: Sequence[Pair]) -> pd.DataFrame:
+        """Count which side of the pairs has the larger rho, by experiment."""
+        import pandas as pd
+
+        first, second = _sides(pairs)
+        signs = np.sign(self.rhos[first] - self.rhos[second])
+        counts = {symbol: (signs == sign).sum(axis=0) for symbol, sign in SIGNS.items()}
+        return pd.DataFrame(
+            {
+                "experiment": self.experiments,
+                "cells": len(pairs),
+                **counts,
+                "undefined": np.isnan(signs).sum(axis=0),
+                "orderings": self.orderings()["orderings"],
+            }
+        )
+
+    def _cells(self) -> tuple[tuple[NDArray[np.intp], ...], tuple[NDArray[np.intp], ...]]:
+        """Give LOO and LLOO, and beta = 0 and above, of every cell of the cross table."""
+        pairs = validation_pairs(self.measures)
+        partners = {number: pair for pair in pairs for number in pair}
+        cells = [
+            (*partners[above], zero, above)
+            for above, zero in beta_pairs(self.measures)
+            if above in partners
+        ]
+        lloo, loo, zero, above = np.array(cells, dtype=np.intp).reshape(-1, 4).T
+        return (loo, lloo), (zero, above)
+
+    def _grid(self, validation: str, column: int) -> tuple[list[float], list[int], Floats]:
+        """Lay the rhos out by cut-off and beta; those of the first weights where there are two."""
+        found = [(n, find_parametrisation(name)) for n, name in enumerate(self.measures)]
+        rhos = {
+            (one.cutoff, one.beta): self.rhos[number, column]
+            for number, one in reversed(found)
+            if one is not None and one.validation == validation
+        }
+        if not rhos:
+            raise InputError(f"no recall with the validation {validation!r} was measured.")
+        betas = sorted({beta for _, beta in rhos})
+        cutoffs = sorted({cutoff for cutoff, _ in rhos})
+        cells = [[rhos.get((cutoff, beta), np.nan) for beta in betas] for cutoff in cutoffs]
+        return betas, cutoffs, np.array(cells)
+
+
+def study_agreement(
+    experiments: Sequence[Experiment],
+    *,
+    random_rates: int = 1000,
+    seed: int,
+    left_out: Sequence[str] = (),
+) -> Agreement:
+    """Correlate every measure with the click-through rate, over the models of each experiment.
+
+    Parameters
+    ----------
+    experiments
+        One or several, with the same measures.
+    random_rates
+        Random orders of the rates for the last columns of table 4.6.
+    seed
+        Of these.
+    left_out
+        Models that could not be compared, for the caption.
+
+    Raises
+    ------
+    InputError
+        If the experiments do not fit each other, or there are no random rates.
+
+    References
+    ----------
+    Kasalický (2021), equation 2.9 and section 4.4.
+
+    Examples
+    --------
+    >>> values = np.array([[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.3, 0.4], [0.5, 0.5, 0.5, 0.5]])
+    >>> one = Experiment("A", ("a", "b", "c", "d"), ("AP", "RR", "P@5"), values,
+    ...                  rates=np.array([0.03, 0.04, 0.05, 0.06]))
+    >>> study_agreement([one], seed=1).rhos.ravel().round(9)
+    array([1. , 0.8, nan])
+    """
+    check_experiments(experiments)
+    if random_rates < 1:
+        raise InputError(f"`random_rates` must be at least 1, got {random_rates}.")
+    return Agreement(
+        measures=experiments[0].measures,
+        experiments=tuple(one.name for one in experiments),
+        models=tuple(one.models for one in experiments),
+        values=tuple(one.values for one in experiments),
+        rates=tuple(one.rates for one in experiments),
+        rhos=np.stack([correlations(one) for one in experiments], axis=1),
+        taus=np.stack([tau_b(one.values, one.rates) for one in experiments], axis=1),
+        random_bins=np.stack([bin_random_rates(one, random_rates, seed) for one in experiments]),
+        seed=seed,
+        left_out=tuple(left_out),
+    )
+
+
+def correlations(experiment: Experiment) -> Floats:
+    """Give rho of every measure, of shape (n_measures,)."""
+    return rank_correlations(whole_ranks(experiment.values), whole_ranks(experiment.rates))
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return first, second

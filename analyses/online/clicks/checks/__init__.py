@@ -1,0 +1,1 @@
+"""Whether a log may be believed: one check per file."""

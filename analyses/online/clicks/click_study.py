@@ -1,0 +1,318 @@
+"""The study of a log: rates of the arms, with and without robots, and whether to believe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.clicks.alternatives import items_instead
+from analyses.online.clicks.checks.crossing import Stickiness
+from analyses.online.clicks.checks.halves import Halves, halves
+from analyses.online.clicks.checks.placebo import Placebo, placebo
+from analyses.online.clicks.checks.robots import Robots
+from analyses.online.clicks.checks.sample_ratio import SampleRatio, sample_ratio
+from analyses.online.clicks.click_question import Question
+from analyses.online.clicks.cycles.cycles import (
+    MILLISECONDS_PER_HOUR,
+    PERIODS,
+    Periodicity,
+    periodicity,
+)
+from analyses.online.clicks.cycles.local_time import wall_clock
+from analyses.online.clicks.lists import (
+    WHOLE_LOG,
+    Lists,
+    arms_of_users,
+    counted_lists,
+    followed,
+)
+from analyses.online.clicks.off_policy import OffPolicy, off_policy
+from analyses.online.clicks.rates import ClickThrough, click_through, click_through_by_period
+from analyses.online.logs import LogFacts, Logs, read_logs
+from analyses.online.logs.acceptance import Credit
+from analyses.online.logs.slates import Flags, Slates, busy_users
+from qrels.ratings.splits import id_hashes
+from runs import InputError
+from runs.shared.progress import Progress
+
+EVERYONE: Final = "all"
+PEOPLE: Final = "without robots"
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What some of the users did.
+
+    Parameters
+    ----------
+    rates
+        Click-through rates of the arms.
+    pooled
+        The same over all periods together.
+    by_type
+        Rates by the type of interaction, if asked.
+    split
+        Users per arm against the planned shares; None with one arm.
+    """
+
+    rates: ClickThrough
+    pooled: ClickThrough
+    by_type: Mapping[str, ClickThrough]
+    split: SampleRatio | None
+
+
+@dataclass(frozen=True, eq=False)
+class Clicks:
+    """What a log says of the arms.
+
+    Parameters
+    ----------
+    question
+        What was asked.
+    facts
+        How far the tables fit together; `gaps` lists the times without a live version.
+    users
+        Arms of all users who were shown lists.
+    n_lists
+        Lists that count.
+    groups
+        By name: everyone, and then, if asked, those who are not robots. The last counts.
+    periods
+        Rates of the last group by version of the models; empty if the log names none.
+    cycles
+        Of the day and the week; None if the log has less than two days.
+    halves, policy, placebo
+        If asked.
+    """
+
+    question: Question
+    facts: LogFacts
+    users: Stickiness
+    n_lists: int
+    groups: Mapping[str, Group]
+    periods: Mapping[str, ClickThrough]
+    cycles: Periodicity | None
+    halves: Halves | None
+    policy: OffPolicy | None
+    placebo: Placebo | None
+
+    @property
+    def chosen(self) -> Group:
+        """The group that counts: without robots, if they were looked for."""
+        return [*self.groups.values()][-1]
+
+    @property
+    def robots(self) -> Robots | None:
+        """Rates with and without robots, if they were looked for."""
+        if self.question.per_day is None:
+            return None
+        everyone, people = (self.groups[name].rates for name in (EVERYONE, PEOPLE))
+        return Robots(everyone, people, self.question.per_day)
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether users are not split as planned: over all days or on one, robots or not."""
+        splits = [group.split for group in self.groups.values() if group.split is not None]
+        return any(bool(split.to_frame()["mismatch"].any()) for split in splits)
+
+
+def study_log(
+    recommendations: Path,
+    interactions: Path,
+    question: Question,
+    *,
+    models: Path | None = None,
+    assignment: Path | None = None,
+    policy: Path | None = None,
+    placebo: Path | None = None,
+    progress: Progress,
+) -> Clicks:
+    """Read a log, and study it.
+
+    Parameters
+    ----------
+    recommendations, interactions, models, assignment
+        As for `analyses.online.logs.read_logs`.
+    question, policy, placebo, progress
+        As for :func:`study_clicks`. The arms are those of the planned shares, if there are any.
+    """
+    arms = None if question.shares is None else [*question.shares]
+    with progress("Reading the log", 1) as bar:
+        logs = read_logs(
+            recommendations,
+            interactions,
+            models=models,
+            assignment=assignment,
+            arms=arms,
+            values=None,
+        )
+        bar.advance()
+    return study_clicks(logs, question, policy=policy, placebo=placebo, progress=progress)
+
+
+def study_clicks(
+    logs: Logs,
+    question: Question,
+    *,
+    policy: Path | None = None,
+    placebo: Path | None = None,
+    progress: Progress,
+) -> Clicks:
+    """Estimate the click-through rates of the arms, and all that makes them credible.
+
+    Parameters
+    ----------
+    logs
+        The log.
+    question
+        What is asked.
+    policy
+        A table of lists to evaluate off-policy; see
+        `analyses.online.clicks.alternatives.items_instead`.
+    placebo
+        A table of lists that were not shown, to see how often they seem accepted.
+    progress
+        Shows what is being done.
+
+    Raises
+    ------
+    InputError
+        If what is asked makes no sense for this log.
+    """
+    _check(logs, question, with_placebo=placebo is not None)
+    users = arms_of_users(logs)
+    with progress("Matching clicks with lists", 1) as bar:
+        lists = counted_lists(logs, users, question)
+        bar.advance()
+    members = _members(logs, question)
+    with progress("Estimating rates", len(members)) as bar:
+        groups = {}
+        for name, is_member in members.items():
+            groups[name] = _group(lists, users, is_member, question)
+            bar.advance()
+    chosen = lists.select([*members.values()][-1][lists.user])
+    return Clicks(
+        question=question,
+        facts=logs.facts,
+        users=users,
+        n_lists=len(lists),
+        groups=groups,
+        periods=_by_period(chosen),
+        cycles=_cycles(chosen, question),
+        halves=_halves(logs, chosen, question),
+        policy=None if policy is None else _off_policy(policy, logs.slates),
+        placebo=None
+        if placebo is None or question.window is None
+        else _placebo(placebo, logs, chosen, window=question.window, credit=question.credit),
+    )
+
+
+def _check(logs: Logs, question: Question, *, with_placebo: bool) -> None:
+    """Refuse what cannot be answered, before anything slow."""
+    wall_clock(np.zeros(1, dtype=np.int64), zone=question.zone)
+    arms = logs.slates.arms
+    if question.halves is not None and question.halves not in arms:
+        raise InputError(f"`--halves`: the arms are {', '.join(arms)}, got {question.halves!r}.")
+    if with_placebo and question.explicit:
+        raise InputError("--placebo needs a --window: no click names a list that was not shown.")
+    has_periods = logs.models is not None or logs.slates.version is not None
+    if question.over_time == "thesis" and not has_periods:
+        raise InputError(
+            "--over-time thesis averages over periods: it needs --models, or a column "
+            "'model_version' in the recommendations."
+        )
+
+
+def _members(logs: Logs, question: Question) -> Mapping[str, Flags]:
+    """Tell which users of the numbering are in each group."""
+    slates, n_users = logs.slates, len(logs.slates.users)
+    groups = {EVERYONE: np.ones(n_users, dtype=np.bool_)}
+    if question.per_day is not None:
+        groups[PEOPLE] = ~busy_users(
+            slates.user, slates.time, per_day=question.per_day, n_users=n_users
+        )
+    return groups
+
+
+def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question) -> Group:
+    kept = lists.select(is_member[lists.user])
+    if len(kept) == 0:
+        raise InputError(f"`--robots {question.per_day}` leaves nobody: take a larger number.")
+    tallies = kept.tallies()
+    rates = click_through(
+        tallies,
+        over_time=question.over_time,
+        replicates=question.replicates,
+        seed=question.seed,
+    )
+    pooled = rates if question.over_time == "pooled" else click_through(tallies)
+    by_type = {
+        name: click_through(kept.tallies(accepted), over_time=question.over_time)
+        for name, accepted in kept.by_type.items()
+    }
+    return Group(rates, pooled, by_type, _split(lists.arms, users, is_member, question))
+
+
+def _split(
+    arms: tuple[str, ...], users: Stickiness, is_member: Flags, question: Question
+) -> SampleRatio | None:
+    if len(arms) < 2:
+        return None
+    kept = is_member[users.users]
+    members = replace(
+        users,
+        users=users.users[kept],
+        first_arm=users.first_arm[kept],
+        first_time=users.first_time[kept],
+        crossed=users.crossed[kept],
+    )
+    return sample_ratio(members, arms=arms, shares=question.shares, zone=question.zone)
+
+
+def _by_period(lists: Lists) -> Mapping[str, ClickThrough]:
+    if lists.periods == WHOLE_LOG:
+        return {}
+    return click_through_by_period(lists.tallies())
+
+
+def _cycles(lists: Lists, question: Question) -> Periodicity | None:
+    if int(np.ptp(lists.time)) < 2 * PERIODS[0] * MILLISECONDS_PER_HOUR:
+        return None
+    return periodicity(
+        lists.accepted,
+        time=lists.time,
+        arm=lists.arm,
+        arms=lists.arms,
+        zone=question.zone,
+        seed=question.seed,
+    )
+
+
+def _halves(logs: Logs, lists: Lists, question: Question) -> Halves | None:
+    if question.halves is None:
+        return None
+    hashes: NDArray[np.uint64] = id_hashes(logs.slates.users.ids, "halves")
+    return halves(lists.of_arm(question.halves).tallies(), hashes)
+
+
+def _off_policy(path: Path, slates: Slates) -> OffPolicy:
+    return off_policy(slates, items_instead(path, slates))
+
+
+def _placebo(path: Path, logs: Logs, lists: Lists, *, window: int, credit: Credit) -> Placebo:
+    """Compare the lists that count with others for the same users and times."""
+    accept = partial(followed, events=logs.events, window=window, credit=credit)
+    counts = np.zeros(len(logs.slates), dtype=np.bool_)
+    counts[lists.slate] = True
+    alternatives = logs.slates.showing(items_instead(path, logs.slates))
+    shown, others = (
+        replace(slates.select(counts), arm=lists.arm.astype(np.int32))
+        for slates in (logs.slates, alternatives)
+    )
+    return placebo(shown, others, accept)

@@ -1,0 +1,1 @@
+"""How click-through rates rise and fall by the hour and the weekday."""

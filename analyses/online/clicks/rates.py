@@ -1,0 +1,304 @@
+"""Click-through rates of the arms of an experiment, with intervals whose unit is the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.bootstrap import percentiles
+from analyses.online.clicks.poisson_bootstrap import replicate_sums
+from analyses.online.clicks.tallies import Tallies
+from analyses.shared.drawing import axes_or_new, legend_beside
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+OverTime = Literal["pooled", "thesis"]
+
+REACH: Final = 1.959963984540054
+"""Standard errors from the middle of a 95 % interval to its ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClickThrough:
+    """Click-through rates of arms.
+
+    Parameters
+    ----------
+    arms
+        Label of the first axis of everything.
+    over_time
+        How periods are put together.
+    n_users, n_slates, n_accepted
+        Users who were shown lists, lists shown, lists accepted, of shape (n_arms,).
+    rates
+        Of shape (n_arms,); NaN for an arm that showed nothing.
+    covariances
+        Of the rates, by the delta method over users, of shape (n_arms, n_arms): outside the
+        diagonal not 0 where arms share users. NaN for an arm with one user.
+    means_of_users
+        Mean over users of the rate of each user's own lists, of shape (n_arms,): a robot counts as
+        one user.
+    replicates
+        Rates of the Poisson bootstrap over users, of shape (n_arms, n_replicates).
+    """
+
+    arms: tuple[str, ...]
+    over_time: OverTime
+    n_users: NDArray[np.int64]
+    n_slates: NDArray[np.int64]
+    n_accepted: NDArray[np.int64]
+    rates: Floats
+    covariances: Floats
+    means_of_users: Floats
+    replicates: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors by users, of shape (n_arms,)."""
+        return np.sqrt(np.diag(self.covariances))
+
+    @property
+    def errors_too_small(self) -> Floats:
+        """Standard errors as if lists were independent, which those of one user are not."""
+        variances = self.rates * (1 - self.rates)
+        return np.sqrt(_ratio(np.maximum(variances, 0.0), self.n_slates))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per arm.
+
+        Returns
+        -------
+        Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over
+        users), bootstrap_low, bootstrap_high (95 %; NaN without replicates), mean_of_users,
+        binomial_error_too_small and over_time.
+        """
+        import pandas as pd
+
+        bootstrap_low, bootstrap_high = _percentiles(self.replicates)
+        return pd.DataFrame(
+            {
+                "arm": self.arms,
+                "users": self.n_users,
+                "slates": self.n_slates,
+                "accepted": self.n_accepted,
+                "rate": self.rates,
+                "error": self.errors,
+                "low": self.rates - REACH * self.errors,
+                "high": self.rates + REACH * self.errors,
+                "bootstrap_low": bootstrap_low,
+                "bootstrap_high": bootstrap_high,
+                "mean_of_users": self.means_of_users,
+                "binomial_error_too_small": self.errors_too_small,
+                "over_time": self.over_time,
+            }
+        )
+
+    def differences(self) -> pd.DataFrame:
+        """One row per pair of arms; no correction is made for the number of pairs.
+
+        Returns
+        -------
+        Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method),
+        bootstrap_low and bootstrap_high (95 %; a user who is in both arms has one weight).
+        """
+        import pandas as pd
+
+        pairs = np.array([*combinations(range(len(self.arms)), 2)], dtype=np.intp)
+        a, b = pairs.reshape(-1, 2).T
+        differences = self.rates[a] - self.rates[b]
+        variances = np.diag(self.covariances)
+        both = variances[a] + variances[b] - 2 * self.covariances[a, b]
+        errors = np.sqrt(np.maximum(both, 0.0))
+        low, high = _percentiles(self.replicates[a] - self.replicates[b])
+        return pd.DataFrame(
+            {
+                "arm_a": [self.arms[number] for number in a],
+                "arm_b": [self.arms[number] for number in b],
+                "difference": differences,
+                "error": errors,
+                "low": differences - REACH * errors,
+                "high": differences + REACH * errors,
+                "bootstrap_low": low,
+                "bootstrap_high": high,
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rates with their intervals over users, and beside them the mean of users."""
+        axes = axes_or_new(ax)
+        places = np.arange(len(self.arms))
+        axes.errorbar(places, self.rates, yerr=REACH * self.errors, fmt="o", label="rate")
+        axes.plot(places + 0.1, self.means_of_users, "o", mfc="none", label="mean of users")
+        label_arms(axes, self.arms)
+        return axes
+
+    def caption(self) -> str:
+        """Say what the rates and their intervals are."""
+        how = (
+            "accepted lists divided by lists shown"
+            if self.over_time == "pooled"
+            else "the mean of the periods' rates, weighted by the arm's users in each period"
+        )
+        return (
+            f"Click-through rates of {len(self.arms)} arms: {how}. 95 % intervals by the delta "
+            f"method over {int(self.n_users.sum()):,} users, who are the independent units."
+        )
+
+
+def label_arms(axes: Axes, arms: Sequence[str]) -> None:
+    """Finish a drawing of rates at places 0, 1, 2, ...: one for each arm."""
+    axes.set_xticks(np.arange(len(arms)), arms)
+    axes.set_xlim(-0.5, len(arms) - 0.5)
+    axes.set_xlabel("arm")
+    axes.set_ylabel("click-through rate")
+    legend_beside(axes)
+
+
+def click_through(
+    tallies: Tallies, *, over_time: OverTime = "pooled", replicates: int = 0, seed: int = 0
+) -> ClickThrough:
+    r"""Estimate the click-through rate of every arm, and how sure it is.
+
+    With :math:`n_u` lists shown to user u, :math:`y_u` of them accepted and U users,
+
+    .. math:: R = \frac{\sum_u y_u}{\sum_u n_u}, \qquad
+        \mathrm{var}(R) = \frac{U}{U - 1} \frac{\sum_u (y_u - R n_u)^2}{(\sum_u n_u)^2}.
+
+    Parameters
+    ----------
+    tallies
+        What each user was shown and accepted.
+    over_time
+        ``"pooled"``: R over all periods. ``"thesis"``: the mean of the R of the periods, weighted
+        by the number of the arm's users in them (Kasalický 2021, equation 2.7), which gives a user
+        with one list the weight of one with a thousand.
+    replicates, seed
+        Bootstrap replicates, 0 for none, and their seed.
+
+    Examples
+    --------
+    Two users of one arm accept 1 of 1 and 0 of 3 lists: R = 1/4, and the users lie 3/4 off:
+
+    >>> one = np.zeros(4, dtype=int)
+    >>> from analyses.online.clicks.tallies import tally
+    >>> counts = tally(np.array([1, 0, 0, 0]), user=np.array([0, 1, 1, 1]), arm=one, arms=["A"])
+    >>> found = click_through(counts)
+    >>> found.rates.tolist(), found.means_of_users.tolist(), found.errors.round(4).tolist()
+    ([0.25], [0.5], [0.375])
+    """
+    if over_time not in get_args(OverTime):
+        raise InputError(f"`over_time` must be 'pooled' or 'thesis', got {over_time!r}.")
+    sums = tallies.sums()
+    n_users, means_of_users = _of_users(tallies)
+    replicated = replicate_sums(tallies, replicates=replicates, seed=seed)
+    return ClickThrough(
+        arms=tallies.arms,
+        over_time=over_time,
+        n_users=n_users,
+        n_slates=sums[1].sum(axis=1).astype(np.int64),
+        n_accepted=sums[2].sum(axis=1).astype(np.int64),
+        rates=rates_of(sums, over_time=over_time),
+        covariances=_covariances(tallies, _influences(tallies, sums, over_time), n_users),
+        means_of_users=means_of_users,
+        replicates=rates_of(replicated, over_time=over_time),
+    )
+
+
+def click_through_by_period(
+    tallies: Tallies, *, replicates: int = 0, seed: int = 0
+) -> Mapping[str, ClickThrough]:
+    """Estimate the rates in each period, by its name; parameters as in :func:`click_through`."""
+    return {
+        name: click_through(tallies.in_period(number), replicates=replicates, seed=seed)
+        for number, name in enumerate(tallies.periods)
+    }
+
+
+def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
+    """Turn sums over users into rates.
+
+    Parameters
+    ----------
+    sums
+        Users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
+        `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
+    over_time
+        As for :func:`click_through`.
+
+    Returns
+    -------
+    Of shape (n_arms, ...); NaN without lists.
+
+    Examples
+    --------
+    3 users accept 1 of 10 lists in the first period, 1 user 1 of 2 in the second:
+
+    >>> sums = np.array([[[3.0, 1.0]], [[10.0, 2.0]], [[1.0, 1.0]]])
+    >>> rates_of(sums, over_time="pooled").round(4), rates_of(sums, over_time="thesis")
+    (array([0.1667]), array([0.2]))
+    """
+    users, shown, accepted = sums
+    if over_time == "pooled":
+        return _ratio(accepted.sum(axis=1), shown.sum(axis=1))
+    # A period in which the arm showed nothing has no users, and so no weight.
+    weighted = np.where(users > 0, users * _ratio(accepted, shown), 0.0)
+    return _ratio(weighted.sum(axis=1), users.sum(axis=1))
+
+
+def _ratio(numerator: NDArray[np.number], denominator: NDArray[np.number]) -> Floats:
+    missing = np.full(np.shape(numerator), np.nan)
+    return np.divide(numerator, denominator, out=missing, where=denominator > 0)
+
+
+def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:
+    if replicates.size == 0:
+        missing = np.full(replicates.shape[:-1], np.nan)
+        return missing, missing
+    return percentiles(replicates)
+
+
+def _of_users(tallies: Tallies) -> tuple[NDArray[np.int64], Floats]:
+    """Count the users of each arm, and average their own rates."""
+    n_arms = len(tallies.arms)
+    pairs, row = np.unique(tallies.user * n_arms + tallies.arm, return_inverse=True)
+    shown, accepted = (np.bincount(row, c) for c in (tallies.n_slates, tallies.n_accepted))
+    n_users = np.bincount(pairs % n_arms, minlength=n_arms)
+    return n_users, _ratio(
+        np.bincount(pairs % n_arms, _ratio(accepted, shown), minlength=n_arms), n_users
+    )
+
+
+def _influences(tallies: Tallies, sums: Floats, over_time: OverTime) -> Floats:
+    """By how much each row, if it counted more, would move the rate of its arm; (n_rows,)."""
+    users, shown, accepted = sums
+    arm, period = tallies.arm, tallies.period
+    overall = rates_of(sums, over_time=over_time)[arm]
+    if over_time == "pooled":
+        excess = tallies.n_accepted - overall * tallies.n_slates
+        return excess / shown.sum(axis=1)[arm]
+    rates = _ratio(accepted, shown)[arm, period]
+    within = (tallies.n_accepted - rates * tallies.n_slates) / shown[arm, period]
+    of_period = users[arm, period] * within + rates - overall
+    return of_period / users.sum(axis=1)[arm]
+
+
+def _covariances(tallies: Tallies, influences: Floats, n_users: NDArray[np.int64]) -> Floats:
+    """Add up products of the influences of users, of shape (n_arms, n_arms)."""
+    from scipy.sparse import csr_array
+
+    users, row = np.unique(tallies.user, return_inverse=True)
+    shape = (len(users), len(tallies.arms))
+    # Periods of one user and arm fall together here, and are added.
+    by_user = csr_array((influences, (row, tallies.arm)), shape=shape)
+    corrections = np.sqrt(_ratio(n_users, n_users - 1))
+    products: Floats = (by_user.T @ by_user).toarray()
+    return products * corrections[:, None] * corrections

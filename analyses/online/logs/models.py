@@ -1,0 +1,133 @@
+"""The table of models: which version of an arm's model was live when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.logs.recommendations import known_arms
+from qrels.interactions.columns import Ids, read_ids, read_times
+from qrels.interactions.table import LogTable
+from runs import Numbering
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KNOWN: Final = ("arm", "model_version", "valid_from", "valid_to")
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Versions of the arms' models, sorted by arm and time; each is live in [from, to).
+
+    Parameters
+    ----------
+    arms
+        Names of the arms.
+    names
+        Names of the versions, of shape (n_versions,), as the next three.
+    arm
+        Number of the arm.
+    valid_from, valid_to
+        Milliseconds since 1970 in UTC.
+    """
+
+    arms: Numbering
+    names: NDArray[np.str_]
+    arm: NDArray[np.int32]
+    valid_from: NDArray[np.int64]
+    valid_to: NDArray[np.int64]
+
+    def at(self, arm: NDArray[np.int32], time: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Find the version that was live in an arm at a time: the period of what it then showed.
+
+        Parameters
+        ----------
+        arm, time
+            Of shape (n,).
+
+        Returns
+        -------
+        Number of the version, of shape (n,); -1 where none was.
+
+        Examples
+        --------
+        >>> models = Models(Numbering.of(["A"]), np.array(["v1", "v2"]), np.zeros(2, np.int32),
+        ...                 np.array([0, 20]), np.array([10, 30]))
+        >>> models.at(np.zeros(4, np.int32), np.array([0, 10, 20, 30])).tolist()
+        [0, -1, 1, -1]
+        """
+        found = np.full(len(time), -1, dtype=np.int64)
+        for number, (of_arm, start, end) in enumerate(
+            zip(self.arm, self.valid_from, self.valid_to, strict=True)
+        ):
+            found[(arm == of_arm) & (time >= start) & (time < end)] = number
+        return found
+
+    def gaps(self) -> pd.DataFrame:
+        """Give the times between two versions of an arm when none was live: arm, begin, end."""
+        import pandas as pd
+
+        following = self.arm[1:] == self.arm[:-1]
+        gap = np.flatnonzero(following & (self.valid_from[1:] > self.valid_to[:-1]))
+        return pd.DataFrame(
+            {
+                "arm": self.arms.ids[self.arm[gap]],
+                "begin": self.valid_to[gap],
+                "end": self.valid_from[gap + 1],
+            }
+        )
+
+
+def read_models(table: LogTable, arms: Numbering) -> Models:
+    """Read the versions of the models.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, an arm is unknown, a version ends before it begins, or two versions
+        of an arm overlap.
+    """
+    table.require(*KNOWN)
+    version = read_ids(table.column("model_version"), table.fail("model_version"))
+    arm = known_arms(table, read_ids(table.column("arm"), table.fail("arm")), arms)
+    begin = read_times(table.column("valid_from"), table.fail("valid_from"))
+    end = read_times(table.column("valid_to"), table.fail("valid_to"))
+    if (end <= begin).any():
+        row = int((end <= begin).argmax())
+        finding = f"version {version[row]!r} must end after it begins."
+        raise table.error("valid_to", row, finding)
+    order = np.lexsort((begin, arm))
+    _require_apart(table, version, arm[order], begin[order], end[order], rows=order)
+    names = version.ids[version.places]
+    return Models(arms, names[order], arm[order], begin[order], end[order])
+
+
+def _require_apart(
+    table: LogTable,
+    version: Ids,
+    arm: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    *,
+    rows: NDArray[np.intp],
+) -> None:
+    """Compare neighbours: among intervals that are sorted by arm and beginning, two overlap there.
+
+    Parameters
+    ----------
+    rows
+        Rows of the sorted intervals, for the error.
+    """
+    overlaps = (arm[1:] == arm[:-1]) & (begin[1:] < end[:-1])
+    if overlaps.any():
+        at = int(overlaps.argmax())
+        before, row = int(rows[at]), int(rows[at + 1])
+        finding = (
+            f"version {version[row]!r} begins before version {version[before]!r} of the same arm "
+            f"ends, in row {before + 1}."
+        )
+        raise table.error("valid_from", row, finding)

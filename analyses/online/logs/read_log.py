@@ -1,0 +1,166 @@
+"""Logs from files: read the tables, check them one by one and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.logs import assignment as assignments
+from analyses.online.logs import interactions as interacting
+from analyses.online.logs import models as modelling
+from analyses.online.logs import recommendations as recommending
+from analyses.online.logs.events import Events
+from analyses.online.logs.facts import LogFacts, facts_of
+from analyses.online.logs.models import Models
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Slates
+from qrels.interactions.columns import Ids
+from qrels.interactions.table import LogTable
+from runs import InputError, Numbering
+
+DAYS_AROUND: Final = 3660
+"""How far from the lists an interaction may be: ten years, beyond which the unit is wrong."""
+
+KNOWN: Final[Mapping[str, Sequence[str]]] = {
+    "recommendations": recommending.KNOWN,
+    "interactions": interacting.KNOWN,
+    "models": modelling.KNOWN,
+    "assignment": assignments.KNOWN,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """The log of an experiment.
+
+    Parameters
+    ----------
+    slates
+        What was recommended.
+    events
+        What users did.
+    models
+        When which version of a model was live, if the log says.
+    assigned
+        Number of the arm to which each user of the numbering was assigned, int32 of shape
+        (n_users,), -1 where the log does not say; None without such a table.
+    facts
+        How far the tables fit together.
+    tables
+        The files by table, for columns that have no meaning here.
+    """
+
+    slates: Slates
+    events: Events
+    models: Models | None
+    assigned: NDArray[np.int32] | None
+    facts: LogFacts
+    tables: Mapping[str, LogTable]
+
+    def further(self, table: str, column: str) -> Any:
+        """Read a column that has no meaning here, in the order of its file, as an Arrow array."""
+        return self.tables[table].column(column)
+
+
+def read_logs(
+    recommendations: str | Path,
+    interactions: str | Path,
+    *,
+    models: str | Path | None = None,
+    assignment: str | Path | None = None,
+    arms: Sequence[str] | None = None,
+    values: Mapping[str, float] | None = interacting.VALUES,
+    days_around: int = DAYS_AROUND,
+) -> Logs:
+    r"""Read the log of an experiment from Parquet or CSV files.
+
+    A CSV file has one row for each item of a list, with ``rec_id``, ``position`` and ``item``; a
+    Parquet file may have one row for each list instead, with lists in ``items``, ``propensity`` and
+    ``clicked``. Columns are read one at a time; those without a meaning when they are asked for.
+
+    Parameters
+    ----------
+    recommendations
+        ``rec_id, time, user, arm``, the items as above, and optionally ``model_version``,
+        ``propensity`` and ``clicked``.
+    interactions
+        ``time, user, item, type``, and optionally ``rec_id`` (the list that was clicked) and
+        ``value``.
+    models
+        ``arm, model_version, valid_from, valid_to``.
+    assignment
+        ``user, arm``, and optionally ``time``.
+    arms
+        The arms of the experiment; by default those that the recommendations have.
+    values
+        Value of each type of interaction, for a file without a column of values; None if any type
+        is welcome, and worth 1: values serve training, not rates.
+    days_around
+        The most days that an interaction may be before the first or after the last list.
+
+    Raises
+    ------
+    InputError
+        If the files break a rule: it names file, row (from 1, the header not counted), column, the
+        rule and the value.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     lists, clicks = Path(folder, "lists.csv"), Path(folder, "clicks.csv")
+    ...     _ = lists.write_text("rec_id,time,user,arm,position,item\n"
+    ...                          "r1,1000,ann,A,1,x\nr1,1000,ann,A,2,y\nr2,2000,bob,B,1,x\n")
+    ...     _ = clicks.write_text("time,user,item,type\n1970-01-01T00:00:01.5Z,ann,y,view\n")
+    ...     logs = read_logs(lists, clicks)
+    >>> logs.slates.lengths.tolist(), logs.events.time.tolist(), logs.facts.known_users
+    ([2, 1], [1500], 0.5)
+    """
+    paths = {
+        "recommendations": recommendations,
+        "interactions": interactions,
+        "models": models,
+        "assignment": assignment,
+    }
+    tables = {name: LogTable.open(path) for name, path in paths.items() if path is not None}
+    shown = recommending.read_recommendations(tables["recommendations"])
+    if len(shown.time) == 0:
+        raise InputError(f"{recommendations}: there are no recommendations in the file.")
+    done = interacting.read_interactions(tables["interactions"], values=values)
+    slates = shown.slates(
+        _numbering(shown.user, done.user), _numbering(shown.item, done.item), arms
+    )
+    events = done.events(slates)
+    _require_near(tables["interactions"], events, slates, days=days_around)
+    arm_names = Numbering.of(slates.arms)
+    live = assigned = None
+    if "models" in tables:
+        live = modelling.read_models(tables["models"], arm_names)
+    if "assignment" in tables:
+        assigned = assignments.read_assignment(tables["assignment"], slates.users, arm_names)
+    further = {name: table.further(KNOWN[name]) for name, table in tables.items()}
+    facts = facts_of(slates, events, live, assigned, further)
+    return Logs(slates, events, live, assigned, facts, tables)
+
+
+def _numbering(*columns: Ids) -> Numbering:
+    return Numbering.of(np.concatenate([column.ids for column in columns]))
+
+
+def _require_near(table: LogTable, events: Events, slates: Slates, *, days: int) -> None:
+    """Refuse interactions so far from all lists that their times must have another unit."""
+    reach = days * MILLISECONDS_PER_DAY
+    begin, end = int(slates.time.min()) - reach, int(slates.time.max()) + reach
+    far = (events.time < begin) | (events.time > end)
+    if far.any():
+        row = int(far.argmax())
+        raise table.error(
+            "time",
+            row,
+            f"an interaction must be within {days:,} days of the recommendations, which are from "
+            f"{slates.time.min()} to {slates.time.max()} ms, got {events.time[row]} ms (seconds?).",
+        )

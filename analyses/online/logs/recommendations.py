@@ -1,0 +1,269 @@
+"""The table of recommendations: one row for each list, or one for each item of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.logs.slates import Slates, first_repetition
+from qrels.interactions.columns import (
+    Fail,
+    Ids,
+    read_flags,
+    read_floats,
+    read_ids,
+    read_positions,
+    read_times,
+)
+from qrels.interactions.table import LogTable
+from qrels.ranks.full_ranks import place_in_group
+from runs import InputError, Numbering
+
+Values = TypeVar("Values", bound=np.generic)
+Reader = Callable[[Any, Fail], NDArray[Values]]
+
+KNOWN: Final = (
+    *("rec_id", "time", "user", "arm", "items", "item", "position"),
+    *("model_version", "propensity", "clicked"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """Lists as read, before users and items have numbers that other tables share.
+
+    Parameters
+    ----------
+    table
+        The file.
+    item_column
+        What it calls items.
+    rows
+        Row of each place, from 0, of shape (n_places,).
+    rec, user, arm, version
+        Ids of each list.
+    time
+        Of each list.
+    first, item, clicked, propensity
+        As of `analyses.online.logs.slates.Slates`.
+    """
+
+    table: LogTable
+    item_column: str
+    rows: NDArray[np.int64]
+    rec: Ids
+    user: Ids
+    arm: Ids
+    version: Ids | None
+    time: NDArray[np.int64]
+    first: NDArray[np.int64]
+    item: Ids
+    clicked: NDArray[np.bool_] | None
+    propensity: NDArray[np.float64] | None
+
+    def slates(self, users: Numbering, items: Numbering, arms: Sequence[str] | None) -> Slates:
+        """Number users, items and arms; all arms that occur, if None are named."""
+        names = Numbering.of(self.arm.ids if arms is None else arms)
+        versions = Numbering.of([] if self.version is None else self.version.ids)
+        return Slates(
+            users,
+            items,
+            tuple(names.ids.tolist()),
+            self.rec.ids[self.rec.places],
+            self.user.numbers(users),
+            known_arms(self.table, self.arm, names, rows=self.rows[self.first[:-1]]),
+            self.time,
+            self.first,
+            self.item.numbers(items),
+            clicked=self.clicked,
+            propensity=self.propensity,
+            versions=tuple(versions.ids.tolist()),
+            version=None if self.version is None else self.version.numbers(versions),
+        )
+
+
+def known_arms(
+    table: LogTable, arm: Ids, names: Numbering, *, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int32]:
+    """Number arms, and refuse those that the experiment does not have."""
+    numbers = arm.numbers(names)
+    if (numbers < 0).any():
+        at = int((numbers < 0).argmax())
+        row = at if rows is None else int(rows[at])
+        known = ", ".join(names.ids)
+        raise table.error("arm", row, f"the arms are {known}, got {arm[at]!r}.")
+    return numbers
+
+
+def read_recommendations(table: LogTable) -> Recommendations:
+    """Read lists, in the order in which they first stand in the file.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or a value is not what it should be; an id of a list stands twice; a
+        list is empty or repeats an item; positions are not 1, 2, 3 and so on; rows of one list have
+        different users, arms, times or versions; or a propensity is not in (0, 1].
+    """
+    table.require("rec_id", "time", "user", "arm")
+    if "items" in table:
+        read = _of_lists(table)
+    elif "item" in table and "position" in table:
+        read = _of_places(table)
+    else:
+        raise InputError(
+            f"{table.path}: recommendations need a column 'items' with lists, or the columns "
+            f"'position' and 'item'; found {', '.join(table.names)}."
+        )
+    _check(read)
+    return read
+
+
+def _of_lists(table: LogTable) -> Recommendations:
+    """Read one row for each list."""
+    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
+    _require_once(table, rec)
+    shown = table.lists("items")
+    lengths = np.diff(shown.first)
+    if (lengths == 0).any():
+        raise table.error("items", int((lengths == 0).argmax()), "a list must hold an item.")
+    return Recommendations(
+        table,
+        "items",
+        rows=np.repeat(np.arange(len(rec.places)), lengths),
+        rec=rec,
+        user=read_ids(table.column("user"), table.fail("user")),
+        arm=read_ids(table.column("arm"), table.fail("arm")),
+        version=_version(table),
+        time=read_times(table.column("time"), table.fail("time")),
+        first=shown.first,
+        item=read_ids(shown.values, shown.fail),
+        clicked=_beside(table, "clicked", shown.first, read_flags),
+        propensity=_beside(table, "propensity", shown.first, read_floats),
+    )
+
+
+def _of_places(table: LogTable) -> Recommendations:
+    """Read one row for each item of a list, in any order."""
+    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
+    position = read_positions(table.column("position"), table.fail("position"))
+    rows = np.lexsort((position, rec.places))
+    _require_positions(table, rec, position, rows)
+    first = np.concatenate([[0], np.cumsum(np.bincount(rec.places))]).astype(np.int64)
+    item = read_ids(table.column("item"), table.fail("item"))
+    time = read_times(table.column("time"), table.fail("time"))
+    _require_one("time", time, table, rec, rows, first)
+    return Recommendations(
+        table,
+        "item",
+        rows=rows,
+        rec=Ids(rec.ids, np.arange(len(rec.ids))),
+        user=_of_list("user", table, rec, rows, first),
+        arm=_of_list("arm", table, rec, rows, first),
+        version=_of_list("model_version", table, rec, rows, first)
+        if "model_version" in table
+        else None,
+        time=time[rows[first[:-1]]],
+        first=first,
+        item=Ids(item.ids, item.places[rows]),
+        clicked=_of_rows(table, "clicked", rows, read_flags),
+        propensity=_of_rows(table, "propensity", rows, read_floats),
+    )
+
+
+def _version(table: LogTable) -> Ids | None:
+    if "model_version" not in table:
+        return None
+    return read_ids(table.column("model_version"), table.fail("model_version"))
+
+
+def _beside(
+    table: LogTable, name: str, first: NDArray[np.int64], read: Reader[Values]
+) -> NDArray[Values] | None:
+    """Read what a column of lists says of every item, if there is one."""
+    if name not in table:
+        return None
+    lists = table.lists(name)
+    differing = np.diff(lists.first) != np.diff(first)
+    if differing.any():
+        row = int(differing.argmax())
+        n_items, n_values = (int(np.diff(ends)[row]) for ends in (first, lists.first))
+        raise table.error(name, row, f"{n_items} values expected, one an item, got {n_values}.")
+    return read(lists.values, lists.fail)
+
+
+def _of_rows(
+    table: LogTable, name: str, rows: NDArray[np.int64], read: Reader[Values]
+) -> NDArray[Values] | None:
+    return read(table.column(name), table.fail(name))[rows] if name in table else None
+
+
+def _of_list(
+    name: str, table: LogTable, rec: Ids, rows: NDArray[np.int64], first: NDArray[np.int64]
+) -> Ids:
+    ids = read_ids(table.column(name), table.fail(name))
+    _require_one(name, ids.places, table, rec, rows, first)
+    return Ids(ids.ids, ids.places[rows[first[:-1]]])
+
+
+def _require_one(
+    name: str,
+    values: NDArray[np.int64],
+    table: LogTable,
+    rec: Ids,
+    rows: NDArray[np.int64],
+    first: NDArray[np.int64],
+) -> None:
+    """Refuse a list whose rows disagree."""
+    heads = np.repeat(rows[first[:-1]], np.diff(first))
+    differing = values[rows] != values[heads]
+    if differing.any():
+        at = int(differing.argmax())
+        row, head = int(rows[at]), int(heads[at])
+        raise table.error(
+            name, row, f"list {rec[row]!r} has another {name} here than in row {head + 1}."
+        )
+
+
+def _require_positions(
+    table: LogTable, rec: Ids, position: NDArray[np.int64], rows: NDArray[np.int64]
+) -> None:
+    expected = place_in_group(rec.places[rows])
+    wrong = position[rows] != expected
+    if wrong.any():
+        at = int(wrong.argmax())
+        row = int(rows[at])
+        raise table.error(
+            "position",
+            row,
+            f"the positions of a list must be 1, 2, 3 and so on, each once, but list {rec[row]!r} "
+            f"has {position[row]} where {expected[at]} should be.",
+        )
+
+
+def _require_once(table: LogTable, rec: Ids) -> None:
+    again = rec.repetition()
+    if again is not None:
+        row, head = again
+        raise table.error("rec_id", row, f"{rec[row]!r} stands again, after row {head + 1}.")
+
+
+def _check(read: Recommendations) -> None:
+    """Refuse repeated items and impossible propensities."""
+    table, name = read.table, read.item_column
+    slate = np.repeat(np.arange(len(read.time)), np.diff(read.first))
+    items = read.item.places.astype(np.int32)
+    repeated = first_repetition(slate, items, n_items=len(read.item.ids))
+    if repeated is not None:
+        finding = f"a list must not repeat an item, but has {read.item[repeated]!r} twice."
+        raise table.error(name, int(read.rows[repeated]), finding)
+    if read.propensity is not None:
+        wrong = ~((read.propensity > 0) & (read.propensity <= 1))
+        if wrong.any():
+            at = int(wrong.argmax())
+            finding = f"a propensity must be in (0, 1], got {read.propensity[at]}."
+            raise table.error("propensity", int(read.rows[at]), finding)

@@ -1,0 +1,1 @@
+"""Before an experiment: which models, and how many of them."""

@@ -1,0 +1,1 @@
+"""Tables of click-through rates and of offline values, and how they are put together."""

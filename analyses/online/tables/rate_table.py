@@ -1,0 +1,188 @@
+"""Tables of click-through rates: a line for each model, or for each model and period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from analyses.online.clicks.rates import OverTime
+from analyses.online.tables.value_table import EXPERIMENT, MODEL_HEADERS, experiment_of, name_in
+from harness.metrics.shared.metric import nearest
+from harness.readers.scores import check_width, distinct, read_lines, read_number
+from runs import InputError
+
+COUNTS: Final = ("recommendations", "accepted")
+COLUMNS: Final = ("rate", "period", "users", *COUNTS, EXPERIMENT)
+
+
+class RateRow(NamedTuple):
+    """A model's rate in a period, as it stands in the file; counts are 0 where there are none."""
+
+    line: int
+    experiment: str
+    model: str
+    period: str
+    rate: float
+    users: int
+    recommendations: int
+    accepted: int
+
+
+@dataclass(frozen=True, eq=False)
+class RateTable:
+    """Click-through rates of the models of one experiment, periods being averaged.
+
+    Parameters
+    ----------
+    path
+        The file.
+    experiment
+        Name of the data set; `ONE_EXPERIMENT` if the file names none.
+    rates
+        By model.
+    lines
+        By model: the first line that has it.
+    """
+
+    path: Path
+    experiment: str
+    rates: Mapping[str, float]
+    lines: Mapping[str, int]
+
+
+def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[RateTable, ...]:
+    """Read click-through rates of models, by experiment.
+
+    The table, UTF-8 text with tabs or commas, has the columns model (or arm, system) and rate, and
+    may have period, users, recommendations, accepted and experiment. The rate may be left out where
+    recommendations and accepted are there.
+
+    Parameters
+    ----------
+    path
+        The table.
+    over_time
+        How a model's periods are averaged. ``"thesis"``: the mean of their rates, weighted by their
+        users if there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``:
+        all that was accepted over all recommendations.
+
+    Returns
+    -------
+    One for each experiment, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or no such table, a number is missing or impossible, or a
+        model has two rates for one period.
+    """
+    lines = read_lines(path)
+    heading = next(lines, None)
+    if heading is None:
+        raise InputError(f"{path}: the file is empty.")
+    names = distinct(path, [(heading[0], name) for name in heading[1]], "column")
+    _check_columns(path, heading[0], names, over_time)
+    body = ((line, check_width(path, line, row, heading[1])) for line, row in lines)
+    rows = list(_rows(path, names, body))
+    if not rows:
+        raise InputError.at(path, heading[0], "the table has a heading but no rates.")
+    _check_once(path, rows, has_periods="period" in names)
+    experiments = dict.fromkeys(row.experiment for row in rows)
+    return tuple(
+        _table(path, name, [row for row in rows if row.experiment == name], over_time)
+        for name in experiments
+    )
+
+
+def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
+    """Put a model's periods together; see `read_rate_tables`.
+
+    Examples
+    --------
+    >>> periods = [RateRow(2, "A", "m", "1", 0.1, 30, 100, 10),
+    ...            RateRow(3, "A", "m", "2", 0.3, 10, 900, 270)]
+    >>> [round(average_rate(periods, over_time=mode), 9) for mode in ("thesis", "pooled")]
+    [0.15, 0.28]
+    """
+    if over_time == "pooled":
+        return sum(row.accepted for row in rows) / sum(row.recommendations for row in rows)
+    weights = [row.users or 1 for row in rows]
+    weighted = (weight * row.rate for weight, row in zip(weights, rows, strict=True))
+    return sum(weighted) / sum(weights)
+
+
+def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverTime) -> None:
+    if names[0] not in MODEL_HEADERS:
+        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
+        raise InputError.at(path, line, finding)
+    for name in names[1:]:
+        if name not in COLUMNS:
+            finding = f"a table of rates has no column {name!r}; {nearest(name, COLUMNS)}"
+            raise InputError.at(path, line, finding)
+    has_counts = set(COUNTS) <= set(names)
+    if over_time == "pooled" and not has_counts:
+        finding = "pooled rates need the columns recommendations and accepted."
+        raise InputError.at(path, line, finding)
+    if "rate" not in names and not has_counts:
+        finding = "a column rate is needed, or both recommendations and accepted."
+        raise InputError.at(path, line, finding)
+
+
+def _rows(
+    path: Path, names: Sequence[str], body: Iterable[tuple[int, list[str]]]
+) -> Iterator[RateRow]:
+    for line, fields in body:
+        row = dict(zip(names, fields, strict=True))
+        shown = _count(path, line, row, "recommendations", least=1)
+        accepted = _count(path, line, row, "accepted", least=0)
+        if "recommendations" in row and accepted > shown:
+            finding = f"{accepted} recommendations were accepted, of {shown}."
+            raise InputError.at(path, line, finding)
+        rate = read_number(path, line, "rate", row["rate"]) if "rate" in row else accepted / shown
+        yield RateRow(
+            line,
+            experiment_of(path, line, row),
+            name_in(path, line, row, names[0]),
+            name_in(path, line, row, "period") if "period" in row else "",
+            rate,
+            _count(path, line, row, "users", least=1),
+            shown,
+            accepted,
+        )
+
+
+def _count(path: Path, line: int, row: Mapping[str, str], column: str, *, least: int) -> int:
+    """Read a whole number; 0 if there is no such column."""
+    text = row.get(column)
+    if text is None:
+        return 0
+    if not text.isdecimal() or int(text) < least:
+        finding = f"column {column!r}: a whole number from {least} expected, found {text!r}."
+        raise InputError.at(path, line, finding)
+    return int(text)
+
+
+def _check_once(path: Path, rows: Sequence[RateRow], *, has_periods: bool) -> None:
+    first: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        key = (row.experiment, row.model, row.period)
+        if first.setdefault(key, row.line) != row.line:
+            hint = (
+                f" for period {row.period!r}" if has_periods else "; periods need a column period"
+            )
+            finding = f"model {row.model!r} has a second rate, after line {first[key]}{hint}."
+            raise InputError.at(path, row.line, finding)
+
+
+def _table(path: Path, experiment: str, rows: Sequence[RateRow], over_time: OverTime) -> RateTable:
+    by_model: dict[str, list[RateRow]] = {}
+    for row in rows:
+        by_model.setdefault(row.model, []).append(row)
+    return RateTable(
+        path,
+        experiment,
+        {model: average_rate(own, over_time=over_time) for model, own in by_model.items()},
+        {model: own[0].line for model, own in by_model.items()},
+    )

@@ -1,0 +1,196 @@
+"""Tables of offline values: models down and measures across, or one value a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure
+from harness.readers.means import read_cutoff
+from harness.readers.scores import check_width, distinct, read_lines, read_number
+from runs import InputError
+
+MODEL_HEADERS: Final = ("model", "arm", "system")
+EXPERIMENT: Final = "experiment"
+ONE_EXPERIMENT: Final = "data"
+"""What the data set is called where tables do not name it; it is part of the key of the draws."""
+
+LONG: Final = ("measure", "value")
+OF_A_STUDY: Final = ("metric", "cutoff", "mean")
+
+Line = tuple[int, list[str]]
+
+
+class Value(NamedTuple):
+    """A value as it stands in the file."""
+
+    line: int
+    experiment: str
+    model: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTable:
+    """Offline values of the models of one experiment.
+
+    Parameters
+    ----------
+    path
+        The file.
+    experiment
+        Name of the data set; `ONE_EXPERIMENT` if the file names none.
+    models, measures
+        Labels of the axes.
+    values
+        float64 of shape (n_measures, n_models).
+    lines
+        For each model the first line that has it.
+    """
+
+    path: Path
+    experiment: str
+    models: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: NDArray[np.float64]
+    lines: tuple[int, ...]
+
+
+def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
+    """Read offline values of models, by experiment.
+
+    A table is UTF-8 text with a heading line; fields are separated by tabs if that line has one,
+    else by commas. The first column is called model, arm or system. In a wide table every other
+    column is a measure, such as ``nDCG@10`` or ``LLOO(beta=0.35)@5``; a long one has the columns
+    measure and value, or metric, cutoff and mean as ``tables/means.csv`` of a study, which is
+    meant by the folder of a study. A column experiment names data sets.
+
+    Returns
+    -------
+    One for each experiment, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or no such table, a value is missing, stands twice or is no
+        finite number, or experiments differ in measures.
+    """
+    path = table_at(path)
+    lines = read_lines(path)
+    heading = next(lines, None)
+    if heading is None:
+        raise InputError(f"{path}: the file is empty.")
+    names = distinct(path, [(heading[0], name) for name in heading[1]], "column")
+    if names[0] not in MODEL_HEADERS:
+        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
+        raise InputError.at(path, heading[0], finding)
+    body = ((line, check_width(path, line, row, heading[1])) for line, row in lines)
+    found = list(_values(path, heading[0], names, body))
+    if not found:
+        raise InputError.at(path, heading[0], "the table has a heading but no values.")
+    experiments = dict.fromkeys(value.experiment for value in found)
+    measures = tuple(dict.fromkeys(value.measure for value in found))
+    return tuple(
+        _table(path, name, measures, [value for value in found if value.experiment == name])
+        for name in experiments
+    )
+
+
+def table_at(path: Path) -> Path:
+    """Give the table itself, where the folder of a study may stand for its means."""
+    return path / "tables" / "means.csv" if path.is_dir() else path
+
+
+def experiment_of(path: Path, line: int, row: dict[str, str]) -> str:
+    """Give the data set of a line, which must have a name where there is a column for it."""
+    return name_in(path, line, row, EXPERIMENT) if EXPERIMENT in row else ONE_EXPERIMENT
+
+
+def name_in(path: Path, line: int, row: dict[str, str], column: str) -> str:
+    """Give a name, which must not be empty."""
+    if not row[column]:
+        raise InputError.at(path, line, f"column {column!r}: a name is missing.")
+    return row[column]
+
+
+def _values(
+    path: Path, first_line: int, names: Sequence[str], body: Iterable[Line]
+) -> Iterator[Value]:
+    rows = ((line, dict(zip(names, fields, strict=True))) for line, fields in body)
+    if set(OF_A_STUDY) <= set(names):
+        return _of_a_study(path, names[0], rows)
+    if set(LONG) <= set(names):
+        unknown = [name for name in names[1:] if name not in (*LONG, EXPERIMENT)]
+        if unknown:
+            known = ", ".join((names[0], *LONG, EXPERIMENT))
+            finding = f"a long table has no column {unknown[0]!r}, only {known}."
+            raise InputError.at(path, first_line, finding)
+        return _long(path, names[0], rows)
+    measures = [name for name in names[1:] if name != EXPERIMENT]
+    if not measures:
+        raise InputError.at(path, first_line, "the table has no measure.")
+    return _wide(path, names[0], measures, rows)
+
+
+def _of_a_study(
+    path: Path, model: str, rows: Iterable[tuple[int, dict[str, str]]]
+) -> Iterator[Value]:
+    for line, row in rows:
+        cutoff = read_cutoff(path, line, row["cutoff"])
+        measure = str(Measure(name_in(path, line, row, "metric"), cutoff))
+        value = read_number(path, line, "mean", row["mean"])
+        name = name_in(path, line, row, model)
+        yield Value(line, experiment_of(path, line, row), name, measure, value)
+
+
+def _long(path: Path, model: str, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[Value]:
+    for line, row in rows:
+        value = read_number(path, line, "value", row["value"])
+        name, measure = (name_in(path, line, row, column) for column in (model, "measure"))
+        yield Value(line, experiment_of(path, line, row), name, measure, value)
+
+
+def _wide(
+    path: Path,
+    model: str,
+    measures: Sequence[str],
+    rows: Iterable[tuple[int, dict[str, str]]],
+) -> Iterator[Value]:
+    for line, row in rows:
+        experiment, name = experiment_of(path, line, row), name_in(path, line, row, model)
+        for measure in measures:
+            value = read_number(path, line, measure, row[measure])
+            yield Value(line, experiment, name, measure, value)
+
+
+def _table(
+    path: Path, experiment: str, measures: tuple[str, ...], found: Sequence[Value]
+) -> ValueTable:
+    """Lay the values of one experiment out, every measure of every model."""
+    cells: dict[tuple[str, str], float] = {}
+    lines: dict[str, int] = {}
+    for value in found:
+        if (value.measure, value.model) in cells:
+            finding = f"model {value.model!r} has {value.measure} twice{_within(experiment)}."
+            raise InputError.at(path, value.line, finding)
+        cells[value.measure, value.model] = value.value
+        lines.setdefault(value.model, value.line)
+    for model, line in lines.items():
+        for measure in measures:
+            if (measure, model) not in cells:
+                finding = f"model {model!r} has no {measure}{_within(experiment)}."
+                raise InputError.at(path, line, finding)
+    values = [[cells[measure, model] for model in lines] for measure in measures]
+    return ValueTable(
+        path, experiment, tuple(lines), measures, np.array(values), tuple(lines.values())
+    )
+
+
+def _within(experiment: str) -> str:
+    return "" if experiment == ONE_EXPERIMENT else f" in the experiment {experiment!r}"

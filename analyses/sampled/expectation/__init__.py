@@ -1,0 +1,1 @@
+"""Sampled metrics without simulation: exact means, variances and curves."""

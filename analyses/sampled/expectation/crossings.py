@@ -1,0 +1,325 @@
+"""Where the order of systems changes with the size of the sample, found exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.moments import blocks_of_rows, exact_metric
+from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
+from analyses.shared.drawing import axes_or_new, categories, legend_beside
+from qrels import FullRanks
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Ordering = tuple[tuple[str, ...], ...]
+"""Systems from best to worst; those of equal values are in one group, by name."""
+
+DECIMALS = 12
+"""Expected values are compared after rounding to so many decimals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """Expected sampled metrics of systems for every number of negatives, and their orderings.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    systems
+        Names, label of the first axis of ``values``.
+    values
+        Expected sampled metric for 1, 2, .. negatives, rounded to 1e-12, of shape
+        (n_systems, n_sizes).
+    exact
+        The metric among all candidates, rounded likewise, of shape (n_systems,).
+    replace
+        Whether negatives are drawn with replacement.
+    """
+
+    metric: RankMetric
+    systems: tuple[str, ...]
+    values: Floats
+    exact: Floats
+    replace: bool
+
+    @property
+    def negatives(self) -> NDArray[np.int64]:
+        """Numbers of negatives, of shape (n_sizes,)."""
+        return np.arange(1, self.values.shape[1] + 1)
+
+    @cached_property
+    def orderings(self) -> tuple[tuple[int, Ordering], ...]:
+        """The orderings met from one negative on, each with the number at which it starts."""
+        signs = np.sign(self.values[:, np.newaxis] - self.values)
+        changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
+        starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
+        return tuple(
+            (start + 1, ordering_of(self.systems, self.values[:, start])) for start in starts
+        )
+
+    @property
+    def exact_ordering(self) -> Ordering:
+        """The ordering among all candidates."""
+        return ordering_of(self.systems, self.exact)
+
+    @property
+    def settled(self) -> int | None:
+        """Number of negatives from which the ordering stays the exact one; None if it never is."""
+        start, ordering = self.orderings[-1]
+        return start if ordering == self.exact_ordering else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row for each ordering: metric, replace, negatives, ordering, exact."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "metric": str(self.metric),
+                "replace": self.replace,
+                "negatives": [start for start, _ in self.orderings],
+                "ordering": [print_ordering(ordering) for _, ordering in self.orderings],
+                "exact": [ordering == self.exact_ordering for _, ordering in self.orderings],
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the expected metric against the negatives, with a line where the order changes."""
+        axes = axes_or_new(ax)
+        for (label, style), curve in zip(categories(self.systems), self.values, strict=True):
+            axes.plot(self.negatives, curve, label=label, **style | {"marker": ""})
+        for start, _ in self.orderings[1:]:
+            axes.axvline(start, color="0.6", linewidth=0.6, zorder=0)
+        axes.set_xscale("log")
+        axes.set_xlabel("sampled negatives")
+        axes.set_ylabel(f"expected {self.metric}")
+        legend_beside(axes)
+        return axes
+
+    def caption(self) -> str:
+        """Say what is shown."""
+        how = "with" if self.replace else "without"
+        met = "; ".join(
+            f"{print_ordering(ordering)} from m = {start:,}" for start, ordering in self.orderings
+        )
+        return (
+            f"Expected {self.metric} among m sampled negatives, drawn {how} replacement. "
+            f"Orderings: {met}. Among all candidates: {print_ordering(self.exact_ordering)}."
+        )
+
+
+def ordering_of(systems: tuple[str, ...], values: Floats) -> Ordering:
+    """Order systems by their values, highest first.
+
+    Examples
+    --------
+    >>> ordering_of(("A", "B", "C"), np.array([0.2, 0.5, 0.2]))
+    (('B',), ('A', 'C'))
+    """
+    distinct = np.unique(values)[::-1]
+    return tuple(
+        tuple(name for name, own in zip(systems, values, strict=True) if own == value)
+        for value in distinct
+    )
+
+
+def print_ordering(ordering: Ordering) -> str:
+    """Write an ordering.
+
+    Examples
+    --------
+    >>> print_ordering((("B",), ("A", "C")))
+    'B > A = C'
+    """
+    return " > ".join(" = ".join(group) for group in ordering)
+
+
+def consistency_crossings(
+    systems: Mapping[str, FullRanks],
+    metric: str | RankMetric,
+    *,
+    negatives: int | None = None,
+    replace: bool = True,
+) -> Consistency:
+    """Find the orderings of systems by expected sampled metric, for every number of negatives.
+
+    Every number is looked at: the orderings need not come and go in turn.
+
+    Parameters
+    ----------
+    systems
+        Full ranks by system, of the same users and relevant items.
+    metric
+        Such as ``"AP"`` or ``"Recall@10"``.
+    negatives
+        The largest number of negatives; by default all that every user has.
+    replace
+        Whether negatives are drawn with replacement.
+
+    Returns
+    -------
+    The expected values and their orderings.
+
+    Raises
+    ------
+    InputError
+        If there are no systems, they have different users, or the metric or the number of
+        negatives makes no sense.
+
+    Notes
+    -----
+    Consistency is that of Krichene & Rendle (2020). The distribution of the rank in the sample,
+    over all users, is carried from m to m - 1 negatives, in a time that grows with the square of
+    the largest m and hardly with the users.
+
+    Examples
+    --------
+    Rank 3 of 5 twice, or ranks 1 and 5: one negative cannot tell them apart.
+
+    >>> systems = {
+    ...     "steady": FullRanks.of([3, 3], n_candidates=5),
+    ...     "lucky": FullRanks.of([1, 5], n_candidates=5),
+    ... }
+    >>> found = consistency_crossings(systems, "AP", replace=False)
+    >>> [(m, print_ordering(ordering)) for m, ordering in found.orderings]
+    [(1, 'lucky = steady'), (2, 'lucky > steady')]
+    """
+    read = rank_metric(metric)
+    refuse_whole_precision(read)
+    ranks = dict(sorted(systems.items()))
+    largest = _largest(ranks, negatives)
+    values = np.array([_expected(read, some, largest, replace=replace) for some in ranks.values()])
+    exact = np.array([exact_metric(read, some) for some in ranks.values()])
+    return Consistency(
+        read, tuple(ranks), np.round(values, DECIMALS), np.round(exact, DECIMALS), replace
+    )
+
+
+def refuse_whole_precision(metric: RankMetric) -> None:
+    """Refuse a metric that tells no systems apart.
+
+    Raises
+    ------
+    InputError
+        If it is P without a cut-off.
+    """
+    if metric.name == "P" and metric.cutoff is None:
+        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
+
+
+def _largest(systems: Mapping[str, FullRanks], negatives: int | None) -> int:
+    """Check the systems, and give the largest number of negatives."""
+    require_same_users(systems)
+    first = next(iter(systems.values()))
+    available = int(first.n_irrelevant.min(initial=np.iinfo(np.int64).max))
+    if len(first) == 0 or not 1 <= (available if negatives is None else negatives) <= available:
+        raise InputError(
+            f"`negatives` must be from 1 to the irrelevant candidates, {available}, "
+            f"got {negatives}."
+            if len(first)
+            else "the systems have no ranks."
+        )
+    return available if negatives is None else negatives
+
+
+def require_same_users(systems: Mapping[str, FullRanks]) -> None:
+    """Refuse to compare no systems, or such as have different users.
+
+    Raises
+    ------
+    InputError
+        If there are none, or users, their relevant items or their candidates differ in number.
+    """
+    if not systems:
+        raise InputError("there must be at least one system to order.")
+    first, *others = systems.values()
+    for name, ranks in zip([*systems][1:], others, strict=True):
+        if not _same_users(first, ranks):
+            raise InputError(f"systems {next(iter(systems))!r} and {name!r} have different users.")
+
+
+def _same_users(one: FullRanks, other: FullRanks) -> bool:
+    return np.array_equal(one.user[one.by_user], other.user[other.by_user]) and np.array_equal(
+        one.n_candidates[one.by_user], other.n_candidates[other.by_user]
+    )
+
+
+def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bool) -> Floats:
+    """Give the expected metric of one system for 1 to ``largest`` negatives."""
+    if metric.name == "AUC":
+        return np.full(largest, exact_metric(metric, ranks))
+    total = np.zeros(largest)
+    for rows, order, n_relevant in _alike(ranks):
+        places = np.arange(largest + 1) + order
+        values = metric.summands(places, n=largest + n_relevant, order=order, n_relevant=n_relevant)
+        total += _thinned(_sampled(ranks, rows, largest, replace=replace), values)
+    return np.asarray(total / len(np.unique(ranks.user)))
+
+
+def _alike(ranks: FullRanks) -> Iterator[tuple[NDArray[np.intp], int, int]]:
+    """Give the rows of each place among as many relevant items, that place and their number."""
+    pairs = np.column_stack([ranks.order, ranks.n_relevant])
+    distinct, group = np.unique(pairs, axis=0, return_inverse=True)
+    for number, (order, n_relevant) in enumerate(distinct.tolist()):
+        yield np.flatnonzero(group.ravel() == number), order, n_relevant
+
+
+def _sampled(ranks: FullRanks, rows: NDArray[np.intp], m: int, *, replace: bool) -> Floats:
+    """Give how many of the rows are expected below 0, 1, .. m negatives, of shape (m + 1,)."""
+    kinds = np.column_stack([ranks.above[rows], ranks.n_irrelevant[rows]])
+    (above, others), counts = _counted(kinds)
+    total = np.zeros(m + 1)
+    for block in blocks_of_rows(len(counts), m + 1):
+        pmf = sampled_rank_pmf(above[block] + 1, n=others[block] + 1, m=m, replace=replace)
+        total += (pmf * (counts[block] / pmf.sum(axis=1))[:, np.newaxis]).sum(axis=0)
+    return total
+
+
+def _counted(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Give the distinct rows, as columns, and how often each occurs."""
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    return distinct.T, counts
+
+
+def _thinned(shares: Floats, values: Floats) -> Floats:
+    r"""Give the mean of the values for 1, 2, .. m negatives.
+
+    Taking one of m negatives away at random leaves a sample of m - 1, whichever way they were
+    drawn and whatever the true ranks, so that
+
+    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
+
+    carries all users down at once, and as no term is negative, nothing cancels.
+
+    Parameters
+    ----------
+    shares
+        Users below x of m negatives, c, of shape (m + 1,).
+    values
+        What each of them adds, of shape (m + 1,).
+
+    Examples
+    --------
+    One above of two negatives is one above of one in half of the cases:
+
+    >>> _thinned(np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    largest = len(values) - 1
+    above = np.arange(largest + 1)
+    means = np.empty(largest)
+    for m in range(largest, 0, -1):
+        means[m - 1] = (shares * values[: m + 1]).sum()
+        shares = (shares[:-1] * (m - above[:m]) + shares[1:] * above[1 : m + 1]) / m
+    return means

@@ -1,0 +1,214 @@
+"""How negatives are sampled: as many for everybody, or more for those who have none above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from analyses.sampled.expectation.round_numbers import round_numbers
+from qrels import FullRanks, SampledRanks, sample_ranks
+from qrels.ranks.from_full_ranks import (
+    require_negatives,
+    require_one_relevant,
+    require_sizes,
+    sample_ranks_adaptive,
+)
+from runs import InputError
+
+MOST_DOUBLINGS = 5
+"""Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
+
+CUSTOMARY_SIZE = 100
+"""Adaptive samples begin with so many items, where candidates allow."""
+
+LARGEST_SHARE = 1 / 3
+"""Part of the candidates that are sampled at most, unless asked otherwise."""
+
+SMALLEST = 10
+"""Fewest negatives that samples of several sizes begin with, where candidates allow."""
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """As many negatives for every user.
+
+    Parameters
+    ----------
+    negatives
+        How many, m.
+    replace
+        Whether an item may be sampled twice.
+
+    Examples
+    --------
+    >>> print(FixedSize(1000))
+    m = 1,000
+    """
+
+    negatives: int
+    replace: bool = True
+
+    def __str__(self) -> str:
+        return f"m = {self.negatives:,}"
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse more negatives than some user has irrelevant candidates, or none.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
+        """Sample once."""
+        return sample_ranks(
+            ranks.rank,
+            n_candidates=ranks.n_candidates,
+            m=self.negatives,
+            seed=seed,
+            repeat=repeat,
+            replace=self.replace,
+            user=ranks.user,
+        )
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Samples that double while the relevant item, one for each user, is the first.
+
+    Parameters
+    ----------
+    n0, n_max
+        Size of the first and the largest sample, the relevant item included.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
+
+    Examples
+    --------
+    >>> print(Adaptive(100, 3200))
+    100 to 3,200
+    """
+
+    n0: int
+    n_max: int
+
+    def __str__(self) -> str:
+        return f"{self.n0:,} to {self.n_max:,}"
+
+    @classmethod
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Adaptive:
+        """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
+
+        Examples
+        --------
+        >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
+        >>> print(Adaptive.suited(ranks, n0=100))
+        100 to 200
+        """
+        if n_max is not None:
+            return cls(n0, n_max)
+        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
+        doublings = min(int(np.log2(largest / n0)), MOST_DOUBLINGS)
+        return cls(n0, n0 * 2**doublings)
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse sizes that no doubling reaches or users lack, and several relevant items.
+
+        Raises
+        ------
+        InputError
+            If it is so.
+        """
+        require_one_relevant(ranks)
+        require_sizes(self.n0, self.n_max)
+        require_negatives(self.n_max - 1, ranks.n_irrelevant, name="n_max - 1")
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
+        """Sample once."""
+        return sample_ranks_adaptive(
+            ranks.rank,
+            n_candidates=ranks.n_candidates,
+            n0=self.n0,
+            n_max=self.n_max,
+            seed=seed,
+            repeat=repeat,
+            user=ranks.user,
+        )
+
+    def on_the_way(self) -> tuple[Adaptive, ...]:
+        """Give the samples that stop growing at the first size, the second, and so on to the last.
+
+        Examples
+        --------
+        >>> [str(each) for each in Adaptive(100, 400).on_the_way()]
+        ['100 to 100', '100 to 200', '100 to 400']
+        """
+        n_doublings = (self.n_max // self.n0).bit_length()
+        return tuple(Adaptive(self.n0, self.n0 * 2**number) for number in range(n_doublings))
+
+
+Design: TypeAlias = FixedSize | Adaptive
+
+
+def require_rising(negatives: Sequence[int]) -> None:
+    """Refuse numbers of negatives that do not rise, or are none.
+
+    Raises
+    ------
+    InputError
+        If it is so.
+    """
+    if not negatives or sorted(set(negatives)) != list(negatives):
+        raise InputError(f"`negatives` must rise, got {list(negatives)}.")
+
+
+def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
+    """Give numbers of negatives to compare: 10, 20, 50, 100, ... to a third of the candidates.
+
+    Where those of some user are too few for 10, it is the largest of 1, 2 and 5 that fits.
+
+    Examples
+    --------
+    >>> sizes_suited(FullRanks.of([1, 7], n_candidates=[310, 4000]))
+    (10, 20, 50, 100)
+    """
+    third = max(int(LARGEST_SHARE * ranks.n_candidates.min()), 1)
+    fitting = round_numbers(min(third, int(ranks.n_irrelevant.min())) or 1)
+    return tuple(number for number in fitting if number >= SMALLEST) or (fitting[-1],)
+
+
+def first_size(ranks: FullRanks) -> int:
+    """Give the size that adaptive samples begin with, the relevant item included.
+
+    It is 100, or where that is above a third of the candidates of some user, the smallest of the
+    sizes that suit them.
+
+    Examples
+    --------
+    >>> first_size(FullRanks.of([1, 7], n_candidates=300))
+    100
+    >>> first_size(FullRanks.of([1, 7], n_candidates=90))
+    11
+    """
+    roomy = LARGEST_SHARE * ranks.n_candidates.min() >= CUSTOMARY_SIZE
+    return CUSTOMARY_SIZE if roomy else sizes_suited(ranks)[0] + 1
+
+
+def scores_per_user(sampled: SampledRanks) -> float:
+    """Give the mean number of items that are scored for a user, relevant ones included.
+
+    Examples
+    --------
+    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=9, user=[0, 0, 1])
+    >>> scores_per_user(FixedSize(4).draw(ranks, seed=1, repeat=0))
+    5.5
+    """
+    lists = sampled.n_negatives + sampled.n_relevants
+    return float((lists / sampled.n_relevants).sum() / len(np.unique(sampled.users)))

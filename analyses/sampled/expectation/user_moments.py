@@ -1,0 +1,212 @@
+"""What users add to an estimate: exact means and variances, with several relevant items each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.expectation.candidates import nearest_size
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.moments import Moments
+from qrels import FullRanks
+from qrels.ranks.from_full_ranks import require_negatives
+from runs import InputError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Addends:
+    r"""What relevant items add to metrics when so many sampled negatives are above them.
+
+    A user with relevant items 1 to q adds :math:`\sum_j f_j(x_j)`, where :math:`x_j` of m sampled
+    negatives are above item j. With :math:`a_j` of N irrelevant candidates above that item,
+
+    .. math:: x_{j+1} - x_j \sim \mathrm{Bin}\left(m - x_j,
+        \frac{a_{j+1} - a_j}{N - a_j}\right) \quad\text{or}\quad
+        \mathrm{Hyp}(N - a_j,\; a_{j+1} - a_j,\; m - x_j)
+
+    with and without replacement, whatever :math:`x_1, \ldots, x_{j-1}` were. Means need only the
+    distribution of each :math:`x_j`; variances need how they hang together. Both are exact but for
+    rounding, relative to the values: chances below 1e-20 are left out.
+
+    Parameters
+    ----------
+    metrics
+        What is estimated.
+    values
+        :math:`f_j(x)` of users with as many relevant items as the place j says, of shape
+        (n_sizes, n_orders, m + 1, n_metrics); places are 1, 2, ...
+    sizes
+        Irrelevant candidates that users are scored for, rising, of shape (n_sizes,): each user for
+        the nearest.
+    replace
+        Whether negatives are drawn with replacement.
+    """
+
+    metrics: tuple[RankMetric, ...]
+    values: Floats
+    sizes: Integers
+    replace: bool
+
+    @classmethod
+    def of_metrics(
+        cls, metrics: Sequence[str | RankMetric], *, m: int, n_orders: int, replace: bool
+    ) -> Addends:
+        """Take the sampled metrics themselves, of users with up to so many relevant items."""
+        read = tuple(rank_metric(metric) for metric in metrics)
+        order, x = np.arange(1, n_orders + 1)[:, np.newaxis], np.arange(m + 1)
+        values = [
+            one.summands(x + order, n=m + order, order=order, n_relevant=order) for one in read
+        ]
+        return cls(read, np.stack(values, axis=-1)[np.newaxis], np.array([m]), replace)
+
+    @property
+    def negatives(self) -> int:
+        """Sampled negatives, m."""
+        return self.values.shape[2] - 1
+
+    def means(self, ranks: FullRanks) -> Floats:
+        """Expect what each user adds.
+
+        Parameters
+        ----------
+        ranks
+            True ranks, which stay as they are while samples vary.
+
+        Returns
+        -------
+        By rising number of the user, of shape (n_users, n_metrics).
+
+        Raises
+        ------
+        InputError
+            If some user has fewer irrelevant candidates than are sampled, or more relevant items
+            than there are values for.
+        """
+        from analyses.sampled.expectation.user_moments_loop import row_means
+
+        require_negatives(self.negatives, ranks.n_irrelevant)
+        rows = ranks.by_user
+        kinds, factors = self._kinds(ranks, rows)
+        above, others = ranks.above[rows], ranks.n_irrelevant[rows]
+        each = factors * row_means(self._of_kinds, kinds, above, others, self.replace)
+        return np.add.reduceat(each, _starts(ranks, rows), axis=0)
+
+    def moments(self, ranks: FullRanks) -> Moments:
+        """Give mean and variance over samples of what each user adds.
+
+        Parameters
+        ----------
+        ranks
+            True ranks, which stay as they are while samples vary.
+
+        Returns
+        -------
+        By rising number of the user, each of shape (n_users, n_metrics).
+
+        Raises
+        ------
+        InputError
+            If some user has fewer irrelevant candidates than are sampled, or more relevant items
+            than there are values for.
+
+        Examples
+        --------
+        One of two irrelevant candidates is sampled, above the second relevant item or below:
+
+        >>> ranks = FullRanks.of([1, 3], n_candidates=4, user=[0, 0])
+        >>> addends = Addends.of_metrics(["AP"], m=1, n_orders=2, replace=False)
+        >>> mean, variance = addends.moments(ranks)
+        >>> mean.round(6), variance.round(6)  # 1 or (1 + 2/3) / 2
+        (array([[0.916667]]), array([[0.006944]]))
+        """
+        from analyses.sampled.expectation.user_moments_loop import user_moments
+
+        require_negatives(self.negatives, ranks.n_irrelevant)
+        rows = ranks.by_user
+        kinds, factors = self._kinds(ranks, rows)
+        above, others = ranks.above[rows], ranks.n_irrelevant[rows]
+        ends = np.append(_starts(ranks, rows), len(rows))
+        return Moments(
+            *user_moments(self._of_kinds, kinds, factors, above, others, ends, self.replace)
+        )
+
+    @property
+    def _of_kinds(self) -> Floats:
+        """Values by size and order as one axis: (n_kinds, m + 1, n_metrics)."""
+        return np.ascontiguousarray(self.values.reshape(-1, *self.values.shape[2:]))
+
+    def _kinds(self, ranks: FullRanks, rows: Integers) -> tuple[NDArray[np.intp], Floats]:
+        """Give which values the rows have, and what their numbers of relevant items change."""
+        order, n_relevant = ranks.order[rows], ranks.n_relevant[rows]
+        if n_relevant.max(initial=0) > self.values.shape[1]:
+            raise InputError(
+                f"values are for users with up to {self.values.shape[1]} relevant items, and one "
+                f"has {n_relevant.max()}."
+            )
+        size = nearest_size(self.sizes, ranks.n_irrelevant[rows])
+        factors = [
+            metric.rescaling(order, n_relevant, n_irrelevant=self.sizes[size])
+            for metric in self.metrics
+        ]
+        return size * self.values.shape[1] + order - 1, np.stack(factors, axis=1)
+
+
+def _starts(ranks: FullRanks, rows: Integers) -> NDArray[np.intp]:
+    """Give the first row of each user."""
+    return np.flatnonzero(np.diff(ranks.user[rows], prepend=-1))
+
+
+def moments_of_users(
+    metric: str | RankMetric, ranks: FullRanks, *, m: int, replace: bool
+) -> Moments:
+    """Give mean and variance of the sampled metric of each user, with several relevant items.
+
+    Parameters
+    ----------
+    metric
+        Such as ``"AP@10"``; without a cut-off it looks at the m + q items of the list.
+    ranks
+        Full ranks, one or several per user.
+    m
+        Sampled negatives.
+    replace
+        Whether they are drawn with replacement.
+
+    Returns
+    -------
+    By rising number of the user, each of shape (n_users,).
+
+    Examples
+    --------
+    >>> ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
+    >>> moments = moments_of_users("RR", ranks, m=3, replace=False)  # 1 or 1/2, 4 and 6 in 10
+    >>> moments.mean.round(6), moments.variance.round(6)
+    (array([0.7]), array([0.06]))
+    """
+    n_orders = int(ranks.order.max())
+    addends = Addends.of_metrics([metric], m=m, n_orders=n_orders, replace=replace)
+    mean, variance = addends.moments(ranks)
+    return Moments(mean[:, 0], variance[:, 0])
+
+
+def moments_of_mean(users: Moments) -> Moments:
+    """Give mean and variance of the mean over users, who are sampled independently.
+
+    Parameters
+    ----------
+    users
+        Moments of users along the first axis.
+
+    Examples
+    --------
+    >>> moments = moments_of_mean(Moments(np.array([0.5, 0.0]), np.array([0.25, 0.25])))
+    >>> float(moments.mean), float(moments.variance)
+    (0.25, 0.125)
+    """
+    return Moments(users.mean.mean(axis=0), users.variance.mean(axis=0) / len(users.mean))

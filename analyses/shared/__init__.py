@@ -1,0 +1,1 @@
+"""What the analyses have in common."""

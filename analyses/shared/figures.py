@@ -1,0 +1,250 @@
+"""Figures: panels of a result on one page, as bytes that are equal between runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from io import BytesIO
+from math import ceil
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from analyses.shared.measure import Measure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+N_COLUMNS = 3
+PANEL = (3.3, 2.7)
+WIDE_PANEL = (5.4, 3.6)
+RESOLUTION = 160
+STYLE: Any = {
+    "font.size": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9.5,
+    "svg.hashsalt": "metric-robustness-harness",
+    "pdf.fonttype": 42,
+}
+LONG_NAME = 16
+"""Names of as many characters have a column of a legend for themselves."""
+
+CHARACTER, HANDLE = 0.07, 0.5
+"""Mean width of a character of a legend, and of a line in it with the space around, in inches."""
+
+LARGEST_LEGEND = 0.25
+"""Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
+
+CURVE = "curve"
+MARK = re.compile(r"<use ([^>]*)/>")
+
+
+class Drawable(Protocol):
+    """A result that draws one panel."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What was measured."""
+
+    def plot(
+        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
+    ) -> Axes:
+        """Draw the cut-offs of one metric, or the metrics at one cut-off."""
+
+
+def panel_per_metric(
+    result: Drawable,
+    metrics: Sequence[str],
+    *,
+    most_columns: int = N_COLUMNS,
+    comparable: bool = True,
+) -> Figure:
+    """Draw one panel for each metric.
+
+    Panels have common scales where all have the same cut-offs, if their values are comparable.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    n_columns = min(len(metrics), most_columns)
+    n_rows = ceil(len(metrics) / n_columns)
+    with rc_context(STYLE):
+        size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
+        figure = Figure(figsize=size, layout="constrained")
+        alike = comparable and _have_the_same_cutoffs(result, metrics)
+        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
+        panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
+        for panel, metric in zip(panels, metrics, strict=True):
+            result.plot(panel, metric=metric)
+        if alike:
+            _label_outer(panels, n_columns)
+        for panel in spare:
+            panel.axis("off")
+        _share_legend(figure, panels, spare, title="cut-off" if comparable else None)
+    return figure
+
+
+def _have_the_same_cutoffs(result: Drawable, metrics: Sequence[str]) -> bool:
+    measured = [[m.cutoff for m in result.measures if m.metric == metric] for metric in metrics]
+    return all(cutoffs == measured[0] for cutoffs in measured)
+
+
+def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
+    """Label the first panel of each row and the last of each column."""
+    labels = [panel.get_xlabel() for panel in panels]
+    for panel in panels:
+        panel.label_outer()
+    for panel, label in list(zip(panels, labels, strict=True))[-n_columns:]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel(label)
+
+
+def panels_of(draws: Mapping[str, Callable[[Axes], Axes]]) -> Figure:
+    """Draw panels side by side, each with its title; a legend that all share stands once."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    n_columns = min(len(draws), 2)
+    n_rows = ceil(len(draws) / n_columns)
+    with rc_context(STYLE):
+        size = (1.3 * PANEL[0] * n_columns, 1.2 * PANEL[1] * n_rows)
+        figure = Figure(figsize=size, layout="constrained")
+        panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+        for panel, (title, draw) in zip(panels, draws.items(), strict=False):
+            draw(panel)
+            panel.set_title(title)
+        for panel in panels[len(draws) :]:
+            panel.axis("off")
+        _share_legend(figure, panels[: len(draws)], panels[len(draws) :], title=None)
+    return figure
+
+
+def panel_at(result: Drawable, cutoff: int | None) -> Figure:
+    """Draw one panel for a cut-off, or for whole lists."""
+    return panel_of(lambda ax: result.plot(ax, cutoff=cutoff))
+
+
+def panel_of(draw: Callable[[Axes], Axes]) -> Figure:
+    """Draw one panel."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=WIDE_PANEL, layout="constrained")
+        draw(figure.subplots())
+    return figure
+
+
+def settle(figure: Figure) -> None:
+    """Keep the layout of the last drawing, which takes as long to find as the rest to draw."""
+    figure.set_layout_engine("none")
+
+
+def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
+    """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    text_as
+        ``none``: text stays text. ``path``: it is drawn, so that no font is missed.
+    """
+    curves = _name_curves(figure)
+    svg = _render(figure, "svg", {"Date": None}, text_as=text_as).decode()
+    for name, curve in curves.items():
+        svg = _with_values(svg, name, values_of(curve))
+    return svg.encode()
+
+
+def as_png(figure: Figure) -> bytes:
+    """Render as PNG."""
+    return _render(figure, "png", {"Software": None})
+
+
+def as_pdf(figure: Figure) -> bytes:
+    """Render as PDF, with its fonts embedded as TrueType."""
+    return _render(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def values_of(curve: Line2D) -> list[str]:
+    """Say what each marked point of a curve is.
+
+    Examples
+    --------
+    >>> from matplotlib.lines import Line2D
+    >>> values_of(Line2D([100, 95, 90], [1, float("nan"), 0.98712], label="P"))
+    ['P, 100: 1', 'P, 90: 0.9871']
+    """
+    points = np.asarray(curve.get_xydata(), dtype=np.float64)
+    every = curve.get_markevery()
+    marked = points[:: every if isinstance(every, int) else 1]
+    defined = marked[np.isfinite(marked).all(axis=1)]
+    return [f"{curve.get_label()}, {x:g}: {y:.4g}" for x, y in defined]
+
+
+def _name_curves(figure: Figure) -> dict[str, Line2D]:
+    """Name the curves that have a label and markers, so that they are found in the SVG."""
+    curves = {f"{CURVE}{number}": curve for number, curve in enumerate(_labelled(figure))}
+    for name, curve in curves.items():
+        curve.set_gid(name)
+    return curves
+
+
+def _labelled(figure: Figure) -> Iterator[Line2D]:
+    for axes in figure.axes:
+        for line in axes.lines:
+            if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", ""):
+                yield line
+
+
+def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
+    """Give each mark of a curve its value as title; none where marks and values do not pair up."""
+    start = svg.index(f'<g id="{name}">')
+    end = svg.find("<g id=", start + 1)
+    curve = svg[start:end]
+    if len(MARK.findall(curve)) != len(values):
+        return svg
+    titles = iter(values)
+    titled = MARK.sub(
+        lambda mark: f"<use {mark[1]}><title>{escape(next(titles))}</title></use>", curve
+    )
+    return svg[:start] + titled + svg[end:]
+
+
+def _render(
+    figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
+) -> bytes:
+    from matplotlib import rc_context
+
+    stream = BytesIO()
+    with rc_context({**STYLE, "svg.fonttype": text_as}):
+        figure.savefig(stream, format=kind, dpi=RESOLUTION, metadata=metadata)
+    return stream.getvalue()
+
+
+def _share_legend(
+    figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes], *, title: str | None
+) -> None:
+    """Show a legend that all panels have, or begin, once: in a spare place, or beside them."""
+    legends = [legend for panel in panels if (legend := panel.get_legend()) is not None]
+    entries = [panel.get_legend_handles_labels() for panel in panels]
+    handles, names = max(entries, key=lambda entry: len(entry[1]))
+    if len(legends) < len(panels) or any(names[: len(some)] != some for _, some in entries):
+        return
+    for legend in legends:
+        legend.remove()
+    if spare:
+        n_columns = 2 if max(map(len, names)) < LONG_NAME else 1
+        spare[0].legend(handles, names, loc="center", ncols=n_columns, frameon=False, title=title)
+    else:
+        width, height = figure.get_size_inches()
+        beside = HANDLE + CHARACTER * max(map(len, names))
+        if beside > LARGEST_LEGEND * width:
+            # Long names would leave no room for the panels.
+            figure.set_size_inches(width + beside, height)
+        figure.legend(handles, names, loc="outside right upper", frameon=False, title=title)

@@ -1,0 +1,198 @@
+"""Random loss of judgements: which ones a sample keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels import Qrels
+from runs.shared.streams import random_words
+
+Mode = Literal["all", "per-user", "stratified"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How judgements are drawn.
+
+    Parameters
+    ----------
+    mode
+        "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a
+        share of each user's (`sample_of_users`). "stratified": a share of each user's relevant
+        and of the user's judged non-relevant items, with a minimum of each (`sample_strata`).
+    least_relevant, least_nonrelevant
+        The minima of the last.
+    """
+
+    mode: Mode = "all"
+    least_relevant: int = 1
+    least_nonrelevant: int = 10
+
+    def draw(self, qrels: Qrels, *, level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
+        """Draw samples, as masks of shape (n_judgements, n_samples)."""
+        if self.mode == "all":
+            n_judgements = len(qrels.items)
+            return sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=seed)
+        if self.mode == "per-user":
+            return sample_of_users(qrels, level=level, n_samples=n_samples, seed=seed)
+        return sample_strata(
+            qrels,
+            level=level,
+            n_samples=n_samples,
+            seed=seed,
+            least_relevant=self.least_relevant,
+            least_nonrelevant=self.least_nonrelevant,
+        )
+
+    def in_words(self) -> str:
+        """Say how, for captions."""
+        if self.mode == "all":
+            return (
+                "Judgements are drawn without replacement over the whole test set, relevant and "
+                "non-relevant alike"
+            )
+        if self.mode == "per-user":
+            return (
+                "The same share of every user's judgements is drawn without replacement, relevant "
+                "and non-relevant alike, rounded, and at least 1"
+            )
+        return (
+            "The same share of every user's relevant and of every user's judged non-relevant items "
+            f"is drawn without replacement, at least {self.least_relevant} and "
+            f"{self.least_nonrelevant}, or all where there are fewer"
+        )
+
+
+def sample_judgements(
+    n_judgements: int, *, level: float, n_samples: int, seed: int
+) -> NDArray[np.bool_]:
+    """Keep round(level * n_judgements) judgements, at least one, without replacement.
+
+    Returns
+    -------
+    Masks of shape (n_judgements, n_samples).
+
+    Examples
+    --------
+    >>> sample_judgements(10, level=0.35, n_samples=3, seed=1).sum(axis=0)
+    array([4, 4, 4])
+    """
+    n_kept = max(1, round(level * n_judgements))
+    kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
+    for sample in range(n_samples):
+        words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
+        kept[sample] = _lowest(words.astype("<u8").view("<u4")[:n_judgements], n_kept)
+    return np.ascontiguousarray(kept.T)
+
+
+def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
+    """Keep round(level * n) of the n judgements of every user, at least one.
+
+    Returns
+    -------
+    Masks of shape (n_judgements, n_samples).
+
+    Examples
+    --------
+    Users with four judgements and with one:
+
+    >>> qrels = Qrels(np.array([0, 4, 5]), np.array([1, 2, 3, 4, 9], dtype=np.int32),
+    ...               np.ones(5, dtype=np.int32), relevance_level=1)
+    >>> kept = sample_of_users(qrels, level=0.5, n_samples=2, seed=1)
+    >>> kept[:4].sum(axis=0), kept[4:].sum(axis=0)
+    (array([2, 2]), array([1, 1]))
+    """
+    least = np.ones(qrels.n_users, dtype=np.int64)
+    return _sample_groups(
+        qrels.users, least, level=level, n_samples=n_samples, key=(seed, "sparsity", "per-user")
+    )
+
+
+def sample_strata(
+    qrels: Qrels,
+    *,
+    level: float,
+    n_samples: int,
+    seed: int,
+    least_relevant: int = 1,
+    least_nonrelevant: int = 10,
+) -> NDArray[np.bool_]:
+    """Keep a share of every user's relevant, and of the user's judged non-relevant, items.
+
+    Of n in a stratum round(level * n) are kept, and at least the number given, or all n where
+    there are fewer. Items in the pool without a judgement are a stratum without a minimum.
+
+    Parameters
+    ----------
+    qrels
+        All judgements.
+    level, n_samples, seed
+        As in `sample_judgements`.
+    least_relevant, least_nonrelevant
+        Judgements that every user keeps.
+
+    Returns
+    -------
+    Masks of shape (n_judgements, n_samples).
+
+    References
+    ----------
+    Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: at least 1
+    relevant and 10 judged non-relevant documents of every topic are left.
+
+    Examples
+    --------
+    One user with two relevant and two non-relevant items:
+
+    >>> qrels = Qrels(np.array([0, 4]), np.arange(4, dtype=np.int32),
+    ...               np.array([5, 5, 1, 1], dtype=np.int32), relevance_level=4)
+    >>> sample_strata(qrels, level=0.01, n_samples=1, seed=1, least_nonrelevant=2).T.sum(axis=1)
+    array([3])
+    """
+    strata = 3 * qrels.users.astype(np.int64) + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
+    least = np.tile([least_relevant, 0, least_nonrelevant], qrels.n_users)
+    return _sample_groups(
+        strata, least, level=level, n_samples=n_samples, key=(seed, "sparsity", "stratified")
+    )
+
+
+def _sample_groups(
+    groups: NDArray[np.integer],
+    least: NDArray[np.integer],
+    *,
+    level: float,
+    n_samples: int,
+    key: tuple[int | str, ...],
+) -> NDArray[np.bool_]:
+    """Keep round(level * n) judgements of each group of n, or the least number, or all.
+
+    One sort of whole numbers does all groups: the group fills the highest bits, a random number
+    those in the middle, the judgement's place in its group the lowest.
+    """
+    order = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups, minlength=len(least))
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    places = (np.arange(len(order)) - starts).astype(np.uint64)
+    wanted = np.maximum(np.rint(level * counts).astype(np.int64), least)
+    lowest = places < np.repeat(wanted, counts)
+    for_group, for_place = (int(n).bit_length() for n in (len(least), counts.max(initial=0)))
+    fixed = (groups[order].astype(np.uint64) << np.uint64(64 - for_group)) | places
+    drawn = np.uint64((1 << (64 - for_group)) - (1 << for_place))
+    kept = np.zeros((n_samples, len(order)), dtype=np.bool_)
+    for sample in range(n_samples):
+        words = random_words(len(order), *key, round(level * 1e9), sample)
+        chosen = np.sort(fixed | (words & drawn))[lowest] & np.uint64((1 << for_place) - 1)
+        kept[sample, order[starts[lowest] + chosen.astype(np.int64)]] = True
+    return np.ascontiguousarray(kept.T)
+
+
+def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
+    """Choose the lowest keys, of equal ones at the border the first."""
+    border = np.partition(keys, n_kept - 1)[n_kept - 1]
+    chosen = keys < border
+    chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
+    return chosen

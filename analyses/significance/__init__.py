@@ -1,0 +1,1 @@
+"""Tests between systems, their power, and what many of them need."""

@@ -1,0 +1,41 @@
+"""The loop of `analyses.significance.corrections.tukey`, compiled."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@numba.njit(nogil=True, cache=True)
+def add_dealt_out(
+    by_user: NDArray[np.float64],
+    swaps: NDArray[np.uint8 | np.uint16],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add every user's scores to the systems that they are dealt to.
+
+    Users in the outer loop: a user's scores stay in the cache for all permutations.
+
+    Parameters
+    ----------
+    by_user
+        Of shape (n_users, n_systems, n_measures).
+    swaps
+        Of shape (n_permutations, n_users, n_systems - 1): see `tukey.random_swaps`.
+    sums
+        Added to, of shape (n_permutations, n_systems, n_measures).
+    """
+    n_users, n_systems, n_measures = by_user.shape
+    dealt = np.empty(n_systems, dtype=np.int64)
+    for user in range(n_users):
+        for permutation in range(len(swaps)):
+            for system in range(n_systems):
+                dealt[system] = system
+            for swap in range(n_systems - 1):
+                other = swaps[permutation, user, swap]
+                dealt[swap + 1], dealt[other] = dealt[other], dealt[swap + 1]
+            for system in range(n_systems):
+                target = dealt[system]
+                for measure in range(n_measures):
+                    sums[permutation, target, measure] += by_user[user, system, measure]

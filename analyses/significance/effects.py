@@ -1,0 +1,150 @@
+"""How large the differences between systems are, beside how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.significance.paired.differences import (
+    exponents,
+    for_all_pairs,
+    in_steps,
+    means_and_deviations,
+    normalised,
+)
+from analyses.significance.paired.intervals import bootstrap_intervals, t_limits
+from analyses.significance.permutation.pairs import pair_indices
+from runs import InputError
+
+Interval = Literal["t", "bootstrap"]
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Sizes of the differences d = x_i - x_j of all pairs; arrays are (n_measures, n_pairs).
+
+    Parameters
+    ----------
+    differences
+        Mean of d.
+    lower, upper
+        Limits of the two-sided confidence interval of the mean difference in the population of
+        users; NaN for a single user with the t interval.
+    relative
+        Mean of d as a share of the absolute mean of system j; NaN where that mean is 0.
+    standardised
+        d_z, the mean of d divided by its standard deviation (Cohen 1988, section 2.3.5): 0 where
+        means are equal, infinite where all users differ by the same; NaN for a single user.
+    better, worse, equal
+        Shares of the users whom system i serves better, worse and as well as j; differences
+        below about 12 decimals are none.
+    level
+        Confidence level, say 0.95.
+    interval
+        Kind of the interval, "t" or "bootstrap".
+    """
+
+    differences: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    relative: NDArray[np.float64]
+    standardised: NDArray[np.float64]
+    better: NDArray[np.float64]
+    worse: NDArray[np.float64]
+    equal: NDArray[np.float64]
+    level: float
+    interval: Interval
+
+
+def effects(
+    scores: NDArray[np.float64],
+    *,
+    level: float = 0.95,
+    interval: Interval = "t",
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Effects:
+    """Measure the difference between the systems of every pair, for every measure.
+
+    Parameters
+    ----------
+    scores
+        Of shape (n_measures, n_systems, n_users); for "bootstrap", users in the order of their
+        ids, if limits are not to change with their order.
+    level
+        Confidence level of the intervals.
+    interval
+        "t" for :func:`t_intervals`, "bootstrap" for :func:`bootstrap_intervals`. Both cover
+        approximately.
+    replicates, seed
+        Number of samples of users, and their key, for "bootstrap".
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
+
+    Examples
+    --------
+    Differences 1, 2 and 3: mean 2, standard deviation 1; the second system's mean is 4.
+
+    >>> found = effects(np.array([[[4.0, 6.0, 8.0], [3.0, 4.0, 5.0]]]))
+    >>> [found.differences.item(), found.relative.item(), found.standardised.item()]
+    [2.0, 0.5, 2.0]
+    >>> [round(found.lower.item(), 3), round(found.upper.item(), 3), found.better.item()]
+    [-0.484, 4.484, 1.0]
+    """
+    _check(level, interval, replicates)
+    columns = for_all_pairs(normalised(scores), _columns_of_rows)
+    means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
+    powers = exponents(scores)[:, :, 0]
+    differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
+    if interval == "t":
+        lower, upper = t_limits(differences, spreads, n_users=scores.shape[2], level=level)
+    else:
+        lower, upper = bootstrap_intervals(scores, level=level, replicates=replicates, seed=seed)
+    return Effects(
+        differences=differences,
+        lower=lower,
+        upper=upper,
+        relative=_relative(differences, scores),
+        standardised=_standardised(means, deviations),
+        better=better,
+        worse=worse,
+        equal=equal,
+        level=level,
+        interval=interval,
+    )
+
+
+def _check(level: float, interval: str, replicates: int) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"`level` must lie between 0 and 1, got {level}.")
+    if interval not in get_args(Interval):
+        raise InputError(f"`interval` must be 't' or 'bootstrap', got {interval!r}.")
+    if replicates < 1:
+        raise InputError(f"`replicates` must be at least 1, got {replicates}.")
+
+
+def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean, deviation, and shares of users above, below and at 0, of shape (n_rows, 5)."""
+    steps = in_steps(differences)
+    shares = [side.mean(axis=1) for side in (steps > 0, steps < 0, steps == 0)]
+    return np.stack([*means_and_deviations(differences), *shares], axis=1)
+
+
+def _standardised(
+    means: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
+
+
+def _relative(differences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, second = pair_indices(scores.shape[1])
+    baselines = np.abs(scores.mean(axis=2))[:, second]
+    missing = np.full(differences.shape, np.nan)
+    return np.divide(differences, baselines, out=missing, where=baselines > 0)

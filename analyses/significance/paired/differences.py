@@ -1,0 +1,133 @@
+"""Users' differences between systems, a few pairs at a time, free of rounding noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.significance.permutation.exact import ROUNDING
+from analyses.significance.permutation.monte_carlo import grid_exponents
+from analyses.significance.permutation.pairs import pair_indices
+
+# So many differences at a time stay in the cache.
+BLOCK = 1 << 17
+# Differences are told apart by steps of 2^-40 of the scores: about 12 decimals.
+STEPS = 40
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+def for_all_pairs(
+    scores: NDArray[np.float64],
+    statistic: Callable[[NDArray[np.float64]], NDArray[Value]],
+    *,
+    block: int = BLOCK,
+) -> NDArray[Value]:
+    """Compute a statistic of the users' differences of every pair of systems.
+
+    Memory beyond scores and results is that of a few blocks of differences.
+
+    Parameters
+    ----------
+    scores
+        Of shape (n_measures, n_systems, n_users), with at least two systems.
+    statistic
+        Function of differences (n_rows, n_users) that gives (n_rows, ...).
+    block
+        Number of differences at a time; one row at least.
+
+    Returns
+    -------
+    Statistics of shape (n_measures, n_pairs, ...).
+
+    Examples
+    --------
+    >>> for_all_pairs(np.array([[[3.0, 2.0], [1.0, 1.0]]]), lambda d: d.sum(axis=1))
+    array([[3.]])
+    """
+    n_measures, n_systems, n_users = scores.shape
+    first, second = pair_indices(n_systems)
+    n_tests, n_rows = n_measures * len(first), max(1, block // max(1, n_users))
+    parts = []
+    for start in range(0, n_tests, n_rows):
+        numbers = np.arange(start, min(start + n_rows, n_tests))
+        measure, pair = np.divmod(numbers, len(first))
+        parts.append(statistic(scores[measure, first[pair]] - scores[measure, second[pair]]))
+    results = np.concatenate(parts)
+    return results.reshape(n_measures, len(first), *results.shape[1:])
+
+
+def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1).
+
+    Examples
+    --------
+    >>> normalised(np.array([[[3.0, 1.0]]]))
+    array([[[0.75, 0.25]]])
+    """
+    return np.ldexp(scores, -exponents(scores))
+
+
+def exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
+    """Give the powers of two just above the largest scores, of shape (n_measures, 1, 1)."""
+    return np.frexp(np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0))[1]
+
+
+def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the step of :func:`analyses.significance.permutation.monte_carlo.to_grid`, (n_measures,
+    1).
+
+    Examples
+    --------
+    >>> step_of_grid(np.array([[[1.0, 0.5]]])) == 2.0**-49
+    array([[ True]])
+    """
+    return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
+
+
+def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round differences of normalised scores, so that equal sizes are equal whole numbers.
+
+    Examples
+    --------
+    >>> sizes = np.array([0.3 - 0.2, 0.1, 0.1 + 0.2 - 0.3])
+    >>> (in_steps(sizes) / 2**40).round(9)
+    array([0.1, 0.1, 0. ])
+    """
+    return np.rint(np.ldexp(differences, STEPS))
+
+
+def count_differing(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Count the users whom the systems of each pair serve differently, (n_measures, n_pairs).
+
+    Examples
+    --------
+    >>> count_differing(np.array([[[0.1 + 0.2, 0.5], [0.3, 0.4]]]))
+    array([[1]])
+    """
+    return for_all_pairs(normalised(scores), lambda rows: np.count_nonzero(in_steps(rows), axis=1))
+
+
+def means_and_deviations(
+    differences: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation (divisor n - 1) of rows of differences of normalised scores.
+
+    What can be rounding alone, below 2^-48 of the largest score, is 0.
+
+    Returns
+    -------
+    Means and standard deviations, each of shape (n_rows,); NaN deviations for a single user.
+    """
+    n_users = differences.shape[1]
+    means = differences.mean(axis=1)
+    squares = ((differences - means[:, np.newaxis]) ** 2).sum(axis=1)
+    deviations = np.sqrt(squares / (n_users - 1)) if n_users > 1 else np.full(len(means), np.nan)
+    return _without_rounding(means), _without_rounding(deviations)
+
+
+def _without_rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(values) <= ROUNDING, 0.0, values)

@@ -1,0 +1,118 @@
+"""Confidence intervals of mean differences, for all pairs of systems."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from analyses.intervals.bootstrap import blocks_of_replicates
+from analyses.significance.paired.differences import (
+    exponents,
+    for_all_pairs,
+    means_and_deviations,
+    normalised,
+    step_of_grid,
+)
+from analyses.significance.permutation.monte_carlo import to_grid
+from analyses.significance.permutation.pairs import pair_indices
+
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+# Measures are done together while their replicates are so many.
+MOST_VALUES = 1 << 23
+
+
+def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
+    r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n`, with n the number of users.
+
+    Parameters
+    ----------
+    scores
+        Of shape (n_measures, n_systems, n_users).
+    level
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    Lower and upper limits of shape (n_measures, n_pairs); NaN for a single user.
+
+    Examples
+    --------
+    Differences 1, 2 and 3: 2 +- 4.303 / sqrt 3.
+
+    >>> t_intervals(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]), level=0.95)
+    (array([[-0.48413771]]), array([[4.48413771]]))
+    """
+    columns = for_all_pairs(
+        normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
+    )
+    powers = exponents(scores)[:, :, 0]
+    means, deviations = (np.ldexp(column, powers) for column in np.moveaxis(columns, 2, 0))
+    return t_limits(means, deviations, n_users=scores.shape[2], level=level)
+
+
+def t_limits(
+    means: NDArray[np.float64], deviations: NDArray[np.float64], *, n_users: int, level: float
+) -> Limits:
+    """Give the limits of `t_intervals` from means and standard deviations of any shape."""
+    quantile = stdtrit(n_users - 1, (1 + level) / 2) if n_users > 1 else np.nan
+    reaches = quantile / np.sqrt(n_users) * deviations
+    return means - reaches, means + reaches
+
+
+def bootstrap_intervals(
+    scores: NDArray[np.float64], *, level: float, replicates: int, seed: int
+) -> Limits:
+    """Give percentiles of the mean difference over samples of the users with replacement.
+
+    The samples are those of :func:`analyses.significance.paired.sakai_test` with this seed. Their
+    sums are exact, on the grid of :func:`to_grid`, and do not depend on how they are computed.
+
+    Parameters
+    ----------
+    scores
+        Of shape (n_measures, n_systems, n_users).
+    level
+        Confidence level, between 0 and 1.
+    replicates, seed
+        Number of samples, and their key.
+
+    Returns
+    -------
+    Lower and upper limits of shape (n_measures, n_pairs).
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An introduction to the bootstrap, section 13.3.
+
+    Examples
+    --------
+    Without spread there is nothing to doubt:
+
+    >>> scores = np.array([[[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]]])
+    >>> bootstrap_intervals(scores, level=0.95, replicates=99, seed=0)
+    (array([[1.]]), array([[1.]]))
+    """
+    n_measures, n_systems, _ = scores.shape
+    step = max(1, MOST_VALUES // (n_systems**2 * replicates))
+    parts = [
+        _percentiles(scores[start : start + step], level=level, replicates=replicates, seed=seed)
+        for start in range(0, n_measures, step)
+    ]
+    lower, upper = np.concatenate(parts, axis=1)
+    return lower, upper
+
+
+def _percentiles(
+    scores: NDArray[np.float64], *, level: float, replicates: int, seed: int
+) -> NDArray[np.float64]:
+    """Give both limits, of shape (2, n_measures, n_pairs)."""
+    n_measures, n_systems, n_users = scores.shape
+    first, second = pair_indices(n_systems)
+    rows = to_grid(scores).reshape(-1, n_users)
+    sums = np.empty((n_measures, n_systems, replicates))
+    for part, counts in blocks_of_replicates(replicates, n_users=n_users, seed=seed):
+        sums[:, :, part] = (rows @ counts.T).reshape(n_measures, n_systems, -1)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    steps = np.quantile(sums[:, first] - sums[:, second], tails, axis=2) / n_users
+    return steps * step_of_grid(scores)

@@ -1,0 +1,35 @@
+"""Random signs that every pair, metric and cut-off shares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.draws import SIGNS, random_halves
+
+BITS_PER_HALF = 32
+
+
+def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[np.float64]:
+    """Draw the signs of permutations ``start`` to ``stop``, independent of all others' order.
+
+    Permutation b owns ceil(n_users / 256) steps of the counter of a Philox generator (Salmon
+    et al. 2011) whose key is the seed. User u has bit u of its raw words, in little-endian order:
+    raw words, since the streams of numpy's other methods may change.
+
+    Returns
+    -------
+    +1 or -1, float64 of shape (stop - start, n_users).
+
+    Examples
+    --------
+    >>> together = random_signs(0, 3, n_users=5, seed=7)
+    >>> bool((together[2:] == random_signs(2, 3, n_users=5, seed=7)).all())
+    True
+    """
+    halves = random_halves(
+        start, stop, n_halves=-(-n_users // BITS_PER_HALF), seed=seed, purpose=SIGNS
+    )
+    octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
+    return (1 - 2 * bits.view(np.int8)).astype(np.float64)

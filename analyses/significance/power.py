@@ -1,0 +1,204 @@
+"""How uncertain discriminative power is: what it would be for other users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from analyses.intervals.bootstrap import CONFIDENCE, draw_weights, random_blocks
+from analyses.significance.permutation import find_scale
+from analyses.significance.permutation.critical import NORMAL
+
+REPLICATES = 400
+"""Resamples by default: intervals need a standard deviation, which is then good to 4 %."""
+
+N_BLOCKS = 500
+"""Random blocks of users that are resampled as wholes; of fewer users, each is a block.
+
+Sums over blocks are weighted, not users: a tenth of the work for 6,040 users. Standard deviations
+are good to 3 %.
+"""
+
+DIFFERENCES_AT_ONCE = 1 << 21
+"""Pairs times users held at a time: 16 MB, and as much for their squares."""
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, eq=False)
+class PowerSamples:
+    """Discriminative power for resampled users, the same for all measures and pairs.
+
+    Parameters
+    ----------
+    powers
+        Sum of p over the pairs, of shape (n_measures, replicates).
+    curve_low, curve_high
+        Bands of the p-values in falling order, of shape (n_measures, n_pairs).
+    """
+
+    powers: NDArray[np.float64]
+    curve_low: NDArray[np.float64]
+    curve_high: NDArray[np.float64]
+
+
+def resample_power(
+    values: NDArray[np.float64],
+    p: NDArray[np.float64],
+    pairs: Pairs,
+    *,
+    scales: tuple[int | None, ...],
+    replicates: int,
+    seed: int,
+    n_jobs: int = 1,
+) -> PowerSamples:
+    r"""Compute discriminative power again for users drawn with replacement.
+
+    The p-values of a replicate come from the normal approximation
+    :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
+    the continuity correction c, one unit, for scores on a lattice. Each power is moved by what the
+    approximation is off for the users as they are.
+
+    Parameters
+    ----------
+    values
+        Scores, of shape (n_measures, n_systems, n_users).
+    p
+        The p-values of the users as they are, of shape (n_measures, n_pairs).
+    pairs
+        First and second systems of the pairs.
+    scales
+        Factor that makes the scores of a measure integers, if it is known.
+    replicates, seed
+        Number of draws, and their seed; from fewer than 2 nothing is learnt.
+    n_jobs
+        Number of threads; the results do not depend on it.
+    """
+    if replicates < 2:
+        unknown = np.full(p.shape, np.nan)
+        return PowerSamples(np.empty((len(p), 0)), unknown, unknown)
+    blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
+    n_blocks = int(blocks.max()) + 1
+    drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
+    weights = np.concatenate([np.ones((1, n_blocks)), *drawn]).T
+    tasks = (
+        delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
+        for scores, observed, scale in zip(values, p, scales, strict=True)
+    )
+    with threadpool_limits(limits=1, user_api="blas"):
+        results = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    return PowerSamples(*(np.array(column) for column in zip(*results, strict=True)))
+
+
+def spread_around(
+    estimates: NDArray[np.float64], replicates: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the 95 % interval whose width is that of the replicates, around the estimates.
+
+    Percentiles of the replicates would lie wrong: resampled users vary twice, as a sample and
+    within it, which moves p-values of clear differences up and those of none down.
+
+    Parameters
+    ----------
+    estimates
+        Of shape (...).
+    replicates
+        Of shape (..., n_replicates).
+
+    Notes
+    -----
+    In five simulations (300 sets of 100 to 400 users, 8 or 20 systems) the interval covered the
+    expectation of DP over samples of as many users in 90 to 96 %, and one centred at `corrected`
+    in 76 to 86 %. Of two measures of equal power, the one said that they differ in 1 to 7 %, the
+    other in 17 to 27 %.
+
+    Examples
+    --------
+    >>> low, high = spread_around(np.array(2.0), np.array([3.0, 5.0, 4.0]))
+    >>> round(float(low), 2), round(float(high), 2)
+    (0.04, 3.96)
+    """
+    reach = NORMAL.inv_cdf((1 + CONFIDENCE) / 2) * replicates.std(axis=-1, ddof=1)
+    return estimates - reach, estimates + reach
+
+
+def corrected(
+    estimates: NDArray[np.float64], replicates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Take from the estimates what resampling adds to them: 2 estimate - mean, cut at 0.
+
+    Examples
+    --------
+    >>> corrected(np.array([2.0]), np.array([[2.0, 2.5, 3.0]]))
+    array([1.5])
+    """
+    return np.maximum(2 * estimates - replicates.mean(axis=-1), 0.0)
+
+
+def _resample_measure(
+    values: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    pairs: Pairs,
+    scale: int | None,
+    blocks: NDArray[np.intp],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    found = scale or find_scale(values)
+    order = np.argsort(blocks, kind="stable")
+    grid, unit = _to_grid(values[:, order], 1 / found if found else 0.0)
+    firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
+    p = _normal_p(grid, pairs, unit, firsts, weights)
+    approximate, p = p[:, 0], p[:, 1:]
+    powers = p.sum(axis=0) + (observed - approximate).sum()
+    p.sort(axis=0)
+    low, high = spread_around(-np.sort(-observed), p[::-1])
+    return powers, np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def _to_grid(values: NDArray[np.float64], unit: float) -> tuple[NDArray[np.float64], float]:
+    """Round scores to whole numbers so small that sums of squared differences are exact."""
+    bits = (51 - int(np.ceil(np.log2(values.shape[1])))) // 2
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    power = bits - int(exponent)
+    return np.rint(np.ldexp(values, power)), float(np.ldexp(unit, power))
+
+
+def _normal_p(
+    grid: NDArray[np.float64],
+    pairs: Pairs,
+    unit: float,
+    firsts: NDArray[np.intp],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Approximate the p-values of weighted users, of shape (n_pairs, n_weightings).
+
+    The users of a block lie together, from the first of each on; weights are those of the blocks,
+    of shape (n_blocks, n_weightings).
+    """
+    from scipy.special import erfc
+
+    totals = np.add.reduceat(grid, firsts, axis=1) @ weights
+    p = np.empty((len(pairs[0]), weights.shape[1]))
+    for rows, squares in _squares(grid, pairs):
+        first, second = (side[rows] for side in pairs)
+        variances = np.add.reduceat(squares, firsts, axis=1) @ weights
+        sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
+        z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
+        erfc(z, out=p[rows])
+    return p
+
+
+def _squares(
+    grid: NDArray[np.float64], pairs: Pairs
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Give the squared differences of some pairs at a time."""
+    at_once = max(1, DIFFERENCES_AT_ONCE // grid.shape[1])
+    for start in range(0, len(pairs[0]), at_once):
+        rows = slice(start, start + at_once)
+        differences = grid[pairs[0][rows]] - grid[pairs[1][rows]]
+        yield rows, differences * differences

@@ -1,0 +1,1 @@
+"""What metrics have in common: what a metric is, names, averages, bridges."""

@@ -1,0 +1,369 @@
+"""What a metric is: a function of judged lists with a name; and where metrics are found."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.averages import logarithms
+from harness.metrics.shared.names import Value, parse_name, print_name
+from qrels import Judged
+from runs import InputError
+from runs.shared.modules import failure_of, load_module
+
+
+class MetricFunction(Protocol):
+    """Scores of all users: judged lists in, float64 of shape (n_users,) out.
+
+    A metric with options takes each as a further keyword.
+    """
+
+    def __call__(
+        self, judged: Judged, *, cutoff: int | None = None, **options: Any
+    ) -> NDArray[np.float64]:
+        """Score every user."""
+
+
+Defined = TypeVar("Defined", bound=Callable[..., NDArray[np.float64]])
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a metric, as data.
+
+    Parameters
+    ----------
+    name
+        Keyword of the definition.
+    default
+        Its value where the name of the metric does not give one; not printed.
+    help
+        One line: what it does, and which values it takes.
+    accepts
+        Tells whether a value will do.
+    """
+
+    name: str
+    default: Value
+    help: str
+    accepts: Callable[[Value], bool]
+
+
+def between(low: float, high: float) -> Callable[[Value], bool]:
+    """Accept numbers strictly between two bounds.
+
+    Examples
+    --------
+    >>> between(0, 1)(0.8), between(0, 1)(1), between(0, 1)("x")
+    (True, False, False)
+    """
+    return lambda value: isinstance(value, int | float) and low < value < high
+
+
+LEVEL = Option(
+    "rel",
+    0,
+    "lowest relevant grade, a whole number of at least 1; by default that of the qrels",
+    lambda value: isinstance(value, int) and value >= 1,
+)
+"""The option that every metric with relevant items has: the relevance level."""
+
+
+MEAN = Option(
+    "mean",
+    "arithmetic",
+    "arithmetic (the default), or geometric: then users' scores are log(max(score, 1e-5)), and the "
+    "exponential of their mean is given as the mean, as in trec_eval's gm_map",
+    lambda value: value in ("arithmetic", "geometric"),
+)
+"""The option of every metric that is never negative: how its scores are averaged over users."""
+
+
+def no_lattice(cutoff: int) -> int | None:
+    """Say that scores are no multiples of one number."""
+    return None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric and what is known of it, as data.
+
+    Parameters
+    ----------
+    name
+        As printed, say ``nDCG``.
+    function
+        The definition.
+    source
+        Where it was published.
+    trec_eval
+        The measure that agrees in trec_eval, "" where there is none.
+    lattice
+        For a cut-off, a whole number that makes every score an integer when multiplied with
+        it, or None; the exact permutation test then counts ties exactly.
+    options
+        What can be set in brackets behind the name.
+    low, high
+        Range of the scores.
+    higher_is_better
+        Whether more is better.
+    has_level
+        Whether it asks which items are relevant, and so has the option ``rel``.
+    per_user
+        Whether the definition scores one user at a time, which is slower.
+    given
+        Options that differ from their defaults.
+    """
+
+    name: str
+    function: MetricFunction
+    source: str
+    trec_eval: str = ""
+    lattice: Callable[[int], int | None] = no_lattice
+    options: tuple[Option, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
+    has_level: bool = True
+    per_user: bool = False
+    given: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name with the options that differ from their defaults; reads back as this metric."""
+        return print_name(self.name, dict(self.given))
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """The options: the relevance level where there is one, its own, the mean."""
+        level = (LEVEL,) if self.has_level else ()
+        mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
+        return (*level, *self.options, *mean)
+
+    @property
+    def is_geometric(self) -> bool:
+        """Whether scores are logarithms, so that their mean is that of a geometric mean."""
+        return dict(self.given).get(MEAN.name) == "geometric"
+
+    @property
+    def summary(self) -> str:
+        """First line of the definition's docstring."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+    def with_options(self, values: Mapping[str, Value]) -> Metric:
+        """Set options.
+
+        Raises
+        ------
+        InputError
+            If there is no such option or it does not take the value; the sentence says what
+            there is.
+        """
+        known = {option.name: option for option in self.all_options}
+        for name, value in values.items():
+            if name not in known:
+                raise InputError(f"{self.name} has no option {name!r}; {self._known_options()}")
+            if not known[name].accepts(value):
+                raise InputError(
+                    f"{self.name}: the option {name!r} ({known[name].help}) cannot be {value!r}."
+                )
+        merged = {**dict(self.given), **values}
+        given = tuple(
+            (option.name, merged[option.name])
+            for option in self.all_options
+            if option.name in merged and merged[option.name] != option.default
+        )
+        chosen = replace(self, given=given)
+        if not chosen.is_geometric or self.is_geometric:
+            return chosen
+        low, high = logarithms(np.array([self.low, self.high])).tolist()
+        return replace(chosen, low=low, high=high, lattice=no_lattice)
+
+    def average(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average over users, the last axis, by the mean that the metric asks for."""
+        means = scores.mean(axis=-1)
+        return np.asarray(np.exp(means) if self.is_geometric else means)
+
+    def __call__(self, judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+        """Score every user, and check what came back.
+
+        Raises
+        ------
+        InputError
+            If the definition fails, or does not return one finite number per user.
+        """
+        options = dict(self.given)
+        level = options.pop(LEVEL.name, None) if self.has_level else None
+        options.pop(MEAN.name, None)
+        if isinstance(level, int):
+            judged = judged.at_level(level)
+        try:
+            scores = self.function(judged, cutoff=cutoff, **options)
+            values = np.asarray(scores, dtype=np.float64)
+        except Exception as error:
+            raise InputError(f"metric {self.label!r} fails {failure_of(error)}") from error
+        if values.shape != (judged.n_users,):
+            raise InputError(
+                f"metric {self.label!r} must return one value per user, of shape "
+                f"({judged.n_users},), got shape {values.shape}."
+            )
+        if not np.isfinite(values).all():
+            user = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise InputError(
+                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
+                f"{cutoff} for user number {user}."
+            )
+        return logarithms(values) if self.is_geometric else values
+
+    def _known_options(self) -> str:
+        if not self.all_options:
+            return "it has none."
+        listed = "; ".join(f"{option.name}: {option.help}" for option in self.all_options)
+        return f"its options are {listed}."
+
+
+def metric(name: str, *, source: str, **facts: Any) -> Callable[[Defined], Defined]:
+    """Declare a function over judged lists a metric; the function itself stays as it is.
+
+    Parameters
+    ----------
+    name, source
+        See `Metric`.
+    facts
+        Further parameters of `Metric`: trec_eval, lattice, options, low, high,
+        higher_is_better, has_level.
+
+    Examples
+    --------
+    >>> @metric("hits", source="by hand", high=np.inf)
+    ... def hits(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    ...     "Number of relevant items in the list."
+    ...     return judged.relevant[:, :cutoff].sum(axis=1).astype(float)
+    >>> hits.metric.name, hits.metric.summary
+    ('hits', 'Number of relevant items in the list.')
+    """
+
+    def declare(function: Defined) -> Defined:
+        function.metric = Metric(name, function, source=source, **facts)  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def ratio(numerator: NDArray[np.float64], denominator: NDArray[np.number]) -> NDArray[np.float64]:
+    """Divide, giving 0 where the denominator is 0, as trec_eval does.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 1.0]), np.array([2, 0]))
+    array([0.5, 0. ])
+    """
+    quotient = np.zeros(len(numerator))
+    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+
+
+def built_in_metrics() -> dict[str, Metric]:
+    """Give the metrics of ``harness/metrics/``, by name.
+
+    The folder is the list: a file added there is found here.
+    """
+    from harness import metrics
+
+    modules = [
+        importlib.import_module(f"{metrics.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(metrics.__path__)
+    ]
+    return {name: declared for module in modules for name, declared in _declared(module).items()}
+
+
+def plugin_metrics(path: Path) -> dict[str, Metric]:
+    """Give the metrics that a user's Python file declares, by name.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, fails when run, or declares no metric.
+    """
+    module = load_module(path, what="metric plug-in")
+    declared = _declared(module)
+    if not declared:
+        raise InputError(f"{path}: no function in it is declared with @metric(...).")
+    return declared
+
+
+def available_metrics(plugins: Sequence[Path] = ()) -> dict[str, Metric]:
+    """Give the built-in metrics and those of the plug-ins, by name.
+
+    Raises
+    ------
+    InputError
+        If a plug-in takes a name that is already taken.
+    """
+    found = built_in_metrics()
+    for path in plugins:
+        for name, declared in plugin_metrics(path).items():
+            if name in found:
+                raise InputError(f"{path}: a metric called {name!r} exists already.")
+            found[name] = declared
+    return found
+
+
+def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
+    """Give the metric that a name with options means; a cut-off in it is left aside.
+
+    A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
+
+    Raises
+    ------
+    InputError
+        If there is none, or its options are wrong; the sentence names the nearest, or the
+        options there are.
+
+    Examples
+    --------
+    >>> find_metric("P(rel=4)@10", built_in_metrics()).label
+    'P(rel=4)'
+    >>> find_metric("nDGC", built_in_metrics())
+    Traceback (most recent call last):
+    runs.InputError: no metric is called 'nDGC'; did you mean 'nDCG'?
+    """
+    if text.startswith("ir_measures:"):
+        from harness.metrics.shared.ir_measures import metric_of_ir_measures
+
+        return metric_of_ir_measures(text)
+    parsed = parse_name(text)
+    if parsed.name not in metrics:
+        raise InputError(
+            f"no metric is called {parsed.name!r}; {nearest(parsed.name, list(metrics))}"
+        )
+    return metrics[parsed.name].with_options(parsed.options)
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Say which name may have been meant, or which there are."""
+    folded = {known.casefold(): known for known in names}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"did you mean {folded[close[0]]!r}?"
+    return f"there are {', '.join(names)}."
+
+
+def _declared(module: ModuleType) -> dict[str, Metric]:
+    """Give the metrics declared in a module, not those that it imports."""
+    own = (value for value in vars(module).values() if _home(value) == module.__name__)
+    candidates = (getattr(value, "metric", None) for value in own)
+    return {found.name: found for found in candidates if isinstance(found, Metric)}
+
+
+def _home(value: object) -> str | None:
+    return getattr(value, "__module__", None)

@@ -1,0 +1,1 @@
+"""The search for models that differ clearly in quality."""

@@ -1,0 +1,1 @@
+"""An experiment as a study: its file, its run, its page."""

@@ -1,0 +1,341 @@
+"""What an online study keeps of an experiment: its log, the models' ranks, and the truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.clicks.off_policy import cross_fitted_clicks, off_policy
+from analyses.online.logs.read_log import Logs, read_logs
+from harness.online.experiment.offline_values import Place, counts_before, hidden_before
+from harness.online.experiment.study_arms import (
+    all_arms,
+    find_models,
+    served_models,
+    settings_frame,
+)
+from harness.online.simulation.alternatives import lists_of_arm
+from harness.online.simulation.arms import Arm
+from harness.online.simulation.click_world import interactions_of, make_click_world
+from harness.online.simulation.log_writing import write_logs
+from harness.online.simulation.logging_policy import LoggingPolicy
+from harness.online.simulation.served_models import NeighbourRecommender
+from harness.online.simulation.simulated import SimulatedExperiment
+from harness.online.simulation.simulation import simulate
+from harness.online.simulation.simulation_settings import SimulationSettings
+from harness.online.simulation.truth import Truth
+from harness.study.stages import file_stem
+from qrels.interactions.interactions import Interactions
+from qrels.interactions.test_users import draw_test_users
+from qrels.ranks.hidden_ranks import (
+    HiddenItems,
+    HiddenRanks,
+    hidden_from_parquet,
+    hidden_to_parquet,
+    ranks_from_parquet,
+    ranks_to_parquet,
+)
+from recommenders.kernels.hidden import rank_hidden
+from runs import InputError, Numbering
+from runs.shared.cluster import on_cluster
+from runs.shared.progress import Progress
+
+if TYPE_CHECKING:
+    from harness.online.experiment.experiment_file import OnlineStudy
+    from harness.study.store import Store
+
+LOG = "log"
+FACTS = "experiment.json"
+HIDDEN = "ranks/hidden.parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A log and the ranks of hidden items, read back.
+
+    Parameters
+    ----------
+    logs
+        Lists, interactions, versions.
+    ranks
+        Ranks of hidden items by arm and period.
+    counts
+        How popular items were when the model of an arm and period learnt.
+    starts
+        When each model of an arm and period became live, in milliseconds since 1970 in UTC.
+    shares
+        Planned shares of the arms, if they are known.
+    truth
+        Exact rates, of simulated worlds.
+    off_policy
+        Clicks per list of every arm as estimated from the log of another: arm, estimator, value,
+        error and what it rests on.
+    settings
+        Settings of the arms, a row each.
+    remarks
+        What is to be said of the models.
+    """
+
+    logs: Logs
+    ranks: Mapping[Place, HiddenRanks]
+    counts: Mapping[Place, NDArray[np.intp]]
+    starts: Mapping[Place, int]
+    shares: Mapping[str, float] | None
+    truth: Truth | None
+    off_policy: list[dict[str, Any]]
+    settings: list[dict[str, Any]]
+    remarks: list[str]
+
+
+def make_record(
+    study: OnlineStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
+) -> dict[str, bytes]:
+    """Simulate the experiment, or train the models of a log; give the files of the record.
+
+    Parameters
+    ----------
+    study
+        What is asked.
+    folder
+        The study folder, where trials of a search are kept.
+    n_jobs
+        Workers.
+    dask
+        A cluster that ranks hidden items; see `runs.shared.cluster.on_cluster`.
+    progress
+        Shows what is being done.
+    """
+    if study.logs is None:
+        return _simulated(study, folder=folder, n_jobs=n_jobs, dask=dask, progress=progress)
+    return _logged(study, n_jobs=n_jobs, dask=dask, progress=progress)
+
+
+def _simulated(
+    study: OnlineStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
+) -> dict[str, bytes]:
+    assert study.world is not None
+    settings = study.experiment or SimulationSettings()
+    with progress("Making the world", 1) as bar:
+        world = make_click_world(study.world)
+        history = interactions_of(world.history())
+        bar.advance()
+    test_users = _test_users(study, history)
+    found = find_models(
+        study,
+        history,
+        test_users=test_users,
+        table=folder / "search.csv",
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    arms = all_arms(study, found)
+    with progress("Running the experiment", 1) as bar, study.placed("arms"):
+        experiment = simulate(world, arms, settings, test_users=test_users, n_jobs=n_jobs)
+        bar.advance()
+    hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
+    files = {
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+    }
+    placed = [
+        (name, period, model.similarity)
+        for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
+        for period, model in enumerate(models)
+        if isinstance(model, NeighbourRecommender)
+    ]
+    with on_cluster(dask), progress("Ranking hidden items", len(placed)) as bar:
+        for name, period, similarity in placed:
+            ranks = rank_hidden(similarity, hidden, study.recall.hiding, n_jobs=n_jobs)
+            files[ranks_name(name, period)] = ranks_to_parquet(ranks)
+            bar.advance()
+    with TemporaryDirectory() as scratch:
+        write_logs(Path(scratch), experiment)
+        for path in sorted(Path(scratch).iterdir()):
+            files[f"{LOG}/{path.name}"] = path.read_bytes()
+    facts = {
+        "test users": test_users.ids.tolist(),
+        "shares": dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
+        "truth": _truth_to_json(experiment.truth),
+        "off-policy": _estimate(experiment, arms, seed=study.seed, progress=progress),
+        "settings": settings_frame(study, found),
+        "remarks": [] if found is None else [found.caption()],
+    }
+    return files | {FACTS: json.dumps(facts, indent=1).encode()}
+
+
+def _logged(
+    study: OnlineStudy, *, n_jobs: int, dask: str | None, progress: Progress
+) -> dict[str, bytes]:
+    """Train each arm's model on what was known when each of its versions became live."""
+    with progress("Reading the log", 1) as bar:
+        logs = _read_logs(study)
+        bar.advance()
+    models, events = served_models(study), interactions_of(logs.events)
+    unknown = [arm for arm in logs.slates.arms if arm not in study.arms]
+    if unknown:
+        raise InputError(
+            f"the log has an arm {unknown[0]!r}, and the study says no model for it: add "
+            f"[arms.{unknown[0]}]."
+        )
+    test_users = _test_users(study, events.select(events.time < logs.facts.first_time))
+    hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
+    files = {
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+    }
+    starts = starts_of(logs)
+    with on_cluster(dask), progress("Training and ranking", len(starts)) as bar:
+        for (name, period), start in starts.items():
+            if name in models:
+                train = events.select(
+                    (events.time < start) & ~np.isin(events.user, np.unique(hidden.user))
+                )
+                similarity = models[name].similarity(train)
+                ranks = rank_hidden(similarity, hidden, study.recall.hiding, n_jobs=n_jobs)
+                files[ranks_name(name, period)] = ranks_to_parquet(ranks)
+            bar.advance()
+    facts = {
+        "test users": test_users.ids.tolist(),
+        "shares": None,
+        "truth": None,
+        "off-policy": [],
+        "settings": settings_frame(study, None),
+        "remarks": ["The models of the log were trained anew, as the study describes them."],
+    }
+    return files | {FACTS: json.dumps(facts, indent=1).encode()}
+
+
+def _test_users(study: OnlineStudy, events: Interactions) -> Numbering:
+    section = study.users
+    with study.placed("users", "share"):
+        return draw_test_users(
+            events,
+            share=section.share,
+            most=section.most,
+            least_items=section.least_items,
+            seed=study.seed,
+        )
+
+
+def _read_logs(study: OnlineStudy) -> Logs:
+    assert study.logs is not None
+    return read_logs(**study.logs.model_dump(exclude_none=True))
+
+
+def _truth_to_json(truth: Truth) -> dict[str, Any]:
+    tables = {"rates": truth.rates, "clicks": truth.clicks, "shown_rates": truth.shown_rates}
+    return {
+        "arms": list(truth.arms),
+        "users": truth.n_users.tolist(),
+    } | {name: _nullable(table) for name, table in tables.items()}
+
+
+def _nullable(table: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[None if np.isnan(value) else value for value in row] for row in table.tolist()]
+
+
+def _truth_from_json(facts: Mapping[str, Any] | None) -> Truth | None:
+    if facts is None:
+        return None
+    tables = {
+        name: np.array(facts[name], dtype=np.float64) for name in ("rates", "clicks", "shown_rates")
+    }
+    users = np.array(facts["users"], dtype=np.int64)
+    return Truth(arms=tuple(facts["arms"]), n_users=users, **tables)
+
+
+def _estimate(
+    experiment: SimulatedExperiment, arms: list[Arm], *, seed: int, progress: Progress
+) -> list[dict[str, Any]]:
+    """Estimate the clicks of every arm from the lists that an arm drew with known chances."""
+    drawn = [arm.name for arm in arms if isinstance(arm.model, LoggingPolicy)]
+    if not drawn:
+        return []
+    number = experiment.arms.index(drawn[0])
+    slates = experiment.slates.select(experiment.slates.arm == number)
+    others = [arm.name for arm in arms if arm.name not in drawn]
+    rows: list[dict[str, Any]] = []
+    with progress("Estimating off policy", len(others)) as bar:
+        for name in others:
+            shown = lists_of_arm(experiment, name, slates)
+            expected = cross_fitted_clicks(slates, shown, seed=seed)
+            try:
+                frame = off_policy(slates, shown, expected=expected).to_frame()
+            except InputError:
+                # Too few lists for anything of this arm to match: there is no estimate.
+                frame = None
+            if frame is not None:
+                rows += [
+                    {"arm": name} | {str(k): v for k, v in row.items()}
+                    for row in frame.to_dict("records")
+                ]
+            bar.advance()
+    return rows
+
+
+def read_record(study: OnlineStudy, store: Store) -> Record:
+    """Read a record back from the study folder."""
+    facts = json.loads(store.read(FACTS))
+    logs = _kept_logs(study, store)
+    numbering = {"users": logs.slates.users, "items": logs.slates.items}
+    hidden = hidden_from_parquet(store.read(HIDDEN), **numbering)
+    events = interactions_of(logs.events)
+    test_users = Numbering.of(facts["test users"])
+    count = cache(partial(counts_before, events, test_users=test_users, section=study.recall))
+    ranks, counts, starts = {}, {}, starts_of(logs)
+    for place, start in starts.items():
+        name = ranks_name(*place)
+        if (store.folder / name).exists():
+            ranks[place] = ranks_from_parquet(store.read(name), hidden)
+            counts[place] = count(start)
+    return Record(
+        logs=logs,
+        ranks=ranks,
+        counts=counts,
+        starts={place: starts[place] for place in ranks},
+        shares=facts["shares"],
+        truth=_truth_from_json(facts["truth"]),
+        off_policy=facts["off-policy"],
+        settings=facts["settings"],
+        remarks=facts["remarks"],
+    )
+
+
+def _kept_logs(study: OnlineStudy, store: Store) -> Logs:
+    if study.logs is not None:
+        return _read_logs(study)
+    folder = store.folder / LOG
+    return read_logs(
+        folder / "recommendations.parquet",
+        folder / "interactions.parquet",
+        models=folder / "models.parquet",
+        assignment=folder / "assignment.parquet",
+    )
+
+
+def starts_of(logs: Logs) -> dict[Place, int]:
+    """Say when the model of each arm and period became live."""
+    if logs.models is None:
+        return {(arm, 0): logs.facts.first_time for arm in logs.slates.arms}
+    starts: dict[Place, int] = {}
+    for arm, start in zip(logs.models.arm, logs.models.valid_from.tolist(), strict=True):
+        name = str(logs.models.arms.ids[arm])
+        starts[name, sum(known == name for known, _ in starts)] = start
+    return starts
+
+
+def ranks_name(arm: str, period: int) -> str:
+    """Name the file of the ranks of hidden items by an arm's model in a period (from 0).
+
+    Examples
+    --------
+    >>> ranks_name("als-01", 0)
+    'ranks/als-01-1.parquet'
+    """
+    return f"ranks/{file_stem(arm)}-{period + 1}.parquet"

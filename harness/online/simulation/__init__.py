@@ -1,0 +1,39 @@
+"""The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
+
+from harness.online.simulation.alternatives import lists_of_arm
+from harness.online.simulation.arms import Arm
+from harness.online.simulation.click_world import (
+    NOW,
+    ClickWorld,
+    ClickWorldSettings,
+    interactions_of,
+    make_click_world,
+)
+from harness.online.simulation.log_writing import write_history, write_logs
+from harness.online.simulation.logging_policy import LoggingPolicy
+from harness.online.simulation.served_models import ItemCosines, Model, NeighbourModel, Recommender
+from harness.online.simulation.simulated import SimulatedExperiment
+from harness.online.simulation.simulation import simulate
+from harness.online.simulation.simulation_settings import SimulationSettings
+from harness.online.simulation.truth import Truth
+
+__all__ = [
+    "NOW",
+    "Arm",
+    "ClickWorld",
+    "ClickWorldSettings",
+    "ItemCosines",
+    "LoggingPolicy",
+    "Model",
+    "NeighbourModel",
+    "Recommender",
+    "SimulatedExperiment",
+    "SimulationSettings",
+    "Truth",
+    "interactions_of",
+    "lists_of_arm",
+    "make_click_world",
+    "simulate",
+    "write_history",
+    "write_logs",
+]

@@ -1,0 +1,72 @@
+"""Profiles: what users had interacted with when they asked for a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class Columns(Protocol):
+    """Columns of what was done, such as `analyses.online.logs.events.Events`."""
+
+    @property
+    def user(self) -> NDArray[np.integer]:
+        """Number of each user."""
+
+    @property
+    def item(self) -> NDArray[np.integer]:
+        """Number of each item."""
+
+    @property
+    def time(self) -> NDArray[np.int64]:
+        """Time of each."""
+
+
+def profiles_before(
+    log: Columns,
+    users: NDArray[np.integer],
+    before: NDArray[np.integer],
+    *,
+    n_items: int,
+) -> csr_array[Any]:
+    """Give the distinct items that users had before a time, as rows of ones.
+
+    Parameters
+    ----------
+    log
+        What was done, in any order.
+    users
+        Numbers, strictly rising, of shape (n,).
+    before
+        Time of each, itself excluded, of shape (n,).
+    n_items
+        Number of columns.
+
+    Returns
+    -------
+    Of shape (n, n_items).
+
+    Examples
+    --------
+    User 4 had item 1 at time 7, and item 0 at time 9, which is too late:
+
+    >>> from harness.online.simulation.visits import Actions
+    >>> log = Actions.of(*np.array([[4, 4], [1, 0], [7, 9], [0, 0]]))
+    >>> profiles_before(log, np.array([4]), np.array([9]), n_items=3).toarray()
+    array([[0., 1., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    shape = (len(users), n_items)
+    if len(users) == 0:
+        return csr_array(shape)
+    row = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
+    kept = (users[row] == log.user) & (log.time < before[row])
+    pairs = np.unique(row[kept] * n_items + log.item[kept])
+    starts = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
+    return csr_array((np.ones(len(pairs)), pairs % n_items, starts), shape=shape)

@@ -1,0 +1,157 @@
+"""What an arm serves: models that learn from the history, and recommend from profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from recommenders.kernels.hidden.fixed_point import FixedPoint
+
+Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+"""Learns from a history how much each item (row) votes for each other (column)."""
+
+
+class Recommender(Protocol):
+    """A model that has learnt."""
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> NDArray[np.int32]:
+        """Recommend items that a profile does not hold.
+
+        Parameters
+        ----------
+        profiles
+            Rows of ones of shape (n, n_items): the items of each user so far.
+        depth
+            Length of the lists.
+
+        Returns
+        -------
+        Numbers of items, of shape (n, depth). A row must not depend on the others.
+        """
+
+
+class Model(Protocol):
+    """Something that learns anew at the beginning of each period."""
+
+    def fit(self, history: Interactions, *, period: int) -> Recommender:
+        """Learn from all that was done before the period (from 0)."""
+
+
+@dataclass(frozen=True)
+class NeighbourModel:
+    """Recommends the items with the most votes from the profile, and popular ones after them.
+
+    Parameters
+    ----------
+    similarity
+        Learns the votes.
+
+    Examples
+    --------
+    Ann had a and b, bob b and c; who has a is recommended b before c:
+
+    >>> from scipy.sparse import csr_array
+    >>> from runs import Numbering
+    >>> history = Interactions.of(
+    ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
+    ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
+    ... )
+    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history, period=0)
+    >>> model.recommend(csr_array([[1.0, 0.0, 0.0]]), depth=2).tolist()
+    [[1, 2]]
+    """
+
+    similarity: Similarity
+
+    def fit(self, history: Interactions, *, period: int) -> NeighbourRecommender:
+        """Learn votes and popularity."""
+        from recommenders.kernels.hidden.fixed_point import FixedPoint
+
+        similarity = self.similarity(history)
+        by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
+        votes = FixedPoint.of(similarity, signed=False)
+        return NeighbourRecommender(similarity, votes, by_popularity)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourRecommender:
+    """Votes of items for items.
+
+    Parameters
+    ----------
+    similarity
+        As it was learnt, of shape (n_items, n_items): what
+        `recommenders.kernels.hidden.rank_hidden` takes.
+    votes
+        The same in fixed point, so that lists agree with hidden ranks to the last bit.
+    by_popularity
+        All items, the most popular first.
+    """
+
+    similarity: csr_array[Any]
+    votes: FixedPoint
+    by_popularity: NDArray[np.int32]
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> NDArray[np.int32]:
+        """Recommend by falling votes, then item number; -1 where all items are in the profile."""
+        from harness.online.simulation.simulation_loops import list_neighbours
+
+        votes = self.votes
+        return list_neighbours(
+            profiles.indptr.astype(np.int64),
+            profiles.indices.astype(np.int32),
+            votes.starts,
+            votes.neighbours,
+            votes.weights,
+            self.by_popularity,
+            depth,
+        )
+
+
+@dataclass(frozen=True)
+class ItemCosines:
+    r"""Cosines of items by the users who had both.
+
+    .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
+
+    Parameters
+    ----------
+    neighbours
+        Items that each votes for.
+    shrinkage
+        :math:`\beta`: how little cosines of few common users are trusted, at least 0.
+    least_users
+        Users that an item needs to vote and be voted for.
+    """
+
+    neighbours: int = 50
+    shrinkage: float = 0.0
+    least_users: int = 1
+
+    def __call__(self, history: Interactions) -> csr_array[Any]:
+        """Learn from distinct pairs of user and item."""
+        from scipy.sparse import csr_array
+
+        from harness.online.simulation.simulation_loops import nearest_cosines
+
+        distinct = history.select(history.is_first)
+        kept = distinct.user_counts()[distinct.item] >= self.least_users
+        item, user = distinct.item[kept], distinct.user[kept]
+        shape = (len(history.items), len(history.users))
+        had = csr_array((np.ones(len(item)), (item, user)), shape=shape)
+        # Far fewer pairs of items have a common user than there are pairs.
+        common = (had @ had.T).tocsr()
+        lengths = np.sqrt(np.bincount(item, minlength=shape[0]))
+        nearest = nearest_cosines(
+            common.indptr, common.indices, common.data, lengths, self.shrinkage, self.neighbours
+        )
+        return csr_array(nearest, shape=(shape[0], shape[0]))

@@ -1,0 +1,134 @@
+"""Tables of means: what most papers print, systems down and measures across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure
+from harness.readers.scores import (
+    check_width,
+    distinct,
+    is_number,
+    measure_named,
+    read_lines,
+    read_number,
+)
+from runs import InputError
+
+LONG = ("system", "metric", "cutoff", "mean")
+SYSTEM_HEADERS = ("", "system", "run", "name", "model")
+TOPIC_HEADERS = ("topic", "user", "query", "qid")
+
+Line = tuple[int, list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Mean scores of systems.
+
+    Parameters
+    ----------
+    values
+        float64 of shape (n_measures, n_systems).
+    measures, systems
+        Labels of its axes.
+    """
+
+    values: NDArray[np.float64]
+    measures: tuple[Measure, ...]
+    systems: tuple[str, ...]
+
+
+def is_means_table(path: Path) -> bool:
+    """Tell a table of means from the scores of one measure, topic by topic.
+
+    The latter has ids of topics in its first column, as its heading says, or no column of names at
+    all: all its fields are numbers, and none of the usual headings is above the first.
+    """
+    if path.is_dir() or path.suffix == ".parquet":
+        return False
+    (_, heading), *rows = _lines(path)
+    first = heading[0].lower()
+    if first in TOPIC_HEADERS:
+        return False
+    return first in SYSTEM_HEADERS or not all(is_number(row[0]) for _, row in rows)
+
+
+def read_means(path: Path) -> Means:
+    """Read a table of means.
+
+    Fields are separated by tabs if the heading has one, else by commas. In the wide form, the
+    first column names the systems and the heading the measures, such as ``ap`` or ``nDCG@10``. The
+    long form is that of ``tables/means.csv`` of a study: it has columns system, metric, cutoff and
+    mean.
+
+    Raises
+    ------
+    InputError
+        If a mean is missing, stands twice or is no number, or there are fewer than two systems or
+        two measures.
+    """
+    heading, *rows = _lines(path)
+    rows = [(line, check_width(path, line, row, heading[1])) for line, row in rows]
+    read = _read_long if set(LONG) <= set(heading[1]) else _read_wide
+    means = read(path, heading, rows)
+    _check_two(path, "systems", means.systems)
+    _check_two(path, "measures", means.measures)
+    return means
+
+
+def _lines(path: Path) -> list[Line]:
+    lines = list(read_lines(path))
+    if not lines:
+        raise InputError(f"{path}: the file is empty.")
+    return lines
+
+
+def _read_wide(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
+    names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
+    systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
+    values = [
+        [read_number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)]
+        for line, row in rows
+    ]
+    means = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
+    return Means(means, tuple(map(measure_named, names)), systems)
+
+
+def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
+    columns = [heading[1].index(name) for name in LONG]
+    means: dict[tuple[Measure, str], float] = {}
+    for line, row in rows:
+        system, metric, cutoff, mean = (row[column] for column in columns)
+        key = Measure(metric, read_cutoff(path, line, cutoff)), system
+        if key in means:
+            raise InputError.at(path, line, f"the mean of {system!r} by {key[0]} stands twice.")
+        means[key] = read_number(path, line, "mean", mean)
+    measures = tuple(dict.fromkeys(measure for measure, _ in means))
+    systems = tuple(dict.fromkeys(system for _, system in means))
+    for measure in measures:
+        for system in systems:
+            if (measure, system) not in means:
+                raise InputError(f"{path}: the mean of {system!r} by {measure} is missing.")
+    values = [[means[measure, system] for system in systems] for measure in measures]
+    return Means(np.array(values), measures, systems)
+
+
+def read_cutoff(path: Path, line: int, text: str) -> int | None:
+    """Read a cut-off; none for whole lists."""
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        finding = f"the cut-off must be a whole number from 1 on, or empty, got {text!r}."
+        raise InputError.at(path, line, finding)
+    return int(text)
+
+
+def _check_two(path: Path, kind: str, found: Sequence[object]) -> None:
+    if len(found) < 2:
+        raise InputError(f"{path}: at least two {kind} are needed, found {len(found)}.")

@@ -1,0 +1,260 @@
+"""Tables of scores, one measure a file: a column for every system, a row for every topic."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure, Scores
+from runs import InputError
+
+ID_HEADERS = ("", "topic", "user", "query", "qid")
+SCORES_FILE = "scores.parquet"
+WITH_CUTOFF = re.compile(r"(.+)@([1-9][0-9]*)")
+SEPARATORS = "_-."
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """A table as it stands in its file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    systems
+        Headings of the columns.
+    topics
+        Ids of the rows; None if the file has none.
+    values
+        Scores, of shape (n_topics, n_systems).
+    """
+
+    path: Path
+    systems: tuple[str, ...]
+    topics: tuple[str, ...] | None
+    values: NDArray[np.float64]
+
+    @property
+    def topic_ids(self) -> tuple[str, ...]:
+        """Ids of the rows, or their numbers from 1."""
+        return self.topics or tuple(str(row + 1) for row in range(len(self.values)))
+
+
+def read_score_tables(paths: Sequence[Path]) -> Scores:
+    """Read scores from tables of one measure each, or from the folder of a study.
+
+    A table is UTF-8 text with a heading line. Fields are separated by tabs if that line has one,
+    else by commas. The first column holds the ids of the topics if its heading is empty, topic,
+    user, query or qid, or if none of its values is a number; without ids rows are numbered
+    from 1. A measure is called as its file, without the folder, the extension and, of several
+    files, what their names share up to the last ``_``, ``-`` or ``.``: adhoc5_ap.csv and
+    adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off.
+
+    Parameters
+    ----------
+    paths
+        Tables; or one folder of a finished study, or its ``scores.parquet``.
+
+    Returns
+    -------
+    Scores with measures in the order of the files, systems and topics in that of the first.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, empty or no such table, a score is missing or not finite, a system
+        or topic stands twice, there are fewer than two systems, or files differ in systems or
+        topics.
+    """
+    if len(paths) == 1 and (paths[0].is_dir() or paths[0].suffix == ".parquet"):
+        return _read_study(paths[0])
+    tables = [read_score_table(path) for path in paths]
+    if not tables:
+        raise InputError("no table of scores was given.")
+    first = tables[0]
+    measures = _measures([table.path for table in tables])
+    values = [_aligned(table, first) for table in tables]
+    users = np.array(first.topic_ids, dtype=np.str_)
+    return Scores(np.array(values), measures, first.systems, users)
+
+
+def read_score_table(path: Path) -> ScoreTable:
+    """Read one table; see `read_score_tables`."""
+    lines = read_lines(path)
+    heading = next(lines, None)
+    if heading is None:
+        raise InputError(f"{path}: the file is empty.")
+    rows = [(line, check_width(path, line, row, heading[1])) for line, row in lines]
+    if not rows:
+        raise InputError.at(path, heading[0], "the table has a heading but no scores.")
+    has_ids = _has_ids(heading[1], [row for _, row in rows])
+    systems = distinct(path, [(heading[0], name) for name in heading[1][has_ids:]], "system")
+    if len(systems) < 2:
+        raise InputError.at(path, heading[0], _too_few(systems))
+    topics = distinct(path, [(line, row[0]) for line, row in rows], "topic") if has_ids else None
+    values = [
+        [
+            read_number(path, line, name, text)
+            for name, text in zip(systems, row[has_ids:], strict=True)
+        ]
+        for line, row in rows
+    ]
+    return ScoreTable(path, systems, topics, np.array(values))
+
+
+def _read_study(path: Path) -> Scores:
+    from harness.study.scores import scores_from_parquet
+
+    file = path / SCORES_FILE if path.is_dir() else path
+    try:
+        return scores_from_parquet(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no such file; the study is not finished.") from None
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{file}: not the scores of a study ({error}).") from None
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Give number and fields of every line that is not blank."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: the folder of a study is read alone, not with others.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the file is not UTF-8 text ({error}).") from None
+    lines = text.splitlines()
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        try:
+            fields = [field.strip() for field in next(reader)]
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError.at(path, reader.line_num, f"not valid CSV ({error}).") from None
+        if fields not in ([], [""]):
+            yield reader.line_num, fields
+
+
+def check_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
+    """Give the row back if it has as many fields as the heading."""
+    if len(row) != len(heading):
+        finding = f"{len(heading)} fields expected, as in the heading, found {len(row)}."
+        raise InputError.at(path, line, finding)
+    return row
+
+
+def _has_ids(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    return heading[0].lower() in ID_HEADERS or not any(is_number(row[0]) for row in rows)
+
+
+def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
+    """Refuse names that are empty or stand twice."""
+    seen: set[str] = set()
+    for line, name in names:
+        if not name:
+            raise InputError.at(path, line, f"a {kind} has no name.")
+        if name in seen:
+            raise InputError.at(path, line, f"{kind} {name!r} stands twice.")
+        seen.add(name)
+    return tuple(name for _, name in names)
+
+
+def _too_few(systems: Sequence[str]) -> str:
+    names = "".join(f": {name!r}" for name in systems)
+    return f"at least two systems expected, found {len(systems)}{names}."
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number, be it infinite."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_number(path: Path, line: int, system: str, text: str) -> float:
+    """Read a finite number."""
+    if not text:
+        raise InputError.at(path, line, f"column {system!r}: a score is missing.")
+    if not is_number(text) or not math.isfinite(float(text)):
+        raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
+    return float(text)
+
+
+def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
+    names = [path.stem for path in paths]
+    shared = _shared_start(names) if len(names) > 1 else ""
+    measures = tuple(measure_named(name.removeprefix(shared) or name) for name in names)
+    for number, measure in enumerate(measures):
+        if measure in measures[:number]:
+            other = paths[measures.index(measure)]
+            raise InputError(f"{other} and {paths[number]} both hold {measure}.")
+    return measures
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """Find what all names begin with, up to a separator.
+
+    Examples
+    --------
+    >>> _shared_start(["adhoc5_ap", "adhoc5_p10"])
+    'adhoc5_'
+    """
+    starts = [names[0][: place + 1] for place, sign in enumerate(names[0]) if sign in SEPARATORS]
+    alike = [start for start in starts if all(name.startswith(start) for name in names)]
+    return max(alike, key=len, default="")
+
+
+def measure_named(name: str) -> Measure:
+    """Take a name apart.
+
+    Examples
+    --------
+    >>> measure_named("nDCG@10"), measure_named("p10")
+    (Measure(metric='nDCG', cutoff=10), Measure(metric='p10', cutoff=None))
+    """
+    found = WITH_CUTOFF.fullmatch(name)
+    return Measure(found[1], int(found[2])) if found else Measure(name)
+
+
+def _aligned(table: ScoreTable, first: ScoreTable) -> NDArray[np.float64]:
+    """Give the scores of shape (n_systems, n_topics), in the order of the first table."""
+    if (table.topics is None) != (first.topics is None):
+        with_ids, without = (table, first) if first.topics is None else (first, table)
+        raise InputError(f"{with_ids.path} has ids of topics, {without.path} has none.")
+    columns = _places("system", table, table.systems, first, first.systems)
+    rows = _places("topic", table, table.topic_ids, first, first.topic_ids)
+    return table.values[np.ix_(rows, columns)].T
+
+
+def _places(
+    kind: str,
+    table: ScoreTable,
+    names: Collection[str],
+    first: ScoreTable,
+    wanted: Collection[str],
+) -> list[int]:
+    """Find where the first table's names stand in a table that has the same ones."""
+    places = {name: place for place, name in enumerate(names)}
+    for owner, other, missing in (
+        (first, table, [name for name in wanted if name not in places]),
+        (table, first, [name for name in names if name not in set(wanted)]),
+    ):
+        if missing:
+            raise InputError(
+                f"{owner.path} and {other.path} must have the same {kind}s: {kind} "
+                f"{missing[0]!r} is in the first alone ({len(missing)} such)."
+            )
+    return [places[name] for name in wanted]

@@ -1,0 +1,277 @@
+"""From interactions to recall: robots, test users, a model, hidden ranks, values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recall.grids import BETAS, CUTOFFS, require_axes
+from analyses.recall.hidden_parts import VALIDATIONS
+from analyses.recall.recall import RecallGrid, measure_recall
+from analyses.recall.stratification import Popularity, Stratification, Weights, popularity_counts
+from harness.recall.models import ModelName, Train, model_of
+from qrels.interactions.interaction_file import read_interactions
+from qrels.interactions.interactions import Interactions
+from qrels.interactions.test_users import RobotRules, draw_test_users, filter_robots, split_users
+from qrels.ranks.hidden_rank_files import read_hidden_ranks
+from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
+from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden.hiding import Lists
+from runs import InputError, Numbering
+from runs.shared.cluster import on_cluster
+from runs.shared.progress import Progress
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+WEIGHTS: Final[tuple[Weights, ...]] = ("uniform", "stratified")
+
+
+@dataclass(frozen=True)
+class RecallQuestion:
+    """What is asked of a file of interactions.
+
+    Parameters
+    ----------
+    betas, cutoffs
+        The grid; those of Kasalický (2021) by default.
+    weights
+        How users are weighed, in one grid each.
+    stratification
+        Further choices; its weights are not used.
+    popularity
+        Whether items are as popular as they have events, or users.
+    lists
+        Which lists coverage is about.
+    robots
+        Events of a user on one day that a person may have; None keeps all.
+    share, most
+        Of the users who are tested, and how many at most.
+    seed
+        Seed of the draw of test users, and of the model.
+
+    Raises
+    ------
+    InputError
+        If the grid makes no sense.
+    """
+
+    betas: Sequence[float] = BETAS
+    cutoffs: Sequence[int] = CUTOFFS
+    weights: Sequence[Weights] = WEIGHTS
+    stratification: Stratification = field(default_factory=Stratification)
+    popularity: Popularity = "events"
+    lists: Lists = "profile"
+    robots: int | None = None
+    share: float = 0.1
+    most: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_axes(VALIDATIONS, self.betas, self.cutoffs)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Recalls of one model, and how they came about.
+
+    Parameters
+    ----------
+    model
+        In words.
+    grids
+        By the weights of the users.
+    ranks
+        Hidden ranks, of which any other grid derives.
+    facts
+        What was left out, in sentences.
+    """
+
+    model: str
+    grids: Mapping[Weights, RecallGrid]
+    ranks: HiddenRanks
+    facts: Sequence[str]
+
+    def remarks(self) -> list[str]:
+        """Say what was left out, and what values are means of: the same whatever the weights."""
+        return [*self.facts, next(iter(self.grids.values())).caption()]
+
+
+def measure_model(
+    path: Path,
+    question: RecallQuestion,
+    *,
+    model: ModelName,
+    settings: Sequence[str],
+    dask: str | None,
+    n_jobs: int,
+    progress: Progress,
+) -> Measured:
+    """Train a model on a part of the users, and measure its recall on the others.
+
+    Parameters
+    ----------
+    path
+        Interactions; see `read_interactions`.
+    question
+        What is asked.
+    model, settings
+        See `model_of`.
+    dask
+        A cluster that ranks; see `on_cluster`.
+    n_jobs
+        Threads; the result does not depend on it.
+    progress
+        Shown for every step.
+
+    Raises
+    ------
+    InputError
+        If the file or what is asked breaks a rule.
+    """
+    name, train_model = model_of(model, settings, seed=question.seed, n_jobs=n_jobs)
+    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs), lists=question.lists)
+    with on_cluster(dask):
+        learned = _learn(path, question, train_model, progress)
+        with progress("Ranking hidden items", 1):
+            ranks = rank_hidden(learned.similarity, learned.test, hiding, n_jobs=n_jobs)
+    facts = [*learned.facts, learned.unreachable_in_words(ranks.hidden)]
+    return _measured(name, ranks, learned.counts, question, facts, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """A model, the users it is tested on, how popular items are, and what was left out."""
+
+    similarity: csr_array[Any]
+    test: Interactions
+    counts: NDArray[np.intp]
+    facts: Sequence[str]
+
+    def unreachable_in_words(self, hidden: HiddenItems) -> str:
+        """Say how many hidden items cannot be found."""
+        votes = np.bincount(self.similarity.indices, minlength=len(self.counts))
+        return (
+            f"{np.count_nonzero(votes[hidden.item] == 0):,} of {len(hidden):,} hidden items are "
+            "misses for sure, as no item votes for them."
+        )
+
+
+def _learn(
+    path: Path, question: RecallQuestion, train_model: Train, progress: Progress
+) -> _Learned:
+    """Train a model; of thirty million events only those of the test users outlive it."""
+    train, test, facts = _read_apart(path, question, progress)
+    with progress("Training", 1):
+        similarity = train_model(train)
+    counts = popularity_counts(train, of=question.popularity)
+    users = (
+        f"{len(test.users):,} test users with {len(test):,} events, "
+        f"{np.count_nonzero(np.diff(train.starts)):,} training users with {len(train):,}."
+    )
+    return _Learned(similarity, test, counts, [*facts, users])
+
+
+def _read_apart(
+    path: Path, question: RecallQuestion, progress: Progress
+) -> tuple[Interactions, Interactions, list[str]]:
+    """Read the events of training and of test users, and say what was left out."""
+    with progress("Reading", 1):
+        events, facts = _without_robots(read_interactions(path), question)
+    with progress("Splitting users", 1):
+        train, test = _split(events, question)
+    return train, test, facts
+
+
+def measure_ranks(
+    path: Path, rank_table: Path, question: RecallQuestion, *, progress: Progress
+) -> Measured:
+    """Measure recall from a table of ranks.
+
+    Parameters
+    ----------
+    path
+        Interactions: items are as popular as they are among users without ranks.
+    rank_table
+        See `read_hidden_ranks`.
+    question
+        What is asked; test users are those with ranks.
+    progress
+        Shown for every step.
+
+    Raises
+    ------
+    InputError
+        If a file or what is asked breaks a rule, or all users have ranks.
+    """
+    with progress("Reading", 1):
+        events, facts = _without_robots(read_interactions(path), question)
+        ranks = read_hidden_ranks(rank_table, items=events.items)
+    train, _ = split_users(events, ranks.hidden.users)
+    if len(train) == 0:
+        raise InputError(
+            f"{path}: popularity is counted over the events of users without ranks, and all users "
+            f"have ranks in {rank_table}."
+        )
+    known = popularity_counts(train, of=question.popularity)
+    counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
+    counts[ranks.hidden.items.numbers(events.items.ids)] = known
+    facts.append(f"popularity counts {len(train):,} events of users without ranks.")
+    return _measured(str(rank_table), ranks, counts, question, facts, progress)
+
+
+def _without_robots(
+    events: Interactions, question: RecallQuestion
+) -> tuple[Interactions, list[str]]:
+    if question.robots is None:
+        return events, []
+    found = filter_robots(events, RobotRules(most_per_day=question.robots))
+    return found.kept, [found.in_words()]
+
+
+def _split(events: Interactions, question: RecallQuestion) -> tuple[Interactions, Interactions]:
+    """Part training from test users, who get numbers of their own: they are far fewer."""
+    tested = draw_test_users(
+        events,
+        share=question.share,
+        most=question.most,
+        least_items=question.stratification.min_items,
+        seed=question.seed,
+    )
+    train, test = split_users(events, tested)
+    if len(train) == 0:
+        raise InputError("all users are test users; nobody is left to learn from.")
+    return train, _over(tested, test)
+
+
+def _over(users: Numbering, events: Interactions) -> Interactions:
+    """Number the users of events anew; these are all of them, in the same order."""
+    first = np.diff(events.user, prepend=-1) > 0
+    return replace(events, users=users, user=(np.cumsum(first) - 1).astype(np.int32))
+
+
+def _measured(
+    model: str,
+    ranks: HiddenRanks,
+    counts: NDArray[np.integer],
+    question: RecallQuestion,
+    facts: Sequence[str],
+    progress: Progress,
+) -> Measured:
+    with progress("Measuring recall", len(question.weights)) as bar:
+        grids: dict[Weights, RecallGrid] = {}
+        for weights in question.weights:
+            grids[weights] = measure_recall(
+                ranks,
+                counts,
+                betas=question.betas,
+                cutoffs=question.cutoffs,
+                stratification=replace(question.stratification, weights=weights),
+            )
+            bar.advance()
+    return Measured(model, grids, ranks, tuple(facts))

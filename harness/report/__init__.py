@@ -1,0 +1,1 @@
+"""What a finished study shows: its page, tables, figures, cards."""

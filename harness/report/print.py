@@ -1,0 +1,245 @@
+"""Figures for print: redrawn from the evidence at the width of a column, in one size of type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Literal
+
+from analyses.shared.figures import as_pdf, as_png, as_svg, panel_at, panel_per_metric
+from harness.catalogue import (
+    FIGURES,
+    Drawing,
+    by_cutoff,
+    by_metric,
+    by_sampled_metric,
+    number_of,
+)
+from harness.metrics.shared.metric import nearest
+from harness.report.study_folder import FinishedStudy
+from runs import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from harness.catalogue import Result
+
+Width = Literal["single", "double"]
+
+INCHES = {"single": 3.33, "double": 7.0}
+"""Widths of one column and of both, in ACM's double-column layout."""
+
+COLUMNS = {"single": 2, "double": 3}
+SINGLE_HEIGHT, ROW_HEIGHT = 2.9, 1.9
+TYPE = 8.0
+"""Size of all type, in points; numbers in the cells of a table shrink to fit them."""
+
+CHARACTER = 0.062
+"""Mean width of a character, in inches."""
+
+HANDLE = 0.5
+"""Width of a line in the legend with the space around it, in inches."""
+
+BAND_GREY, BAND_OPACITY = "0.8", 0.12
+"""All bands in grey are alike, and so light that seven upon each other hide no curve."""
+
+LINE = 0.17
+"""Height of a line of the legend, in inches."""
+
+CELL_TEXT = 1.8
+"""Width of a number in a cell, in units of its size."""
+
+FORMATS = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
+
+
+def print_figure(
+    study: FinishedStudy,
+    name: str,
+    *,
+    cutoff: int | None = None,
+    metrics: Sequence[str] = (),
+    width: Width | None = None,
+    grey: bool = False,
+) -> Figure:
+    """Redraw a figure of the catalogue.
+
+    Parameters
+    ----------
+    study
+        The finished study.
+    name
+        Full name of the figure.
+    cutoff
+        For a figure of all metrics: their cut-off, in place of the deepest.
+    metrics
+        For a figure with a panel for each metric: those that have one, in place of all.
+    width
+        One column or two; by default one for a figure of one panel, and else two.
+    grey
+        Print every curve in the grey of its luminance, as a printer without colours does; dashes
+        and markers tell curves apart.
+
+    Raises
+    ------
+    InputError
+        If the study lacks the analysis, or what is asked for is not in it or not in the figure.
+    """
+    drawing = FIGURES[name]
+    columns = width or ("single" if drawing.single else "double")
+    result = study.result(drawing.analysis)
+    figure = _draw(drawing, name, result, cutoff, metrics, most_columns=COLUMNS[columns])
+    _fit(figure, INCHES[columns])
+    if grey:
+        _take_colours(figure)
+    return figure
+
+
+def format_of(path: Path | None, chosen: str | None) -> str:
+    """Give the format that is chosen, or that a file's name ends in, or SVG.
+
+    Raises
+    ------
+    InputError
+        If the two contradict each other, or the name ends in another format.
+    """
+    ending = "" if path is None else path.suffix.lower().removeprefix(".")
+    if ending and (ending not in FORMATS or chosen not in (None, ending)):
+        wanted = chosen or "svg, png or pdf"
+        raise InputError(f"{path}: the name ends in {ending!r}, but the format is {wanted}.")
+    return chosen or ending or "svg"
+
+
+def render(figure: Figure, kind: str) -> bytes:
+    """Give the bytes of a figure; equal figures give equal bytes."""
+    return FORMATS[kind](figure)
+
+
+def caption_of(study: FinishedStudy, name: str) -> str:
+    """Give title and caption of a figure, and what the data are."""
+    drawing = FIGURES[name]
+    return study.caption(f"{drawing.title}. {study.result(drawing.analysis).caption()}")
+
+
+def listing(study: FinishedStudy) -> list[tuple[str, str]]:
+    """Name the figures that the study has, with their titles."""
+    made = {figure["name"] for figure in study.manifest["figures"]}
+    return [(f"fig{number_of(n)}", drawing.title) for n, drawing in FIGURES.items() if n in made]
+
+
+def _draw(
+    drawing: Drawing,
+    name: str,
+    result: Result,
+    cutoff: int | None,
+    metrics: Sequence[str],
+    *,
+    most_columns: int,
+) -> Figure:
+    if cutoff is not None and drawing.draw is not by_metric:
+        raise InputError(f"fig{number_of(name)} has no cut-off to choose.")
+    has_panels = drawing.draw in (by_cutoff, by_sampled_metric)
+    if metrics and not has_panels:
+        raise InputError(f"fig{number_of(name)} has no metric to choose.")
+    if cutoff is not None:
+        return panel_at(result, cutoff)
+    if not has_panels:
+        return drawing.draw(result)
+    known = list(dict.fromkeys(measure.metric for measure in result.measures))
+    for metric in metrics:
+        if metric not in known:
+            raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")
+    return panel_per_metric(
+        result,
+        metrics or known,
+        most_columns=most_columns,
+        comparable=drawing.draw is by_cutoff,
+    )
+
+
+def _fit(figure: Figure, width: float) -> None:
+    """Bring a figure to a width, and all its type to one size."""
+    from matplotlib.text import Text
+
+    panels = [axes for axes in figure.axes if axes.axison]
+    n_columns = len({round(axes.get_position().x0, 3) for axes in panels})
+    n_rows = ceil(len(figure.axes) / n_columns)
+    height = SINGLE_HEIGHT if len(panels) == 1 else n_rows * ROW_HEIGHT
+    panel = (width / n_columns, height / n_rows)
+    for text in figure.findobj(Text):
+        text.set_fontsize(TYPE)
+    for axes in panels:
+        _fit_panel(axes, *panel)
+    if figure.legends or len(panels) == 1:
+        n_lines = _legend_below(figure, panels[0], width)
+        height += 0 if len(panels) == 1 else n_lines * LINE
+    figure.set_size_inches(width, height)
+
+
+def _fit_panel(axes: Axes, width: float, height: float) -> None:
+    axes.tick_params(labelsize=TYPE)
+    axes.title.set_fontsize(TYPE)
+    axes.set_xlabel(fill(axes.get_xlabel(), int(0.8 * width / CHARACTER)))
+    axes.set_ylabel(fill(axes.get_ylabel(), int(0.6 * height / CHARACTER)))
+    for line in axes.lines:
+        # Thinner lines are the edges of bands, or marks, and stay behind the curves.
+        line.set_linewidth(1.0 if line.get_linewidth() >= 1 else 0.35)
+        line.set_markersize(min(3.0, line.get_markersize()))
+    if axes.images:
+        cell = 72 * 0.75 * width / len(axes.get_xticks())
+        for text in axes.texts:
+            text.set_fontsize(min(TYPE, cell / CELL_TEXT))
+
+
+def _legend_below(figure: Figure, panel: Axes, width: float) -> int:
+    """Put the legend below the panels, in as many columns as fit; give its number of lines."""
+    for legend in [*figure.legends, *filter(None, [panel.get_legend()])]:
+        legend.remove()
+    handles, labels = panel.get_legend_handles_labels()
+    if not labels:
+        return 0
+    n_columns = max(1, int(width / (HANDLE + CHARACTER * max(len(str(name)) for name in labels))))
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=n_columns,
+        frameon=False,
+        fontsize=TYPE,
+        columnspacing=1.0,
+        handlelength=2.2,
+    )
+    return ceil(len(labels) / n_columns)
+
+
+def _take_colours(figure: Figure) -> None:
+    from matplotlib.collections import Collection
+    from matplotlib.lines import Line2D
+
+    for line in figure.findobj(Line2D):
+        for part in ("color", "markerfacecolor", "markeredgecolor"):
+            line.set(**{part: grey_of(getattr(line, f"get_{part}")())})
+    for band in figure.findobj(Collection):
+        band.set(facecolor=BAND_GREY, alpha=BAND_OPACITY)
+    for axes in figure.axes:
+        for image in axes.images:
+            image.set_cmap("Greys")
+
+
+def grey_of(colour: Any) -> Any:
+    """Give the grey that a printer without colours prints, as transparent as the colour.
+
+    Examples
+    --------
+    >>> grey_of("white"), grey_of("none")
+    ((1.0, 1.0, 1.0, 1.0), 'none')
+    """
+    from matplotlib.colors import to_rgba
+
+    if isinstance(colour, str) and colour == "none":
+        return colour
+    red, green, blue, opacity = to_rgba(colour)
+    luma = round(0.299 * red + 0.587 * green + 0.114 * blue, 6)
+    return (luma, luma, luma, opacity)

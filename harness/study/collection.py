@@ -1,0 +1,352 @@
+"""The test collection of a study: topics, items and judgements, from ratings or from TREC files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.popularity import CountedIn
+from harness.study.study import QrelsSection, RatingsSection, SplitSection, Study, run_paths
+from qrels import Qrels, Ratings, Scale, Split, describe, k_core, qrels_from_columns, rating_scale
+from qrels.ratings.datasets import read_ratings
+from qrels.ratings.datasets.source import open_source
+from qrels.ratings.splits import SPLITS, SplitCounts
+from qrels.ratings.world import Truth, make_world, world_settings
+from qrels.trec import read_qrels
+from runs import InputError, InputWarning, Numbering, Run
+from runs.shared.files import read_bytes
+from runs.trec import RunFile, common_items, read_run, require_known_users
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+FOLDS = 5
+LONGEST_TAG = 150
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """What systems are judged on.
+
+    Parameters
+    ----------
+    topics, items
+        The users in the qrels, and every item that may be ranked.
+    qrels
+        Judgements of the topics.
+    inputs
+        Path and sha256 of every file read, or the settings of the world.
+    facts
+        Counts for the manifest and the report.
+    split
+        Training and test ratings, where the study begins with ratings.
+    runs
+        The runs that were made elsewhere.
+    truth
+        The true ratings, where the study begins with a world.
+    """
+
+    topics: Numbering
+    items: Numbering
+    qrels: Qrels
+    inputs: tuple[dict[str, Any], ...]
+    facts: dict[str, Any]
+    split: Split | None = None
+    runs: tuple[Run, ...] = ()
+    truth: Truth | None = None
+
+    def popularity_counts(self) -> dict[CountedIn, NDArray[np.intp]]:
+        """Count the ratings of every item of the catalogue in training, in test, in both.
+
+        The catalogue is every item with a rating; without ratings, every judged item.
+        Other items count -1.
+        """
+        if self.split is None:
+            judged = np.bincount(self.qrels.items, minlength=len(self.items))
+            return {"test": np.where(judged > 0, judged, -1)}
+        train, test = self.split.train.item_counts(), self.split.test.item_counts()
+        counts: dict[CountedIn, NDArray[np.intp]]
+        counts = {"train": train, "test": test, "all": train + test}
+        return {name: np.where(train + test > 0, counts[name], -1) for name in counts}
+
+
+def collect(study: Study) -> Collection:
+    """Read or make what the study begins with, and judge it.
+
+    Raises
+    ------
+    InputError
+        If the input breaks a rule.
+    """
+    if study.ratings is not None:
+        return _from_ratings(study, study.ratings)
+    if study.qrels is not None:
+        return _from_trec_files(study, study.qrels)
+    raise InputError("a study begins with [ratings], or with [runs] and [qrels].")
+
+
+def _from_ratings(study: Study, section: RatingsSection) -> Collection:
+    ratings, inputs, truth = _load(section)
+    scale = rating_scale(ratings)
+    ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    split = split_ratings(ratings, study.split, seed=study.seed)
+    qrels = judge_test(split, scale, threshold=section.threshold)
+    facts = {
+        "ratings": _plain(describe(ratings).to_frame().iloc[0].to_dict()),
+        "grades": f"rating times {scale.factor}",
+        "split": _plain(vars(SplitCounts.of(ratings, split))),
+    }
+    paths = run_paths(study)
+    return Collection(
+        topics=split.topics,
+        items=ratings.items,
+        qrels=qrels,
+        inputs=(inputs, *map(checksum, paths)),
+        facts=facts | judgement_facts(qrels),
+        split=split,
+        runs=_given_runs(paths, study, split, ratings.items),
+        truth=truth,
+    )
+
+
+def _given_runs(
+    paths: Sequence[Path], study: Study, split: Split, items: Numbering
+) -> tuple[Run, ...]:
+    """Read the runs that stand beside the trained systems."""
+    run_files = [read_run(path) for path in paths]
+    _check_tags(run_files, others=tuple(study.systems.labels))
+    for file in run_files:
+        require_known_users(file, split.topics)
+        unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
+        if unknown:
+            raise InputError(
+                f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
+                "trained systems may only rank items of their catalogue."
+            )
+    runs = tuple(file.to_run(split.topics, items) for file in run_files)
+    if runs:
+        rated = split.train.matrix()[split.test_users]
+        for file, run in zip(run_files, runs, strict=True):
+            _warn_of_training_items(file.path, run, rated)
+    return runs
+
+
+def _warn_of_training_items(path: Path, run: Run, rated: csr_array[Any]) -> None:
+    """Warn of recommendations that the user has rated already: they fill ranks in vain.
+
+    Parameters
+    ----------
+    path, run
+        A run file, and what it holds.
+    rated
+        Training ratings of the users of the run, of shape (n_users, n_items).
+    """
+    topic, column = np.nonzero(run.items >= 0)
+    known = rated[topic, run.items[topic, column]]
+    if known.any():
+        finding = (
+            f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
+            "rated in training; they count as unjudged."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+
+
+def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | None]:
+    if section.path is None:
+        settings = world_settings(section.preset, section.world)
+        world = make_world(settings)
+        return world.ratings, {"world": settings.model_dump()}, world.truth
+    ratings = read_ratings(
+        section.path,
+        format=section.format,
+        columns=section.columns,
+        separator=section.separator,
+        header=section.header,
+        duplicates=section.duplicates,
+    )
+    source = open_source(section.path)
+    return ratings, {"path": source.label, "sha256": sha256(source.data).hexdigest()}, None
+
+
+def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
+    """Read or make ratings and give the training part alone.
+
+    Raises
+    ------
+    InputError
+        If the ratings or their split break a rule.
+    """
+    ratings, _, _ = _load(section)
+    core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    return split_ratings(core, split, seed=seed).train
+
+
+def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
+    """Split ratings as the section says.
+
+    Raises
+    ------
+    InputError
+        If the section breaks a rule of its method, or no test ratings are left.
+    """
+    options = split_options(section, seed=seed)
+    splits = SPLITS[section.method](ratings, **options)
+    chosen = splits if isinstance(splits, Split) else splits[(section.fold or 1) - 1]
+    if len(chosen.test) == 0:
+        raise InputError(f"the split {section.method!r} leaves no test ratings.")
+    return chosen
+
+
+def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
+    """Derive the judgements of the test users from their test ratings.
+
+    Raises
+    ------
+    InputError
+        If none of them reaches the threshold.
+    """
+    qrels = qrels_from_columns(
+        np.searchsorted(split.test_users, split.test.user),
+        split.test.item,
+        scale.grades_of(split.test.rating),
+        n_users=len(split.test_users),
+        relevance_level=scale.grade_of_threshold(threshold),
+    )
+    if not qrels.relevant.any():
+        raise InputError(
+            f"no test rating reaches the threshold {threshold:g}: nothing is relevant."
+        )
+    return qrels
+
+
+def split_options(section: SplitSection, *, seed: int) -> dict[str, Any]:
+    """Match the options of a split section with what its splitter takes.
+
+    Raises
+    ------
+    InputError
+        If the method is unknown, an option is not one of its own, or one is missing.
+
+    Examples
+    --------
+    >>> split_options(SplitSection(method="user-random"), seed=3)
+    {'test_share': 0.2, 'seed': 3}
+    """
+    if section.method not in SPLITS:
+        raise InputError(f"no split is called {section.method!r}; there are {', '.join(SPLITS)}.")
+    taken = list(signature(SPLITS[section.method]).parameters.values())[1:]
+    names = [parameter.name for parameter in taken]
+    for option in section.options:
+        if option not in names:
+            own = ", ".join(name for name in names if name != "seed") or "none"
+            raise InputError(
+                f"the split {section.method!r} has no option {option!r}; its options are: {own}."
+            )
+    _check_fold(section, taken=names)
+    given = section.options | {"seed": seed}
+    defaults = {"test_share": 0.2, "folds": FOLDS}
+    if "cut" in given:
+        del defaults["test_share"]
+    values = {**defaults, **given}
+    return {name: values[name] for name in names if name in values}
+
+
+def _check_fold(section: SplitSection, *, taken: Sequence[str]) -> None:
+    if section.fold is None:
+        return
+    if "folds" not in taken:
+        raise InputError(f"the split {section.method!r} has no folds to choose `fold` from.")
+    folds = section.folds or FOLDS
+    if section.fold > folds:
+        raise InputError(f"`fold` in [split] must be at most {folds}, got {section.fold}.")
+
+
+def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
+    file = read_qrels(section.path)
+    paths = run_paths(study)
+    run_files = [read_run(path) for path in paths]
+    _check_tags(run_files)
+    items = common_items(run_files, file.items)
+    try:
+        qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    except InputError as error:
+        raise InputError(f"{section.path}: {error}") from None
+    for run_file in run_files:
+        require_known_users(run_file, file.users)
+    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
+    return Collection(
+        topics=file.users,
+        items=items,
+        qrels=qrels,
+        inputs=tuple(checksum(path) for path in [section.path, *paths]),
+        facts=judgement_facts(qrels),
+        runs=runs,
+    )
+
+
+def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None:
+    """Refuse fewer than two systems, long tags, and those that name two systems."""
+    if len(files) + len(others) < 2:
+        raise InputError(f"a study compares at least two systems, got {len(files) + len(others)}.")
+    first: dict[str, RunFile] = {}
+    for file in files:
+        if file.system in others:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} is the name of a trained system too; "
+                "tags name the systems and must differ."
+            )
+        if len(quote(file.system)) > LONGEST_TAG:
+            raise InputError(
+                f"{file.path}: the tag names the system's files and must have at most "
+                f"{LONGEST_TAG} characters, got {len(file.system)}."
+            )
+        if file.system in first:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} is that of {first[file.system].path} too; "
+                "tags name the systems and must differ."
+            )
+        first[file.system] = file
+
+
+def checksum(path: Path) -> dict[str, Any]:
+    """Give an input's path and checksum, for the manifest."""
+    return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
+
+
+def judgement_facts(qrels: Qrels) -> dict[str, int]:
+    """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
+    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    if not qrels.nonrelevant.any():
+        finding = (
+            "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
+            "less a small term."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
+        finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    return {
+        "users": qrels.n_users,
+        "judgements": len(qrels.items),
+        "relevant judgements": int(qrels.relevant.sum()),
+        "relevance level": qrels.relevance_level,
+        "users without relevant items": int((n_relevant == 0).sum()),
+        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
+    }
+
+
+def _plain(facts: dict[Any, Any]) -> dict[str, Any]:
+    """Make numpy's numbers Python's, as JSON needs them."""
+    return {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in facts.items()
+    }

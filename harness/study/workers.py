@@ -1,0 +1,149 @@
+"""Work that runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels import FullRanks, Ratings
+from recommenders import full_ranks, label_of, recommend, train
+from runs import InputError, Run
+from runs.shared.clock import Clock, Cost
+
+Label = TypeVar("Label")
+
+
+def train_and_rank(
+    system: str,
+    settings: dict[str, Any],
+    ratings: Ratings,
+    users: NDArray[np.int32],
+    *,
+    seed: int,
+    depth: int,
+    candidates: NDArray[np.bool_] | None,
+    main_process: int,
+) -> tuple[Run, Cost]:
+    """Train one system and rank for the users; see :func:`train_and_place`."""
+    placed = train_and_place(
+        system,
+        settings,
+        ratings,
+        users,
+        seed=seed,
+        depth=depth,
+        candidates=candidates,
+        relevant=None,
+        main_process=main_process,
+    )
+    return placed.run, placed.cost
+
+
+class Placed(NamedTuple):
+    """What a trained system recommends, where it puts the relevant items, and what each cost."""
+
+    run: Run
+    cost: Cost
+    ranks: FullRanks | None
+    ranks_cost: Cost
+
+
+def train_and_place(
+    system: str,
+    settings: dict[str, Any],
+    ratings: Ratings,
+    users: NDArray[np.int32],
+    *,
+    seed: int,
+    depth: int,
+    candidates: NDArray[np.bool_] | None,
+    relevant: Ratings | None,
+    main_process: int,
+) -> Placed:
+    """Train one system, rank for the users, and find the full ranks of their relevant items.
+
+    Parameters
+    ----------
+    system, settings, seed
+        See `recommenders.train`.
+    ratings
+        Training ratings.
+    users
+        Numbers of the users to rank for.
+    depth
+        Length of the lists.
+    candidates
+        Mask over the items that may be recommended; all by default.
+    relevant
+        The held-out relevant items; None if their full ranks are not asked for.
+    main_process
+        Id of the process that asked; a worker ends when the process that started it does.
+    """
+    if os.getpid() != main_process:
+        end_with_parent()
+    clock = Clock()
+    scorer = train(system, settings, ratings, seed=seed)
+    run = recommend(
+        scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
+    )
+    cost, clock = clock.cost(), Clock()
+    ranks = None
+    if relevant is not None:
+        ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
+    return Placed(run, cost, ranks, clock.cost())
+
+
+def try_and_rank(
+    label: Label, system: str, settings: dict[str, Any], *args: Any, **options: Any
+) -> tuple[Label, Run | str, Cost]:
+    """Train and rank as `train_and_rank` does, or say in a sentence why that failed.
+
+    Unusual settings may fail anywhere in the libraries below. What no settings could mend, a
+    package that is not installed, is raised.
+
+    Parameters
+    ----------
+    label
+        Given back with the outcome.
+    system, settings, args, options
+        See `train_and_rank`.
+    """
+    clock = Clock()
+    try:
+        run, cost = train_and_rank(system, settings, *args, **options)
+        return label, run, cost
+    except Exception as error:
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            raise
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        return label, " ".join(f"{kind}{error}".split()), clock.cost()
+
+
+@cache
+def end_with_parent() -> None:
+    """End this worker when its parent is gone: left alone, joblib's workers would wait for ever."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def restarts_in_silence() -> Iterator[None]:
+    """Do not warn when joblib replaces a worker that holds much memory: nothing is lost."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield

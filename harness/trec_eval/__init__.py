@@ -1,0 +1,1 @@
+"""What trec_eval prints, under its names, and exports that it reads."""

@@ -1,0 +1,151 @@
+"""Evaluation of run files against a qrels file, as trec_eval does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.study.collection import judgement_facts
+from harness.trec_eval.measures import Column
+from qrels import Judged, Qrels, judge, match
+from qrels.trec import read_qrels
+from runs import Run
+from runs.trec import Precision, common_items, read_run, require_known_users
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What every measure says of one run.
+
+    Parameters
+    ----------
+    path, system
+        The run file and its tag.
+    topics
+        All topics in the qrels, sorted.
+    columns
+        The measures.
+    values
+        Values of shape (n_measures, n_topics); a topic that the run lacks has 0.
+    n_missing
+        Topics without recommendations.
+    """
+
+    path: Path
+    system: str
+    topics: tuple[str, ...]
+    columns: tuple[Column, ...]
+    values: NDArray[np.float64]
+    n_missing: int
+
+    @property
+    def averages(self) -> NDArray[np.float64]:
+        """One value for all topics: mean, sum or geometric mean, of shape (n_measures,)."""
+        rows = zip(self.columns, self.values, strict=True)
+        return np.array([column.average(row) for column, row in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """Runs evaluated against the same qrels.
+
+    Parameters
+    ----------
+    runs
+        One evaluation per run file.
+    facts
+        Counts of topics and judgements.
+    """
+
+    runs: tuple[Evaluation, ...]
+    facts: dict[str, int]
+
+    def remarks(self) -> list[str]:
+        """Say for how many topics the means hold little."""
+        facts = self.facts
+        return [
+            f"{facts['users']} topics: {facts['users without relevant items']} without relevant "
+            f"items, {facts['users without judged non-relevant items']} without judged "
+            "non-relevant items; all count.",
+            *(f"{run.path}: {run.n_missing} topics without recommendations." for run in self.runs),
+        ]
+
+
+def evaluate_runs(
+    qrels_path: Path,
+    run_paths: Sequence[Path],
+    columns: Sequence[Column],
+    *,
+    relevance_level: int = 1,
+    depth: int | None = None,
+    judged_only: bool = False,
+    precision: Precision = "double",
+) -> Evaluations:
+    """Evaluate run files over all topics of a qrels file.
+
+    Parameters
+    ----------
+    qrels_path, run_paths
+        TREC files, plain or gzipped.
+    columns
+        What to measure, from `harness.trec_eval.measures.read_measures`.
+    relevance_level
+        Lowest relevant grade (trec_eval's ``-l``).
+    depth
+        Ranks kept before all else (``-M``); all by default.
+    judged_only
+        Whether unjudged items are taken out of the lists and the others move up (``-J``).
+    precision
+        In which scores are compared: "double", as in trec_eval 10, or "single", as in 9.
+
+    Raises
+    ------
+    InputError
+        If a file breaks a rule, or a run has no topic of the qrels.
+    """
+    file = read_qrels(qrels_path)
+    run_files = [read_run(path) for path in run_paths]
+    items = common_items(run_files, file.items)
+    qrels = file.to_qrels(items, relevance_level=relevance_level)
+    evaluations = []
+    for run_file in run_files:
+        require_known_users(run_file, file.users)
+        run = run_file.to_run(file.users, items, precision=precision)
+        run = Run(run.system, run.items[:, :depth])
+        judged = judge(only_judged(run, qrels) if judged_only else run, qrels)
+        evaluations.append(
+            Evaluation(
+                path=run_file.path,
+                system=run.system,
+                topics=tuple(file.users.ids.tolist()),
+                columns=tuple(columns),
+                values=_values(judged, columns),
+                n_missing=int((run.lengths == 0).sum()),
+            )
+        )
+    return Evaluations(tuple(evaluations), judgement_facts(qrels))
+
+
+def only_judged(run: Run, qrels: Qrels) -> Run:
+    """Take unjudged items out of the lists; the others move up.
+
+    Examples
+    --------
+    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
+    ...               np.array([5, -1], dtype=np.int32), relevance_level=4)
+    >>> only_judged(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).items
+    array([[ 3, -1, -1]], dtype=int32)
+    """
+    judged = np.append(qrels.grades >= 0, False)[match(run, qrels)]
+    order = np.argsort(~judged, axis=1, kind="stable")
+    kept = np.where(judged, run.items, np.int32(-1))
+    return Run(run.system, np.take_along_axis(kept, order, axis=1))
+
+
+def _values(judged: Judged, columns: Sequence[Column]) -> NDArray[np.float64]:
+    values = [column.score(judged) for column in columns]
+    return np.array(values).reshape(len(columns), judged.n_users)

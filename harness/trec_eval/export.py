@@ -1,0 +1,84 @@
+"""Export: runs and qrels for other tools, and the commands that reproduce our means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.report.study_folder import read_manifest
+from harness.trec_eval.scripts import ir_measures_script, trec_eval_script
+from qrels import Qrels, match, qrels_from_columns
+from qrels.trec import format_qrels, read_qrels
+from runs import InputError, Run
+from runs.shared.files import write_whole
+from runs.trec import common_items, read_run
+
+
+def export_study(study: Path, target: Path) -> list[Path]:
+    """Write runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
+
+    In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
+    with them stock trec_eval prints the paper's infAP.
+
+    Parameters
+    ----------
+    study
+        The folder of a finished study.
+    target
+        A folder that does not exist or is empty.
+
+    Returns
+    -------
+    The files written.
+
+    Raises
+    ------
+    InputError
+        If there is no finished study, or the target is not empty.
+    """
+    manifest = read_manifest(study)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: the target of an export must be a new or empty folder.")
+    level = int(manifest["collection"]["relevance level"])
+    run_files = [read_run(path) for path in sorted((study / "runs").glob("*.run"))]
+    judged = read_qrels(study / "qrels" / "test.qrels")
+    items = common_items(run_files, judged.items)
+    qrels = judged.to_qrels(items, relevance_level=level)
+    named = (manifest["study"], manifest["metrics"], manifest["cut-offs"])
+    contents: dict[Path, bytes] = {
+        Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
+        Path("trec_eval.sh"): trec_eval_script(*named, level=level).encode(),
+        Path("ir_measures.sh"): ir_measures_script(*named, level=level).encode(),
+    }
+    for file in run_files:
+        run = file.to_run(judged.users, items)
+        contents[Path("runs") / file.path.name] = file.path.read_bytes()
+        pooled = format_qrels(pool(qrels, run), judged.users, items)
+        contents[Path("qrels/pooled") / f"{file.path.stem}.qrels"] = pooled
+    for path, content in contents.items():
+        write_whole(target / path, content)
+    return [target / path for path in contents]
+
+
+def pool(qrels: Qrels, run: Run) -> Qrels:
+    """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged.
+
+    Examples
+    --------
+    >>> qrels = Qrels(np.array([0, 1]), np.array([4], dtype=np.int32),
+    ...               np.array([5], dtype=np.int32), relevance_level=4)
+    >>> pooled = pool(qrels, Run("s", np.array([[2, 4]], dtype=np.int32)))
+    >>> pooled.items.tolist(), pooled.grades.tolist()
+    ([2, 4], [-1, 5])
+    """
+    has_judgement = np.diff(qrels.offsets) > 0
+    unjudged = (match(run, qrels) < 0) & (run.items >= 0) & has_judgement[:, None]
+    user, column = np.nonzero(unjudged)
+    return qrels_from_columns(
+        np.concatenate([qrels.users, user]),
+        np.concatenate([qrels.items, run.items[user, column]]),
+        np.concatenate([qrels.grades, np.full(len(user), -1)]),
+        n_users=qrels.n_users,
+        relevance_level=qrels.relevance_level,
+    )

@@ -1,0 +1,347 @@
+"""Measures by trec_eval's names: which metric of ours each of them is, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.interpolated_average_precision import RECALL_POINTS
+from harness.metrics.interpolated_precision import ROUNDING
+from harness.metrics.shared import averages as averaging
+from harness.metrics.shared.metric import Metric, find_metric, nearest
+from harness.metrics.shared.names import DECIMAL, parse_name
+from harness.trec_eval.further_measures import ODDITIES
+from qrels import Judged
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
+
+def mean(values: Floats) -> float:
+    """Average over all topics, as ``trec_eval -c`` does."""
+    return float(values.mean())
+
+
+def total(values: Floats) -> float:
+    """Add up over all topics."""
+    return float(values.sum())
+
+
+def geometric_mean(values: Floats) -> float:
+    """Average the logarithms, of 0.00001 at least, as ``gm_map`` does.
+
+    Examples
+    --------
+    >>> round(geometric_mean(np.array([0.1, 0.001])), 6)
+    0.01
+    """
+    return float(averaging.geometric_mean(values))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One value of every topic, and what stands for all of them.
+
+    Parameters
+    ----------
+    name
+        As printed.
+    score
+        Gives the values of all topics.
+    average
+        Makes them one.
+    whole
+        Whether the values are counts.
+    per_topic
+        Whether trec_eval prints them for single topics.
+    """
+
+    name: str
+    score: Callable[[Judged], Floats]
+    average: Callable[[Floats], float] = mean
+    whole: bool = False
+    per_topic: bool = True
+
+
+def _count(name: str, score: Callable[[Judged], Floats], *, per_topic: bool = True) -> Column:
+    return Column(name, score, average=total, whole=True, per_topic=per_topic)
+
+
+RUN_ID = Column("runid", lambda judged: np.zeros(judged.n_users), per_topic=False)
+"""Stands for the tag of the run, which trec_eval prints as if it were a measure."""
+
+COUNTS = {
+    column.name: column
+    for column in (
+        RUN_ID,
+        _count("num_q", lambda judged: np.ones(judged.n_users), per_topic=False),
+        _count("num_ret", lambda judged: judged.n_retrieved.astype(float)),
+        _count("num_rel", lambda judged: judged.n_relevant.astype(float)),
+        _count("num_rel_ret", lambda judged: judged.relevant.sum(axis=1).astype(float)),
+        _count(
+            "num_nonrel_judged_ret", lambda judged: judged.nonrelevant.sum(axis=1).astype(float)
+        ),
+    )
+}
+
+WITHOUT_METRIC = {**COUNTS, **{name: Column(name, score) for name, score in ODDITIES.items()}}
+"""What trec_eval prints and no metric of ours is needed for."""
+
+
+@dataclass(frozen=True)
+class TrecMeasure:
+    """A measure of trec_eval, and the metric of ours that agrees with it.
+
+    Parameters
+    ----------
+    metric
+        Name of ours.
+    parameters
+        Its parameters if none are given, one column each; empty where the measure takes none.
+    option
+        The option of the metric that a parameter sets; "" where parameters are cut-offs.
+    average
+        Makes one value of those of all topics.
+    """
+
+    metric: str
+    parameters: tuple[float, ...] = ()
+    option: str = ""
+    average: Callable[[Floats], float] = field(default=mean)
+
+
+TREC_MEASURES = {
+    "map": TrecMeasure("AP"),
+    "gm_map": TrecMeasure("AP", average=geometric_mean),
+    "Rprec": TrecMeasure("Rprec"),
+    "bpref": TrecMeasure("bpref"),
+    "recip_rank": TrecMeasure("RR"),
+    "iprec_at_recall": TrecMeasure("IPrec", RECALL_POINTS, option="recall"),
+    "P": TrecMeasure("P", RANKS),
+    "recall": TrecMeasure("Recall", RANKS),
+    "infAP": TrecMeasure("infAP_trec"),
+    "gm_bpref": TrecMeasure("bpref", average=geometric_mean),
+    "Rprec_mult": TrecMeasure("Rprec", MULTIPLES, option="multiple"),
+    "11pt_avg": TrecMeasure("IAP"),
+    "ndcg": TrecMeasure("nDCG"),
+    "ndcg_cut": TrecMeasure("nDCG", RANKS),
+    "map_cut": TrecMeasure("AP", RANKS),
+    "relative_P": TrecMeasure("RelP", RANKS),
+    "success": TrecMeasure("Success", (1, 5, 10)),
+    "set_P": TrecMeasure("SetP"),
+    "set_recall": TrecMeasure("SetR"),
+    "set_F": TrecMeasure("SetF"),
+}
+
+ORDER = (
+    *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
+    *("recip_rank", "iprec_at_recall", "P", "recall", "infAP", "gm_bpref", "Rprec_mult"),
+    *("utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut"),
+    *("relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    "num_nonrel_judged_ret",
+)
+"""trec_eval prints in this order, whatever the order asked for."""
+
+NICKNAMES = {
+    "official": ORDER[: ORDER.index("P") + 1],
+    "set": (*ORDER[: ORDER.index("map")], "utility", *ORDER[ORDER.index("set_P") : -1]),
+    "all_trec": ORDER,
+}
+
+LEFT_OUT = {
+    "relstring": "it is no number",
+    "rbp": "trec_eval 10 alone has it, and reads variables there before they are set",
+    "rbp_resid": "trec_eval 10 alone has it",
+    "unj": "trec_eval 10 alone has it",
+}
+"""Measures of trec_eval's ``all_trec`` that are not offered, and why."""
+
+
+def remarks(texts: Sequence[str]) -> list[str]:
+    """Say which measures a nickname leaves out.
+
+    Examples
+    --------
+    >>> remarks(["all_trec"])
+    ['all_trec leaves out relstring, rbp, rbp_resid, unj; the last three are trec_eval 10 only.']
+    """
+    if "all_trec" not in texts:
+        return []
+    return [f"all_trec leaves out {', '.join(LEFT_OUT)}; the last three are trec_eval 10 only."]
+
+
+def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """Give the names of trec_eval for which these metrics suffice, in trec_eval's order.
+
+    Examples
+    --------
+    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> offered_names({"AP": built_in_metrics()["AP"]})[5:8]
+    ('map', 'gm_map', 'utility')
+    """
+    return tuple(
+        name for name in ORDER if name in WITHOUT_METRIC or TREC_MEASURES[name].metric in metrics
+    )
+
+
+def read_measures(
+    texts: Sequence[str], metrics: Mapping[str, Metric], *, rounding: str = "up"
+) -> tuple[Column, ...]:
+    """Give the columns that measures, as one names them to trec_eval or to us, stand for.
+
+    Parameters
+    ----------
+    texts
+        Names such as ``map``, ``P.5,10``, ``ndcg.1=0,2=0``, ``official``, ``nDCG@10``,
+        ``P(rel=4)@5``. A bare name that both have is trec_eval's: ``infAP`` is trec_eval's form,
+        ``infAP@10`` the paper's.
+    metrics
+        The metrics there are.
+    rounding
+        Of recall points in trec_eval's measures: "up", as in trec_eval 9, or "nearest", as in 10.
+
+    Returns
+    -------
+    trec_eval's measures in its order, then ours in the order given, each once.
+
+    Raises
+    ------
+    InputError
+        If there is no such measure, or its parameters are wrong.
+
+    Examples
+    --------
+    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> columns = read_measures(["nDCG@10", "P.10,5", "map"], built_in_metrics())
+    >>> [column.name for column in columns]
+    ['map', 'P_5', 'P_10', 'nDCG@10']
+    """
+    offered = offered_names(metrics)
+    rounded = _rounding(metrics, rounding)
+    parameters: dict[str, set[float]] = {}
+    graded: dict[str, Column] = {}
+    ours: dict[str, Column] = {}
+    for text in texts:
+        base, _, given = text.strip().partition(".")
+        _require_offered(base, offered, metrics)
+        if base in NICKNAMES and not given:
+            for name in NICKNAMES[base]:
+                parameters.setdefault(name, set()).update(_default_parameters(name))
+        elif base == "ndcg" and given:
+            graded[given] = _graded_column(given, metrics)
+        elif base in offered:
+            parameters.setdefault(base, set()).update(_parameters(base, given, metrics))
+        else:
+            column = _own_column(text, metrics, offered)
+            ours[column.name] = column
+    theirs: list[Column] = []
+    for name in offered:
+        if name in parameters:
+            theirs += _columns(name, sorted(parameters[name]), rounded)
+        if name == "ndcg":
+            theirs += graded.values()
+    return (*theirs, *ours.values())
+
+
+def _require_offered(name: str, offered: Sequence[str], metrics: Mapping[str, Metric]) -> None:
+    """Refuse a measure that trec_eval has and we have not, saying why."""
+    reason = "" if name in metrics else LEFT_OUT.get(name, "")
+    if name in ORDER and name not in offered:
+        reason = f"there is no metric {TREC_MEASURES[name].metric!r}"
+    if reason:
+        raise InputError(f"trec_eval's {name!r} is not offered: {reason}.")
+
+
+def _rounding(metrics: Mapping[str, Metric], rounding: str) -> dict[str, Metric]:
+    """Have the metrics that round recall points do it in one way."""
+    return {
+        name: metric.with_options({ROUNDING.name: rounding})
+        if ROUNDING in metric.options
+        else metric
+        for name, metric in metrics.items()
+    }
+
+
+def _default_parameters(name: str) -> tuple[float, ...]:
+    return () if name in WITHOUT_METRIC else TREC_MEASURES[name].parameters
+
+
+def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[float, ...]:
+    """Read the parameters behind a name; trec_eval stops at one that stands twice, too."""
+    defaults = _default_parameters(name)
+    if not text:
+        return defaults
+    if not defaults:
+        raise InputError(f"the measure {name!r} takes no parameters, got {text!r}.")
+    measure = TREC_MEASURES[name]
+    texts = text.split(",")
+    if measure.option:
+        values = tuple(_decimal(name, part) for part in texts)
+    else:
+        values = tuple(_cutoff(name, part) for part in texts)
+    for value in values:
+        _scorer(measure, value, metrics)  # refuses what the metric does not take
+        if values.count(value) > 1:
+            raise InputError(f"{value:g} stands twice behind {name!r}.")
+    return values
+
+
+def _cutoff(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise InputError(
+            f"the cut-offs of {name!r} must be whole numbers of at least 1, got {text!r}."
+        )
+    return int(text)
+
+
+def _decimal(name: str, text: str) -> float:
+    if not DECIMAL.fullmatch(text):
+        raise InputError(f"the parameters of {name!r} must be numbers, got {text!r}.")
+    return float(text)
+
+
+def _columns(name: str, parameters: Sequence[float], metrics: Mapping[str, Metric]) -> list[Column]:
+    if name in WITHOUT_METRIC:
+        return [WITHOUT_METRIC[name]]
+    measure = TREC_MEASURES[name]
+    if not parameters:
+        geometric = measure.average is geometric_mean
+        return [Column(name, metrics[measure.metric], measure.average, per_topic=not geometric)]
+    form = "3.2f" if measure.option else "d"
+    return [
+        Column(f"{name}_{value:{form}}", _scorer(measure, value, metrics), measure.average)
+        for value in parameters
+    ]
+
+
+def _scorer(
+    measure: TrecMeasure, parameter: float, metrics: Mapping[str, Metric]
+) -> Callable[[Judged], Floats]:
+    metric = metrics[measure.metric]
+    if measure.option:
+        return metric.with_options({measure.option: parameter})
+    return partial(metric, cutoff=int(parameter))
+
+
+def _graded_column(gains: str, metrics: Mapping[str, Metric]) -> Column:
+    """Read ``ndcg.1=3,2=9``: grade 1 is worth 3 and grade 2 is worth 9, others their grade."""
+    option = "{" + gains.replace("=", ":") + "}"
+    return Column(f"ndcg_{gains}", find_metric(f"nDCG(gains={option})", metrics))
+
+
+def _own_column(text: str, metrics: Mapping[str, Metric], offered: Sequence[str]) -> Column:
+    parsed = parse_name(text)
+    if parsed.name not in metrics:
+        known = [*metrics, *offered, *NICKNAMES]
+        raise InputError(f"no measure is called {parsed.name!r}; {nearest(parsed.name, known)}")
+    metric = find_metric(text, metrics)
+    suffix = "" if parsed.cutoff is None else f"@{parsed.cutoff}"
+    score = partial(metric, cutoff=parsed.cutoff)
+    return Column(metric.label + suffix, score, lambda values: float(metric.average(values)))

@@ -1,0 +1,68 @@
+"""What a search for settings has found, and how to say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analyses.shared.measure import Measure
+from harness.tuning.trials import Trial, best_of
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search has found.
+
+    Parameters
+    ----------
+    system, measure
+        Whose settings, by which measure.
+    trials
+        All trials of the search, in order; at least one.
+    table
+        Where they are kept.
+    given
+        Settings that the study has and the search left as they are.
+    higher_is_better
+        Whether more is better.
+    """
+
+    system: str
+    measure: Measure
+    trials: tuple[Trial, ...]
+    table: Path
+    given: Mapping[str, Any]
+    higher_is_better: bool
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial, the first of equals; None if all failed."""
+        return best_of(self.trials, higher_is_better=self.higher_is_better)
+
+    def to_toml(self) -> str:
+        """Write the best settings as a table for a study file, under what was found as comments.
+
+        Raises
+        ------
+        ValueError
+            If all trials failed.
+        """
+        import tomli_w
+
+        if self.best is None:
+            raise ValueError("all trials failed: there are no best settings.")
+        table = {self.system: {**self.best.settings, **self.given}}
+        remarks = f"# {self._comparison(self.best)}\n# {self._trials_made()}\n"
+        return remarks + tomli_w.dumps({"systems": {"settings": table}})
+
+    def _comparison(self, best: Trial) -> str:
+        default = self.trials[0].score
+        other = "failed" if default is None else f"{default:.5f}"
+        found = f"{best.score:.5f} (trial {best.number}); the defaults: {other}"
+        return f"{self.measure} on the validation part: {found}"
+
+    def _trials_made(self) -> str:
+        n_failed = sum(trial.score is None for trial in self.trials)
+        return f"Trials: {len(self.trials)}, failed: {n_failed}; see {self.table}"

@@ -1,0 +1,339 @@
+"""Tuning: a search for the settings of a system that do best on a validation part.
+
+The validation part is taken from the training ratings; see `harness.tuning.validation`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import joblib
+import psutil
+
+from analyses.shared.measure import Measure
+from harness import __version__
+from harness.metrics.shared.metric import Metric, available_metrics, find_metric
+from harness.metrics.shared.names import parse_name
+from harness.scoring.score import score
+from harness.study.run import check, try_out
+from harness.study.stages import candidates_of, digest, file_stem, ratings_digest
+from harness.study.store import Store, content_key
+from harness.study.study import Study
+from harness.study.workers import restarts_in_silence, try_and_rank
+from harness.tuning.result import Tuned
+from harness.tuning.search import SEARCHES, Space, draw_new, import_optuna
+from harness.tuning.trials import Trial, TrialTable, best_of
+from harness.tuning.validation import Validation, validation_of
+from recommenders import (
+    PROCESS_BYTES,
+    file_of,
+    find_system,
+    is_user_system,
+    label_of,
+    read_settings,
+    search_space,
+    workers_within,
+)
+from recommenders.shared.search_space import Value
+from runs import InputError, Run
+from runs.shared.clock import Clock, Cost
+from runs.shared.progress import Progress
+
+Outcome: TypeAlias = tuple[Trial, Run | str, Cost]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search ends: with whichever comes first.
+
+    Parameters
+    ----------
+    trials
+        Trials in all, earlier ones and that of the defaults among them.
+    minutes
+        After these no further trial begins, though one always does; None for no such end.
+    """
+
+    trials: int
+    minutes: float | None = None
+
+    def is_spent(self, clock: Clock) -> bool:
+        """Tell whether the minutes are over."""
+        return self.minutes is not None and clock.cost().seconds >= 60 * self.minutes
+
+
+def tune(
+    study: Study,
+    system: str,
+    *,
+    metric: str,
+    search: str,
+    budget: Budget,
+    n_jobs: int,
+    progress: Progress,
+) -> Tuned:
+    """Search the settings of a system on a validation part of the training ratings.
+
+    Trial 0 has the defaults. Settings that are not searched stay as the study has them. The table
+    of trials in the study folder is written after every trial; a search that was stopped goes on
+    from it, and draws what it would have drawn.
+
+    Parameters
+    ----------
+    study
+        Where ratings, split, threshold and seed come from.
+    system
+        Its name, which the study need not have; a user's own, as ``my_system.py:MyScorer``, is
+        the study's of that name, or in a file that counts from where the program runs.
+    metric
+        What to make best, say ``nDCG@10``; without a cut-off, at the depth of the study's lists.
+    search
+        One of `harness.tuning.search.SEARCHES`.
+    budget
+        When to end.
+    n_jobs
+        Trials at once in a random search, which draws the same settings for any number. Another
+        learns from every trial, and makes one at a time.
+    progress
+        Shows what is being done.
+
+    Raises
+    ------
+    InputError
+        If the study breaks a rule or has no ratings, there is no such system or metric, or the
+        system has nothing to search.
+    """
+    tuning = prepare(study, system, metric=metric, search=search, progress=progress)
+    store = Store(study.folder)
+    with store.held():
+        return tuning.run(store, budget, n_jobs=n_jobs if search == "random" else 1)
+
+
+def prepare(study: Study, system: str, *, metric: str, search: str, progress: Progress) -> Tuning:
+    """Check everything, then hold the validation part out.
+
+    Raises
+    ------
+    InputError
+        See `tune`.
+    """
+    check(study)
+    system = full_name(study, system)
+    found = find_metric(metric, available_metrics(study.metrics.plugins))
+    cutoff = parse_name(metric).cutoff or study.systems.depth
+    try_out(found, [cutoff])
+    space = search_space(find_system(system).settings)
+    if not space:
+        raise InputError(
+            f"the system {system!r} has no setting that is searched; `harness systems` shows "
+            "which systems have."
+        )
+    if search == "tpe":
+        import_optuna()
+    with progress("Reading the training ratings", 1) as bar:
+        validation = validation_of(study)
+        bar.advance()
+    return Tuning(study, system, found, cutoff, search, space, validation, progress)
+
+
+def full_name(study: Study, system: str) -> str:
+    """Find out which file holds a user's own system."""
+    if not is_user_system(system):
+        return system
+    here = f"{file_of(system).resolve()}:{system.rpartition(':')[2]}"
+    return study.systems.labels.get(system, here)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A search that is ready to begin, or to go on.
+
+    Parameters
+    ----------
+    study, system
+        Whose settings are searched.
+    metric, cutoff
+        By what measure.
+    search, space
+        How and where.
+    validation
+        What is trained on, and judged by.
+    progress
+        Shows what is being done.
+    """
+
+    study: Study
+    system: str
+    metric: Metric
+    cutoff: int
+    search: str
+    space: Space
+    validation: Validation
+    progress: Progress
+
+    def run(self, store: Store, budget: Budget, *, n_jobs: int) -> Tuned:
+        """Make the trials that the table lacks, within the budget."""
+        path = store.folder / "tuning" / f"{file_stem(label_of(self.system))}.csv"
+        table = TrialTable(path, self.space, self._unsearched, self._identity)
+        trials = table.read()
+        with (
+            self.progress(f"Tuning {label_of(self.system)}", budget.trials) as bar,
+            restarts_in_silence(),
+        ):
+            bar.advance(sum(number < budget.trials for number in trials))
+            for trial, outcome, cost in self._outcomes(trials, budget, n_jobs=n_jobs):
+                trials[trial.number] = self._judged(trial, outcome, cost)
+                table.write(trials.values())
+                self._tell(trial.number, trials)
+                bar.advance()
+        return Tuned(
+            system=self.system,
+            measure=self._measure,
+            trials=tuple(trials[number] for number in sorted(trials)),
+            table=path,
+            given=self._given,
+            higher_is_better=self.metric.higher_is_better,
+        )
+
+    def _outcomes(
+        self, trials: Mapping[int, Trial], budget: Budget, *, n_jobs: int
+    ) -> Iterator[Outcome]:
+        split = self.validation.split
+        tasks = (
+            joblib.delayed(try_and_rank)(
+                trial,
+                self.system,
+                {**self._given, **trial.settings},
+                split.train,
+                split.test_users,
+                seed=self.study.seed,
+                depth=self.cutoff,
+                candidates=candidates_of(self.study.systems, split),
+                main_process=os.getpid(),
+            )
+            for trial in self._drawn(trials, budget)
+        )
+        n_jobs = self._fitting(n_jobs)
+        if n_jobs > 1:
+            # No queue, so that what was not begun in time is not begun at all.
+            settings = {"pre_dispatch": n_jobs, "batch_size": 1}
+            yield from joblib.Parallel(n_jobs, return_as="generator_unordered", **settings)(tasks)
+            return
+        for function, args, options in tasks:
+            yield function(*args, **options)
+
+    def _fitting(self, n_jobs: int) -> int:
+        """Give how many trials fit into memory side by side, going by what the defaults need."""
+        estimate, train = find_system(self.system).need, self.validation.split.train
+        settings = read_settings(self.system, self._given)
+        needed = PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
+        return workers_within(psutil.virtual_memory().available, [needed] * n_jobs, n_jobs=n_jobs)
+
+    def _drawn(self, trials: Mapping[int, Trial], budget: Budget) -> Iterator[Trial]:
+        """Draw the settings of the trials that are missing, until budget or space are used up.
+
+        Each draw sees the trials before it that are there by then.
+        """
+        clock, begun = Clock(), False
+        tried: list[Mapping[str, Value]] = []
+        for number in range(budget.trials):
+            if number in trials:
+                tried.append(trials[number].settings)
+                continue
+            if begun and budget.is_spent(clock):
+                return
+            settings = self._draw(tried, trials)
+            if settings is None:
+                return
+            begun = True
+            yield Trial(number, settings, None, 0.0)
+            tried.append(settings)
+
+    def _draw(
+        self, tried: list[Mapping[str, Value]], trials: Mapping[int, Trial]
+    ) -> Mapping[str, Value] | None:
+        if not tried:
+            return {name: self._defaults[name] for name in self.space}
+        return draw_new(
+            SEARCHES[self.search],
+            self.space,
+            tried,
+            [trials[number] for number in range(len(tried)) if number in trials],
+            higher_is_better=self.metric.higher_is_better,
+            seed=self.study.seed,
+        )
+
+    def _judged(self, trial: Trial, outcome: Run | str, cost: Cost) -> Trial:
+        """Score the run of a trial, or note why there is none."""
+        if isinstance(outcome, str):
+            return replace(trial, seconds=cost.seconds, finding=outcome)
+        scores = score(
+            [outcome],
+            self.validation.qrels,
+            [self._measure],
+            {self._measure.metric: self.metric},
+            users=self.validation.split.topics.ids,
+        )
+        return replace(
+            trial, score=float(self.metric.average(scores.values[0, 0])), seconds=cost.seconds
+        )
+
+    def _tell(self, number: int, trials: Mapping[int, Trial]) -> None:
+        """Say what is remarkable about a trial."""
+        trial = trials[number]
+        if trial.score is None:
+            self.progress.note(f"Trial {number} failed: {trial.finding}")
+        elif trial is best_of(trials.values(), higher_is_better=self.metric.higher_is_better):
+            settings = ", ".join(f"{name} = {value}" for name, value in trial.settings.items())
+            self.progress.note(
+                f"Trial {number}: {self._measure} {trial.score:.5f}, the best so far; {settings}"
+            )
+
+    @property
+    def _measure(self) -> Measure:
+        return Measure(self.metric.label, self.cutoff)
+
+    @cached_property
+    def _given(self) -> dict[str, Any]:
+        """Settings that the study has and the search leaves as they are."""
+        given = self.study.systems.settings.get(self.system, {})
+        return {name: value for name, value in given.items() if name not in self.space}
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return read_settings(self.system, self._given).model_dump(mode="json")
+
+    @property
+    def _unsearched(self) -> dict[str, Any]:
+        return {name: value for name, value in self._defaults.items() if name not in self.space}
+
+    @property
+    def _identity(self) -> dict[str, str]:
+        """Tell this search from others in one table."""
+        named = {
+            "metric": str(self._measure),
+            "search": self.search,
+            "seed": str(self.study.seed),
+        }
+        return named | {"key": self._key(named)[:12]}
+
+    def _key(self, named: Mapping[str, str]) -> str:
+        qrels = self.validation.qrels
+        return content_key(
+            __version__,
+            named,
+            self.system,
+            self._defaults,
+            {name: asdict(place) for name, place in self.space.items()},
+            ratings_digest(self.validation.split.train),
+            digest(qrels.offsets, qrels.items, qrels.grades),
+            qrels.relevance_level,
+            self.study.systems.candidates,
+            file_of(self.system).read_text() if is_user_system(self.system) else "",
+            [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
+        )

@@ -1,0 +1,90 @@
+"""The validation part: training ratings held out from training, to choose settings by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.study.collection import judge_test, split_ratings, training_ratings
+from harness.study.store import content_key
+from harness.study.study import SplitSection, Study
+from qrels import Qrels, Ratings, Split, k_core, rating_scale
+from runs import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What settings are chosen by.
+
+    Parameters
+    ----------
+    split
+        The training ratings of a study, split again: its ``test`` is the validation part.
+    qrels
+        Judgements of the users with validation ratings.
+    """
+
+    split: Split
+    qrels: Qrels
+
+
+def validation_of(study: Study) -> Validation:
+    """Split the training part of a study again, by the study's own method.
+
+    Nothing is taken from the test part: neither a rating, nor a user or an item that has no
+    training rating, nor the scale of the grades.
+
+    Raises
+    ------
+    InputError
+        If the study has no ratings, or its training part cannot be split again.
+    """
+    if study.ratings is None:
+        with study.placed("runs"):
+            raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
+    train = training_ratings(study.ratings, study.split, seed=study.seed)
+    return split_again(train, study.split, seed=study.seed, threshold=study.ratings.threshold)
+
+
+def split_again(
+    train: Ratings, section: SplitSection, *, seed: int, threshold: float
+) -> Validation:
+    """Hold out validation ratings.
+
+    Parameters
+    ----------
+    train
+        The training ratings of a study.
+    section, seed, threshold
+        Those of the study; the draw has a seed of its own, derived from this one.
+
+    Raises
+    ------
+    InputError
+        If no validation rating is left, or none is relevant.
+    """
+    try:
+        known = k_core(train)  # Only users and items that have a training rating.
+        split = split_ratings(known, validation_section(section), seed=validation_seed(seed))
+        return Validation(split, judge_test(split, rating_scale(known), threshold=threshold))
+    except InputError as error:
+        raise InputError(
+            f"the training part cannot be split again for validation: {error}"
+        ) from error
+
+
+def validation_section(section: SplitSection) -> SplitSection:
+    """Give the split within the training part: the study's own, but for a cut in time.
+
+    All training ratings lie before the study's ``cut``, so the latest share takes its place.
+
+    Examples
+    --------
+    >>> validation_section(SplitSection(method="global-time", cut=978300019)).options
+    {}
+    """
+    return section.model_copy(update={"cut": None})
+
+
+def validation_seed(seed: int) -> int:
+    """Derive the seed of the validation split from that of the study."""
+    return int(content_key("validation", seed)[:15], 16)

@@ -1,0 +1,1 @@
+"""Where relevant or hidden items stand: full, sampled and hidden ranks."""

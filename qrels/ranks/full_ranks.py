@@ -1,0 +1,120 @@
+"""Full ranks: where the relevant items stand among all candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qrels.ranks.sampled_ranks import Integers, spread, whole
+from runs import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class FullRanks:
+    """Ranks of relevant items, one row for each pair of a user and such an item.
+
+    Parameters
+    ----------
+    rank
+        Rank among all candidates, from 1, int64 of shape (n_rows,), as the next two.
+    n_candidates
+        Candidates of the user, n, with the relevant items, without training items.
+    user
+        Number of the user.
+    item
+        Number of the item, int32 of shape (n_rows,), or None if it is not known.
+
+    Raises
+    ------
+    InputError
+        If a rank is not from 1 to n, or two relevant items of a user share one.
+
+    Examples
+    --------
+    A user with relevant items at ranks 2 and 5, and one at rank 1:
+
+    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=7, user=[0, 0, 1])
+    >>> ranks.order.tolist(), ranks.n_relevant.tolist(), ranks.above.tolist()
+    ([2, 1, 1], [2, 2, 1], [3, 1, 0])
+    """
+
+    rank: Integers
+    n_candidates: Integers
+    user: Integers
+    item: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(
+        cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
+    ) -> FullRanks:
+        """Take ranks; by default each is of a user of its own, numbered as the rows."""
+        ranks = np.atleast_1d(whole(rank, what="rank"))
+        n_rows = len(ranks)
+        users = np.arange(n_rows) if user is None else spread(user, n_rows, what="user")
+        return cls(ranks, spread(n_candidates, n_rows, what="number of candidates"), users)
+
+    def __post_init__(self) -> None:
+        wrong = (self.rank < 1) | (self.rank > self.n_candidates)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                f"ranks must be from 1 to the number of candidates, {self.n_candidates[row]}, "
+                f"got {self.rank[row]} in row {row} of the ranks."
+            )
+        if (self.user < 0).any():
+            raise InputError(f"numbers of users must not be negative, got {self.user.min()}.")
+        ranks, users = self.rank[self.by_user], self.user[self.by_user]
+        shared = (ranks[1:] == ranks[:-1]) & (users[1:] == users[:-1])
+        if shared.any():
+            first = int(shared.argmax())
+            raise InputError(
+                f"two relevant items of user number {users[first]} have rank {ranks[first]}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    @cached_property
+    def by_user(self) -> Integers:
+        """Rows by user, and by rank within the user, of shape (n_rows,)."""
+        return np.lexsort((self.rank, self.user))
+
+    @cached_property
+    def order(self) -> Integers:
+        """Place j of each item among the user's relevant items, from 1, of shape (n_rows,)."""
+        places = np.empty(len(self), dtype=np.int64)
+        places[self.by_user] = place_in_group(self.user[self.by_user])
+        return places
+
+    @cached_property
+    def n_relevant(self) -> Integers:
+        """Relevant items q of the user of each row, of shape (n_rows,)."""
+        _, group, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
+        return sizes[group].astype(np.int64)
+
+    @property
+    def above(self) -> Integers:
+        """Irrelevant candidates above each item, a, of shape (n_rows,)."""
+        return self.rank - self.order
+
+    @property
+    def n_irrelevant(self) -> Integers:
+        """Irrelevant candidates of the user of each row, N, of shape (n_rows,)."""
+        return self.n_candidates - self.n_relevant
+
+
+def place_in_group(groups: NDArray[np.integer]) -> Integers:
+    """Number the members of each run of equal values from 1.
+
+    Examples
+    --------
+    >>> place_in_group(np.array([4, 4, 7, 7, 7])).tolist()
+    [1, 2, 1, 2, 3]
+    """
+    rows = np.arange(len(groups))
+    is_first = np.ones(len(groups), dtype=bool)
+    is_first[1:] = groups[1:] != groups[:-1]
+    return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1

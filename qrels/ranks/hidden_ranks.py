@@ -1,0 +1,281 @@
+"""Hidden ranks: where a model puts the items that were hidden from it, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+from runs import InputError, Numbering
+
+MISS = 65535
+"""The rank of an item that is not recommended, or ranked beyond what is kept."""
+
+Ranks = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenItems:
+    """What is hidden: a row for every hidden item, sorted by (user, time, item).
+
+    Parameters
+    ----------
+    users, items
+        The ids behind the numbers.
+    user, item
+        Numbers, int32 of shape (n_hidden,).
+    time
+        Milliseconds since 1970 in UTC, int64 of shape (n_hidden,).
+    is_first
+        Mask of the rows that are the first of their user and item, of shape (n_hidden,). Leave
+        one out hides these; leave last one out all of them.
+
+    Examples
+    --------
+    Ann had x, x again, and y at the time of the second x:
+
+    >>> events = Interactions.of(
+    ...     Numbering.of(["ann"]), Numbering.of("xy"), user=[0] * 3, item=[0, 0, 1], time=[1, 2, 2]
+    ... )
+    >>> hidden = HiddenItems.of(events, repeats=True)
+    >>> hidden.item.tolist(), hidden.is_first.tolist(), hidden.has_past.tolist()
+    ([0, 0, 1], [True, False, True], [False, True, True])
+    >>> HiddenItems.of(events).item.tolist()
+    [0, 1]
+    """
+
+    users: Numbering
+    items: Numbering
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    time: NDArray[np.int64]
+    is_first: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, interactions: Interactions, *, repeats: bool = False) -> HiddenItems:
+        """Hide the first event of every user and item, or every event."""
+        first = interactions.is_first
+        kept = np.ones_like(first) if repeats else first
+        return cls(
+            interactions.users,
+            interactions.items,
+            interactions.user[kept],
+            interactions.item[kept],
+            interactions.time[kept],
+            first[kept],
+        )
+
+    def __post_init__(self) -> None:
+        columns = (self.user, self.item, self.time, self.is_first)
+        if len({column.shape for column in columns}) > 1:
+            raise InputError("the columns of hidden items must have one length.")
+        if (self.user[1:] < self.user[:-1]).any():
+            raise InputError("hidden items must be sorted by user.")
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Row at which each user with hidden items begins, of shape (n_users_with,)."""
+        return np.flatnonzero(np.diff(self.user, prepend=-1))
+
+    @cached_property
+    def has_past(self) -> NDArray[np.bool_]:
+        """Mark the rows that are later than the first event of their user, of shape (n_hidden,).
+
+        The others, one or a group of one time, leave nothing to recommend from.
+        """
+        sizes = np.diff(self.starts, append=len(self))
+        return self.time > np.repeat(self.time[self.starts], sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenRanks:
+    """Ranks of hidden items under one model, of which every recall derives.
+
+    Parameters
+    ----------
+    hidden
+        The rows; they are the same for every model.
+    rank_loo
+        Rank among the candidates, from 1, when the item alone is hidden from its user's items
+        (leave one out); uint16 of shape (n_hidden,), `MISS` if there is none or it is beyond.
+    rank_lloo
+        The same when all events of its time and later are hidden (leave last one out); a rank
+        beyond ``deepest`` is a miss.
+    deepest
+        Deepest rank kept in ``rank_lloo``.
+    best
+        Lowest rank of every item in any list, `MISS` beyond ``deepest``; uint16 of shape
+        (n_items,), or None if it was not looked for.
+
+    Raises
+    ------
+    InputError
+        If columns differ in length, or a rank is 0.
+    """
+
+    hidden: HiddenItems
+    rank_loo: Ranks
+    rank_lloo: Ranks
+    deepest: int
+    best: Ranks | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.hidden) == len(self.rank_loo) == len(self.rank_lloo):
+            raise InputError(
+                f"ranks must be as many as hidden items, {len(self.hidden)}, "
+                f"got {len(self.rank_loo)} and {len(self.rank_lloo)}."
+            )
+        if (self.rank_loo == 0).any() or (self.rank_lloo == 0).any():
+            raise InputError("ranks of hidden items begin at 1, got 0.")
+
+    def __len__(self) -> int:
+        return len(self.hidden)
+
+    def coverage(self, cutoff: int) -> float:
+        """Share of the items that are in the first ranks of any list.
+
+        Raises
+        ------
+        InputError
+            If it was not looked for, or not as deep.
+        """
+        if self.best is None:
+            raise InputError("coverage needs ranks that were found with `lists` given.")
+        if cutoff > self.deepest:
+            raise InputError(f"coverage is known down to rank {self.deepest}, not {cutoff}.")
+        return float((self.best <= cutoff).mean())
+
+
+def concatenate(parts: Sequence[HiddenRanks]) -> HiddenRanks:
+    """Join ranks of chunks of users, given in the order of the users.
+
+    Raises
+    ------
+    InputError
+        If there is no part, or the chunks are out of order or of different depth.
+    """
+    if not parts:
+        raise InputError("there are no hidden ranks to join.")
+    if len({part.deepest for part in parts}) > 1:
+        raise InputError("hidden ranks to join must be of one depth.")
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0].hidden
+    hidden = HiddenItems(
+        first.users,
+        first.items,
+        np.concatenate([part.hidden.user for part in parts]),
+        np.concatenate([part.hidden.item for part in parts]),
+        np.concatenate([part.hidden.time for part in parts]),
+        np.concatenate([part.hidden.is_first for part in parts]),
+    )
+    bests = [part.best for part in parts if part.best is not None]
+    return HiddenRanks(
+        hidden,
+        np.concatenate([part.rank_loo for part in parts]),
+        np.concatenate([part.rank_lloo for part in parts]),
+        parts[0].deepest,
+        np.minimum.reduce(bests) if len(bests) == len(parts) else None,
+    )
+
+
+def hidden_to_parquet(hidden: HiddenItems) -> bytes:
+    """Write the rows: columns user and item (ids), time, is_first."""
+    import pyarrow as pa
+
+    return _written(
+        {
+            "user": pa.DictionaryArray.from_arrays(hidden.user, pa.array(hidden.users.ids)),
+            "item": pa.DictionaryArray.from_arrays(hidden.item, pa.array(hidden.items.ids)),
+            "time": pa.array(hidden.time),
+            "is_first": pa.array(hidden.is_first),
+        },
+        {},
+    )
+
+
+def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> HiddenItems:
+    """Read back what `hidden_to_parquet` wrote.
+
+    Raises
+    ------
+    InputError
+        If a user or item is not in these numberings.
+    """
+    table = _read(content)
+    return HiddenItems(
+        users,
+        items,
+        _numbers(table["user"], users, what="user"),
+        _numbers(table["item"], items, what="item"),
+        table["time"].to_numpy(),
+        table["is_first"].to_numpy().astype(np.bool_),
+    )
+
+
+def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
+    """Write the two columns of ranks alone, about 1.5 bytes a hidden item."""
+    import pyarrow as pa
+
+    facts = {"deepest": str(ranks.deepest)}
+    if ranks.best is not None:
+        facts["best"] = ranks.best.astype("<u2").tobytes().hex()
+    columns = {"rank_loo": pa.array(ranks.rank_loo), "rank_lloo": pa.array(ranks.rank_lloo)}
+    return _written(columns, facts)
+
+
+def ranks_from_parquet(content: bytes, hidden: HiddenItems) -> HiddenRanks:
+    """Read back what `ranks_to_parquet` wrote, for the same rows.
+
+    Raises
+    ------
+    InputError
+        If the rows are not as many.
+    """
+    table = _read(content)
+    facts = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    best = np.frombuffer(bytes.fromhex(facts["best"]), dtype="<u2") if "best" in facts else None
+    return HiddenRanks(
+        hidden,
+        table["rank_loo"].to_numpy(),
+        table["rank_lloo"].to_numpy(),
+        int(facts["deepest"]),
+        best,
+    )
+
+
+def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table(columns).replace_schema_metadata(facts)
+    stream = BytesIO()
+    parquet.write_table(table, stream, compression="zstd", write_statistics=False)
+    return stream.getvalue()
+
+
+def _read(content: bytes) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    return parquet.read_table(pa.BufferReader(content))
+
+
+def _numbers(column: Any, numbering: Numbering, *, what: str) -> NDArray[np.int32]:
+    """Give the numbers of a dictionary column of ids."""
+    codes = column.combine_chunks()
+    ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
+    numbers = numbering.numbers(ids)[codes.indices.to_numpy()]
+    if (numbers < 0).any():
+        unknown = ids[codes.indices.to_numpy()[int((numbers < 0).argmax())]]
+        raise InputError(f"hidden items name {what} {str(unknown)!r}, which is unknown.")
+    return numbers

@@ -1,0 +1,81 @@
+"""Finding the columns that hold user, item, rating and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+
+from qrels.ratings.datasets.layouts import SEPARATOR_NAMES, Column, Layout
+from runs import InputError
+
+# Makes a finding an error that says where.
+Fail = Callable[[str], InputError]
+
+
+def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int]:
+    """Find the position of each column; capitals do not matter in names.
+
+    Parameters
+    ----------
+    names
+        The fields of the header; of a file without one, those of the first line.
+    layout
+        Says which columns to look for.
+    fail
+        Makes an error of a finding.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or its name stands twice.
+    """
+    positions: dict[str, int] = {}
+    for role, column in layout.columns.items():
+        found = _positions(column, names)
+        if len(found) > 1:
+            raise fail(f"several columns may be the {role}: {_quoted(names[at] for at in found)}.")
+        if found:
+            positions[role] = found[0]
+        elif role not in layout.optional:
+            raise fail(_missing(role, column, names, layout))
+    return positions
+
+
+def separator_hint(line: str, layout: Layout) -> str:
+    """Ask for the separator that a line without the layout's seems to have, or just end."""
+    others = [separator for separator in ("::", "\t", ",", ";", "|") if separator in line]
+    if not layout.separator or layout.separator in line or not others:
+        return "."
+    return f"; is the separator {others[0]!r}?"
+
+
+def named(separator: str) -> str:
+    """Name a separator in words where there are some."""
+    return SEPARATOR_NAMES.get(separator, repr(separator))
+
+
+def _positions(column: Column, names: Sequence[str]) -> list[int]:
+    if isinstance(column, int):
+        return [column] if column < len(names) else []
+    wanted = {name.lower() for name in column}
+    return [position for position, name in enumerate(names) if name.lower() in wanted]
+
+
+def _missing(role: str, column: Column, names: Sequence[str], layout: Layout) -> str:
+    if isinstance(column, int):
+        return f"no column {column} for the {role}: there are {len(names)}, counted from 0."
+    close = [match for name in column for match in get_close_matches(name, names, n=1)]
+    hint = f"; did you mean {close[0]!r}?" if close else _other_hint(names, layout)
+    looked = " or ".join(map(repr, column))
+    return f"no column for the {role} is called {looked}; found {_quoted(names)}{hint}"
+
+
+def _other_hint(names: Sequence[str], layout: Layout) -> str:
+    if any(re.fullmatch(r"[0-9.]+", name) for name in names):
+        return ". If the file has no header, say by position which column is what."
+    return separator_hint("".join(names), layout)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

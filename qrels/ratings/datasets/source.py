@@ -1,0 +1,113 @@
+"""Where the bytes come from: a file, a gzip file, or the ratings file of a folder or an archive."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zipfile
+import zlib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from io import BytesIO
+from pathlib import Path, PurePath, PurePosixPath
+
+from qrels.ratings.datasets.layouts import RATINGS_FILES
+from runs import InputError
+
+UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of ratings, in memory.
+
+    Parameters
+    ----------
+    label
+        What errors call it; a member of an archive stands behind the archive's path.
+    data
+        Its bytes, decompressed, without a byte order mark.
+    """
+
+    label: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The file's name in lower case, without the ``.gz``."""
+        return _bare_name(PurePath(self.label)).lower()
+
+    def first_line(self) -> str:
+        """Give the first line that is not blank, without its end.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        for line in BytesIO(self.data):
+            if line.strip(b"\r\n"):
+                return line.decode(errors="replace").rstrip("\r\n")
+        raise InputError(f"{self.label}: the file is empty.")
+
+
+def open_source(path: str | Path) -> Source:
+    """Read the file, or the one ratings file inside a folder or a zip archive.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it cannot be read, or a folder or archive holds no ratings
+        file or several.
+    """
+    path = Path(path)
+    try:
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder.")
+        if path.is_dir():
+            return _read_folder(path)
+        if zipfile.is_zipfile(path):
+            return _read_archive(path)
+        return _read_file(path)
+    except UNREADABLE as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def _read_file(path: Path) -> Source:
+    return Source(str(path), _decompressed(path.name, path.read_bytes()))
+
+
+def _read_folder(folder: Path) -> Source:
+    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    found = [path for path in inside if path.is_file() and _holds_ratings(path)]
+    _require_one(folder, [str(path.relative_to(folder)) for path in found])
+    return _read_file(found[0])
+
+
+def _read_archive(path: Path) -> Source:
+    with zipfile.ZipFile(path) as archive:
+        members = archive.namelist()
+        found = [member for member in members if _holds_ratings(PurePosixPath(member))]
+        _require_one(path, found)
+        return Source(f"{path}/{found[0]}", _decompressed(found[0], archive.read(found[0])))
+
+
+def _decompressed(name: str, data: bytes) -> bytes:
+    plain = gzip.decompress(data) if name.lower().endswith(".gz") else data
+    return plain.removeprefix(codecs.BOM_UTF8)
+
+
+def _bare_name(path: PurePath) -> str:
+    return path.stem if path.suffix.lower() == ".gz" else path.name
+
+
+def _holds_ratings(path: PurePath) -> bool:
+    return any(fnmatchcase(_bare_name(path), pattern) for pattern in RATINGS_FILES)
+
+
+def _require_one(place: Path, found: list[str]) -> None:
+    if not found:
+        wanted = ", ".join(RATINGS_FILES)
+        raise InputError(f"{place}: no ratings file inside; looked for {wanted}.")
+    if len(found) > 1:
+        raise InputError(f"{place}: several ratings files inside, give one: {', '.join(found)}.")

@@ -1,0 +1,185 @@
+"""What a data set is like, before anything is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.ratings.ratings import Ratings
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Smallest, middle and largest of some counts.
+
+    Examples
+    --------
+    >>> Spread.of(np.array([1, 2, 9]))
+    Spread(minimum=1, median=2.0, maximum=9)
+    """
+
+    minimum: int
+    median: float
+    maximum: int
+
+    @classmethod
+    def of(cls, counts: NDArray[np.integer]) -> Spread:
+        """Summarise counts, of which there is at least one."""
+        return cls(int(counts.min()), float(np.median(counts)), int(counts.max()))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A data set in numbers, as in Table 2 of Valcarce et al. (RecSys 2018), and more.
+
+    Parameters
+    ----------
+    users, items
+        How many have at least one rating.
+    ratings
+        How many there are.
+    density
+        Share of the (user, item) pairs that are rated, in (0, 1].
+    gini
+        `gini` of the numbers of ratings of the items that have any.
+    user_ratings, item_ratings
+        Ratings per user and per item.
+    scale
+        The distinct ratings, rising.
+    first, last
+        Times of the earliest and the latest rating, seconds since 1970 in UTC; None without
+        times.
+    """
+
+    users: int
+    items: int
+    ratings: int
+    density: float
+    gini: float
+    user_ratings: Spread
+    item_ratings: Spread
+    scale: tuple[float, ...]
+    first: int | None
+    last: int | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row, so that the rows of several data sets make a table."""
+        import pandas as pd
+
+        row = {
+            "users": self.users,
+            "items": self.items,
+            "ratings": self.ratings,
+            "density": self.density,
+            "gini": self.gini,
+            **_columns("user", self.user_ratings),
+            **_columns("item", self.item_ratings),
+            "lowest_rating": self.scale[0],
+            "highest_rating": self.scale[-1],
+            "distinct_ratings": len(self.scale),
+            "first": _date(self.first),
+            "last": _date(self.last),
+        }
+        return pd.DataFrame([row])
+
+
+def describe(ratings: Ratings) -> Statistics:
+    """Describe the users and items that have ratings.
+
+    Raises
+    ------
+    InputError
+        If there are no ratings.
+
+    Examples
+    --------
+    One user rates both items, another only the first:
+
+    >>> from runs import Numbering
+    >>> ids = Numbering.of(["a", "b"])
+    >>> user, item = np.array([[0, 0, 1], [0, 1, 0]], dtype=np.int32)
+    >>> statistics = describe(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])))
+    >>> statistics.density, statistics.scale, statistics.item_ratings.median
+    (0.75, (4.0, 5.0), 1.5)
+    """
+    if len(ratings) == 0:
+        raise InputError("there are no ratings to describe.")
+    of_users, of_items = _positive(ratings.user_counts()), _positive(ratings.item_counts())
+    time = ratings.time
+    return Statistics(
+        users=len(of_users),
+        items=len(of_items),
+        ratings=len(ratings),
+        density=len(ratings) / (len(of_users) * len(of_items)),
+        gini=gini(of_items),
+        user_ratings=Spread.of(of_users),
+        item_ratings=Spread.of(of_items),
+        scale=tuple(np.unique(ratings.rating).tolist()),
+        first=None if time is None else int(time.min()),
+        last=None if time is None else int(time.max()),
+    )
+
+
+def gini(counts: NDArray[np.integer]) -> float:
+    r"""Gini index of counts: 0 if all are equal, near 1 if one has everything.
+
+    .. math:: G = \frac{\sum_{i=1}^{n} (2i - n - 1)\, x_{(i)}}{n \sum_{i=1}^{n} x_{(i)}}
+
+    with the counts :math:`x_{(1)} \le \dots \le x_{(n)}` in rising order: half the mean absolute
+    difference of two counts, relative to their mean.
+
+    Parameters
+    ----------
+    counts
+        Non-negative, at least one positive, of shape (n,).
+
+    Returns
+    -------
+    A value in [0, 1 - 1/n].
+
+    Notes
+    -----
+    Shani & Gunawardana (2011, Recommender Systems Handbook) divide by n - 1 in
+    place of n, so that one who has everything gives 1. With a thousand items the two differ by
+    one part in a thousand.
+
+    References
+    ----------
+    C. Gini (1912), Variabilità e mutabilità; in this form A. Sen (1973), On Economic Inequality.
+
+    Examples
+    --------
+    (-3 * 1 - 1 * 1 + 1 * 1 + 3 * 5) / (4 * 8):
+
+    >>> gini(np.array([5, 1, 1, 1]))
+    0.375
+    """
+    n = len(counts)
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
+
+
+def _positive(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    return counts[counts > 0]
+
+
+def _columns(name: str, spread: Spread) -> dict[str, float]:
+    return {
+        f"{name}_minimum": spread.minimum,
+        f"{name}_median": spread.median,
+        f"{name}_maximum": spread.maximum,
+    }
+
+
+def _date(seconds: int | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")

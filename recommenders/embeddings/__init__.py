@@ -1,6 +1,0 @@
-"""Item neighbours from learned item vectors: pruning, BM25, least squares, cosines."""
-
-from recommenders.embeddings.model import Similarity, similarity
-from recommenders.embeddings.settings import EmbeddingSettings
-
-__all__ = ["EmbeddingSettings", "Similarity", "similarity"]

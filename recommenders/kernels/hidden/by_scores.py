@@ -1,0 +1,214 @@
+"""Hidden ranks of any model that scores profiles: one profile for every hidden item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
+from recommenders.kernels.hidden.hiding import Hiding
+from recommenders.kernels.neighbours import row_of_entry
+from runs import InputError, top_items
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+BLOCK_BYTES = 16 * 2**20
+BLOCK_ROWS = 512
+
+Ranks = NDArray[np.uint16]
+
+
+class ProfileScorer(Protocol):
+    """Scores all items for profiles, such as ``score_histories`` of a system of this package."""
+
+    def __call__(self, profiles: csr_array[Any], /) -> NDArray[np.floating]:
+        """Score profiles, rows of ones of shape (rows, n_items), as an array of this shape.
+
+        An item that cannot be scored is NaN. A row must not depend on the others.
+        """
+
+
+def rank_hidden_by_scores(
+    score: ProfileScorer,
+    test: Interactions,
+    hiding: Hiding | None = None,
+    *,
+    n_jobs: int,
+) -> HiddenRanks:
+    """Rank the hidden items of test users by the scores of each profile without them.
+
+    Parameters
+    ----------
+    score
+        The model.
+    test, hiding, n_jobs
+        As of `recommenders.kernels.hidden.rank_hidden`.
+
+    Returns
+    -------
+    Ranks, by falling score and then item number. The time is that of the model for as many
+    users as there are hidden items, twice.
+
+    Raises
+    ------
+    InputError
+        If coverage is asked of lists from whole profiles, or scores are of another shape.
+
+    Examples
+    --------
+    The user had items 0 and 1; the model recommends item 2, then 1, then 0, to everybody:
+
+    >>> from runs import Numbering
+    >>> events = Interactions.of(
+    ...     Numbering.of("u"), Numbering.of("abc"), user=[0, 0], item=[0, 1], time=[1, 2]
+    ... )
+    >>> ranks = rank_hidden_by_scores(
+    ...     lambda profiles: np.tile([1.0, 2.0, 3.0], (profiles.shape[0], 1)), events, n_jobs=1
+    ... )
+    >>> ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()
+    ([2, 2], [65535, 2])
+    """
+    hiding = hiding or Hiding()
+    if hiding.lists == "profile":
+        raise InputError(
+            "coverage by scores is of the lists of a measurement: `lists` must be loo or lloo, "
+            "got 'profile'."
+        )
+    hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
+    task = _Task(score, hiding, hidden, _Histories.of(test))
+    wanted = [(name, rows) for name in ("loo", "lloo") for rows in _blocks(hidden)]
+    delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
+    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
+    best = np.full(len(test.items), MISS, dtype=np.uint16)
+    columns: dict[str, list[Ranks]] = {"loo": [best[:0]], "lloo": [best[:0]]}
+    for (name, _), (ranks, lists) in zip(wanted, ranked, strict=True):
+        columns[name].append(ranks)
+        best = np.minimum(best, lists)
+    return HiddenRanks(
+        hidden,
+        np.concatenate(columns["loo"]),
+        np.concatenate(columns["lloo"]),
+        hiding.deepest,
+        best if hiding.lists else None,
+    )
+
+
+def _blocks(hidden: HiddenItems) -> Iterator[slice]:
+    """Cut the rows so that a block of float64 scores keeps within the budget."""
+    size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * max(len(hidden.items), 1))))
+    return (slice(start, start + size) for start in range(0, len(hidden), size))
+
+
+@dataclass(frozen=True, eq=False)
+class _Histories:
+    """The distinct items of every user, in the order of their first times.
+
+    Parameters
+    ----------
+    starts
+        Row at which each user begins, of shape (n_users + 1,).
+    item, time
+        Columns of shape (n_rows,).
+    """
+
+    starts: NDArray[np.int64]
+    item: NDArray[np.int32]
+    time: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, test: Interactions) -> _Histories:
+        distinct = test.select(test.is_first)
+        return cls(distinct.starts, distinct.item, distinct.time)
+
+    def rows_of(self, users: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """List the rows of each user in turn, beside the place of the user among these."""
+        sizes = self.starts[users + 1] - self.starts[users]
+        owner = np.repeat(np.arange(len(users)), sizes)
+        place_in_user = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return owner, self.starts[users][owner] + place_in_user
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What ranks a block of hidden items; see :func:`rank_hidden_by_scores`."""
+
+    score: ProfileScorer
+    hiding: Hiding
+    hidden: HiddenItems
+    histories: _Histories
+
+    def rank(self, validation: str, rows: slice) -> tuple[Ranks, Ranks]:
+        """Rank these hidden items, and give the best rank of every item in their lists."""
+        profiles = self._profiles(validation, rows)
+        scores = self._scores(profiles)
+        ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=_lengths(profiles) > 0)
+        if validation == "lloo":
+            ranks[ranks > self.hiding.deepest] = MISS
+        if self.hiding.lists == validation:
+            return ranks, self._best_in(scores[_lengths(profiles) > 0])
+        return ranks, np.full(scores.shape[1], MISS, dtype=np.uint16)
+
+    def _profiles(self, validation: str, rows: slice) -> csr_array[Any]:
+        """Give what the model is shown for each hidden item, as rows of ones."""
+        from scipy.sparse import csr_array
+
+        item, time = self.hidden.item[rows], self.hidden.time[rows]
+        owner, of_user = self.histories.rows_of(self.hidden.user[rows])
+        if validation == "loo":
+            shown = self.histories.item[of_user] != item[owner]
+        else:
+            shown = self.histories.time[of_user] < time[owner]
+        columns = self.histories.item[of_user[shown]]
+        shape = (len(item), len(self.hidden.items))
+        return csr_array((np.ones(len(columns)), (owner[shown], columns)), shape=shape)
+
+    def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
+        """Score profiles, in a new array, NaN for what is not recommended."""
+        given = self.score(profiles)
+        if given.shape != profiles.shape:
+            raise InputError(
+                f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
+                f"this shape, got {given.shape}."
+            )
+        scores = given.astype(np.float32)
+        if self.hiding.reachable == "positive":
+            scores[~(scores > 0)] = np.nan
+        if self.hiding.exclude_seen:
+            scores[row_of_entry(profiles), profiles.indices] = np.nan
+        return scores
+
+    def _ranks_in(
+        self,
+        scores: NDArray[np.float32],
+        item: NDArray[np.int32],
+        *,
+        has_profile: NDArray[np.bool_],
+    ) -> Ranks:
+        """Rank one item in each row of scores; without a profile, or a score, it is a miss."""
+        from recommenders.shared.full_ranks_loop import count_above
+
+        row = np.arange(len(item))
+        own = scores[row, item]
+        by_number = np.arange(scores.shape[1], dtype=np.uint64)[np.newaxis]
+        above = count_above(scores, row, own, by_number, item.astype(np.uint64))
+        ranked = np.minimum(above + 1, MISS)
+        return np.where(has_profile & ~np.isnan(own), ranked, MISS).astype(np.uint16)
+
+    def _best_in(self, scores: NDArray[np.float32]) -> Ranks:
+        """Give the best rank of every item in the lists of these scores."""
+        best = np.full(scores.shape[1], MISS, dtype=np.uint16)
+        listed = top_items(scores, depth=self.hiding.deepest)
+        row, column = np.nonzero(listed >= 0)
+        np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
+        return best
+
+
+def _lengths(profiles: csr_array[Any]) -> NDArray[np.integer]:
+    return np.diff(profiles.indptr)

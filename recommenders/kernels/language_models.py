@@ -1,0 +1,193 @@
+"""Language models of users or items: ratings as word counts, smoothed by the collection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recommenders.kernels.neighbours import row_of_entry, row_sums, with_data
+from runs import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels import Ratings
+
+Smoothing: TypeAlias = Annotated[
+    Literal["jelinek-mercer", "dirichlet", "absolute-discounting"],
+    Field(
+        description="How a model is mixed with the collection: by a fixed share "
+        "(`background_weight`), by ratings added (`pseudo_ratings`) or by a part of each "
+        "rating (`discount`)."
+    ),
+]
+BackgroundWeight: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        lt=1,
+        description="Share of the collection under Jelinek-Mercer smoothing (the paper's "
+        "lambda): between 0 and 1.",
+    ),
+]
+PseudoRatings: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        description="Sum of ratings that the collection adds under Dirichlet smoothing (the "
+        "paper's mu): above 0.",
+    ),
+]
+Discount: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        description="What absolute discounting takes from each rating (the paper's delta): above "
+        "0; a smaller rating is taken whole.",
+    ),
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModels:
+    r"""A smoothed distribution over the columns for every row of a matrix.
+
+    .. math:: p_v(j) = s_{vj} + \beta_v \, p_C(j)
+
+    Parameters
+    ----------
+    seen
+        :math:`s`, of shape (n_rows, n_columns), with entries where there are ratings.
+    background_shares
+        :math:`\beta`, in (0, 1], of shape (n_rows,).
+    collection
+        :math:`p_C`, of shape (n_columns,); 0 for a column without ratings.
+    """
+
+    seen: csr_array[Any]
+    background_shares: NDArray[np.float64]
+    collection: NDArray[np.float64]
+
+    def ratios(self) -> csr_array[Any]:
+        """Divide what was seen by the collection: 0 or more, one for each entry."""
+        return with_data(self.seen, self.seen.data / self.collection[self.seen.indices])
+
+    def gains(self) -> csr_array[Any]:
+        r"""Give :math:`\log(p_v(j) / (\beta_v p_C(j)))`: what a rating adds to the logarithm."""
+        shares = self.background_shares[row_of_entry(self.seen)]
+        return with_data(self.seen, np.log1p(self.ratios().data / shares))
+
+
+def smoothed(
+    matrix: csr_array[Any],
+    smoothing: Smoothing,
+    *,
+    background_weight: float,
+    pseudo_ratings: float,
+    discount: float,
+) -> LanguageModels:
+    r"""Estimate the model of each row, smoothed.
+
+    With :math:`d_v` the sum of a row, :math:`p_v(j)` is
+
+    .. math::
+
+        (1 - \lambda) r_{vj} / d_v + \lambda p_C(j), \quad
+        \frac{r_{vj} + \mu p_C(j)}{d_v + \mu}, \quad
+        \frac{\max(r_{vj} - \delta, 0)}{d_v} + \frac{\sum_k \min(r_{vk}, \delta)}{d_v} p_C(j)
+
+    for Jelinek-Mercer, Dirichlet and absolute discounting. A row without ratings is the
+    collection.
+
+    Parameters
+    ----------
+    matrix
+        Ratings, none below 0, not all 0.
+    smoothing
+        Which of the three.
+    background_weight, pseudo_ratings, discount
+        :math:`\lambda`, :math:`\mu` and :math:`\delta`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> ratings = csr_array([[3.0, 1.0], [0.0, 4.0]])
+    >>> models = smoothed(
+    ...     ratings, "jelinek-mercer", background_weight=0.5, pseudo_ratings=1.0, discount=1.0
+    ... )
+    >>> models.seen.toarray()
+    array([[0.375, 0.125],
+           [0.   , 0.5  ]])
+    >>> models.background_shares, models.collection
+    (array([0.5, 0.5]), array([0.375, 0.625]))
+    """
+    sums = row_sums(matrix)
+    divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
+    if smoothing == "jelinek-mercer":
+        seen = (1 - background_weight) * matrix.data / divisors
+        shares = np.full(len(sums), background_weight)
+    elif smoothing == "dirichlet":
+        seen = matrix.data / (divisors + pseudo_ratings)
+        shares = pseudo_ratings / (sums + pseudo_ratings)
+    else:
+        taken = np.minimum(matrix.data, discount)
+        seen = (matrix.data - taken) / divisors
+        shares = row_sums(with_data(matrix, taken / divisors))
+    shares = np.where(sums > 0, shares, 1.0)
+    return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
+
+
+class SmoothingSettings(Protocol):
+    """How a system is told to smooth its models."""
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """Which of the three ways."""
+
+    @property
+    def background_weight(self) -> float:
+        """That of Jelinek-Mercer."""
+
+    @property
+    def pseudo_ratings(self) -> float:
+        """Those of Dirichlet."""
+
+    @property
+    def discount(self) -> float:
+        """That of absolute discounting."""
+
+
+def smoothed_by(matrix: csr_array[Any], settings: SmoothingSettings) -> LanguageModels:
+    """Estimate the model of each row, smoothed as the settings say; see `smoothed`."""
+    return smoothed(
+        matrix,
+        settings.smoothing,
+        background_weight=settings.background_weight,
+        pseudo_ratings=settings.pseudo_ratings,
+        discount=settings.discount,
+    )
+
+
+def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
+    """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out.
+
+    Raises
+    ------
+    InputError
+        If a rating is below 0, or all are 0.
+    """
+    least = ratings.rating.min()
+    if least < 0:
+        raise InputError(
+            f"system {system!r} cannot be trained: it reads ratings as counts, which must be at "
+            f"least 0, got {least}."
+        )
+    if not ratings.rating.any():
+        raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
+    matrix = ratings.matrix()
+    matrix.eliminate_zeros()
+    return matrix

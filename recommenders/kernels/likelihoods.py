@@ -1,0 +1,113 @@
+"""Query likelihood: how well the language model of one row explains the ratings of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recommenders.kernels.language_models import LanguageModels
+from recommenders.kernels.neighbours import (
+    Likeness,
+    nearest,
+    row_blocks,
+    row_maxima,
+    row_of_entry,
+    row_sums,
+    with_data,
+)
+from recommenders.kernels.products import dense_product
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Weights: TypeAlias = Annotated[
+    Literal["likelihood", "gain", "uniform"],
+    Field(
+        description='What a neighbour weighs: "likelihood", the geometric mean over the ratings '
+        'relative to the nearest; "gain", the mean logarithm over what a neighbour that has '
+        'rated none of them would give; "uniform", 1.'
+    ),
+]
+
+
+def nearest_by_likelihood(
+    matrix: csr_array[Any], models: LanguageModels, *, count: int, weights: Weights
+) -> csr_array[Any]:
+    r"""Find the rows whose models give a row the highest likelihood, and weigh them.
+
+    .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
+
+    Only rows with a column in common are neighbours, as in the inverted index of a search
+    engine. With :math:`d_u` the sum of the ratings of u and :math:`\beta_v p_C` the background
+    of a model, the weights are
+
+    .. math::
+
+        \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}, \quad
+        \frac{1}{d_u} \sum_j r_{uj} \log \frac{p_v(j)}{\beta_v p_C(j)}, \quad 1
+
+    of which the second is what search engines score under Jelinek-Mercer smoothing.
+
+    Parameters
+    ----------
+    matrix
+        Ratings above 0, of shape (n_rows, n_columns).
+    models
+        A model of each row.
+    count
+        Neighbours kept of every row.
+    weights
+        Which of the three.
+
+    Returns
+    -------
+    Graph of shape (n_rows, n_rows): row u holds the weights of its neighbours.
+    """
+    gains, sums = gains_in_all(matrix, models), row_sums(matrix)
+    shares = np.log(models.background_shares)
+
+    def mean_log_odds(rows: slice) -> NDArray[np.float64]:
+        values = gains(rows)
+        alike = values > 0
+        np.divide(values, sums[rows, np.newaxis], out=values, where=alike)
+        values += shares
+        values[~alike] = -np.inf
+        return values
+
+    graph = nearest(mean_log_odds, n_rows=matrix.shape[0], count=count)
+    if weights == "uniform":
+        return with_data(graph, np.ones(graph.nnz))
+    if weights == "gain":
+        return with_data(graph, graph.data - shares[graph.indices])
+    return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
+
+
+def log_odds_of_neighbours(
+    matrix: csr_array[Any], models: LanguageModels, graph: csr_array[Any]
+) -> NDArray[np.float64]:
+    r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
+
+    Parameters
+    ----------
+    matrix
+        What is explained, of shape (n_rows, n_columns): ratings, or 1 for each.
+    models
+        A model of each row.
+    graph
+        Of shape (n_rows, n_rows).
+    """
+    gains, rows = gains_in_all(matrix, models), row_of_entry(graph)
+    odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]
+    for block in row_blocks(matrix.shape[0]):
+        entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
+        odds[entries] += gains(block)[rows[entries] - block.start, graph.indices[entries]]
+    return odds
+
+
+def gains_in_all(matrix: csr_array[Any], models: LanguageModels) -> Likeness:
+    """Sum, for any two rows, what the second model gains over its background on the first."""
+    by_column = models.gains().T.tocsr()
+    return lambda rows: dense_product(matrix[rows], by_column)

@@ -1,0 +1,77 @@
+"""The kernel of user neighbourhoods: sums over the users near, then one function of the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommenders.kernels.neighbours import averages, pattern
+from recommenders.shared.scorers import TrainedOnRatings, filled
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+# From sums over neighbours, with entries where there is one, and their users to scores, NaN
+# where there is none.
+Finish: TypeAlias = Callable[["csr_array[Any]", NDArray[np.int32]], NDArray[np.floating]]
+
+
+def sums_themselves(sums: csr_array[Any], user_numbers: NDArray[np.int32]) -> NDArray[np.floating]:
+    """Score by the sums.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> sums_themselves(csr_array([[0.0, 4.5]]), np.array([0]))
+    array([[nan, 4.5]])
+    """
+    return filled(sums)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourSumScorer(TrainedOnRatings):
+    r"""User neighbourhoods: :math:`f_u(\sum_v g_{uv} x_{vi})`, for training users only.
+
+    Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
+    counts as none, as the product does not hold it.
+
+    Parameters
+    ----------
+    ratings
+        Training ratings; a user without any scores NaN.
+    graph
+        :math:`g`, of shape (n_users, n_users): row u holds the neighbours of u.
+    values
+        :math:`x`, of shape (n_users, n_items): what a neighbour says of an item.
+    finish
+        :math:`f`, from a block of sums, with entries where a neighbour has one, and the
+        numbers of its users to their scores, NaN where there is none. To be pickled it must be
+        a function of a module, a `functools.partial` of one, or an object.
+    averaged
+        Whether a sum is divided by the weights of the neighbours that have an entry.
+    """
+
+    graph: csr_array[Any]
+    values: csr_array[Any]
+    finish: Finish = sums_themselves
+    averaged: bool = False
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users."""
+        near = self.graph[user_numbers]
+        sums = near @ self.values
+        if self.averaged:
+            sums = averages(sums, near @ pattern(self.values))
+        scores = self.finish(sums, user_numbers).astype(np.float32, copy=False)
+        scores[~self.has_ratings[user_numbers]] = np.nan
+        return scores
+
+
+def neighbourhood_sizes(graph: csr_array[Any]) -> NDArray[np.intp]:
+    """Count the neighbours of every user, of shape (n_users,)."""
+    return np.diff(graph.indptr)

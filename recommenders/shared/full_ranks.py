@@ -1,0 +1,178 @@
+"""Full ranks: where a system puts the held-out relevant items among all candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from qrels import FullRanks, Ratings
+from qrels.ranks.full_ranks import place_in_group
+from qrels.ranks.ties import Ties, limits, priorities, require_ties
+from recommenders.kernels.neighbours import row_of_entry
+from recommenders.shared.train_and_rank import user_blocks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from recommenders.shared.scorers import BatchScorer
+
+
+def full_ranks(
+    scorer: BatchScorer,
+    train: Ratings,
+    relevant: Ratings,
+    *,
+    candidates: NDArray[np.bool_] | None = None,
+    ties: Ties = "item",
+    seed: int = 0,
+) -> FullRanks:
+    """Rank held-out relevant items among all candidates of their users.
+
+    Candidates are the items with training ratings that the user has not rated, as in
+    :func:`recommenders.recommend`. Those that the system cannot score come last, equal to each
+    other, so that every candidate has a rank. Scores are compared as float32.
+
+    Parameters
+    ----------
+    scorer
+        A trained system.
+    train
+        The ratings it was trained on.
+    relevant
+        The held-out relevant items, over the same numbering; those that are no candidates have no
+        rank and are left out.
+    candidates
+        Mask over the items, of shape (n_items,): those that may be recommended; all by default.
+    ties
+        Who is first of equal scores: the lower item number ("item"), relevant items ("min"), the
+        others ("max"), or whoever is in one random order per user ("random"). Relevant items of a
+        user with equal scores follow each other, by item number or at random.
+    seed
+        Seed of the random orders.
+
+    Returns
+    -------
+    One row for each relevant candidate, by user and item number.
+
+    Raises
+    ------
+    InputError
+        If the rule for ties is none.
+    """
+    require_ties(ties)
+    ranked = rankable(train, relevant, candidates=candidates)
+    task = _Task(scorer, train.matrix(), ranked.allowed, ranked.relevant, ties, seed)
+    users = np.unique(ranked.relevant.user)
+    above = [np.empty(0, dtype=np.int64)]
+    place = [np.empty(0, dtype=np.int64)]
+    with threadpool_limits(1):
+        for block in user_blocks(len(users), n_items=len(train.items)):
+            of_block = task.rank(users[block])
+            above.append(of_block[0])
+            place.append(of_block[1])
+    return FullRanks(
+        np.concatenate(above) + np.concatenate(place),
+        ranked.n_candidates,
+        ranked.relevant.user.astype(np.int64),
+        ranked.relevant.item,
+    )
+
+
+class Rankable(NamedTuple):
+    """Held-out relevant items that are candidates.
+
+    Parameters
+    ----------
+    allowed
+        Mask of the items that are candidates of some users, of shape (n_items,).
+    relevant
+        The relevant items among them.
+    n_candidates
+        Candidates of the user of each, int64 of shape (n_relevant,).
+    """
+
+    allowed: NDArray[np.bool_]
+    relevant: Ratings
+    n_candidates: NDArray[np.int64]
+
+    def best_ranks(self) -> FullRanks:
+        """Give the ranks that a perfect system would give them."""
+        users = self.relevant.user.astype(np.int64)
+        return FullRanks(place_in_group(users), self.n_candidates, users, self.relevant.item)
+
+
+def rankable(
+    train: Ratings, relevant: Ratings, *, candidates: NDArray[np.bool_] | None = None
+) -> Rankable:
+    """Say which relevant items :func:`full_ranks` ranks, and among how many.
+
+    Parameters
+    ----------
+    train, relevant, candidates
+        As there.
+    """
+    trained = train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
+    ranked = relevant.select(allowed[relevant.item])
+    rated = np.bincount(train.user[allowed[train.item]], minlength=len(train.users))
+    n_candidates = np.asarray(np.count_nonzero(allowed) - rated, dtype=np.int64)
+    return Rankable(allowed, ranked, n_candidates[ranked.user])
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What ranks one block of users after the other; see :func:`full_ranks`."""
+
+    scorer: BatchScorer
+    rated: csr_array[Any]
+    allowed: NDArray[np.bool_]
+    relevant: Ratings
+    ties: Ties
+    seed: int
+
+    def rank(self, users: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give irrelevant items above, and place among the relevant, of these users' items."""
+        from recommenders.shared.full_ranks_loop import count_above
+
+        rows = slice(*np.searchsorted(self.relevant.user, [users[0], users[-1] + 1]))
+        row, item = np.searchsorted(users, self.relevant.user[rows]), self.relevant.item[rows]
+        scores = self.scorer.score_batch(users).astype(np.float32, copy=False)
+        np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        own = scores[row, item]
+        first = self._priorities(users)
+        own_first = first[row if len(first) > 1 else 0, item]
+        scores[:, ~self.allowed] = np.nan
+        known = self.rated[users]
+        scores[row_of_entry(known), known.indices] = np.nan
+        scores[row, item] = np.nan
+        above = count_above(scores, row, own, first, limits(self.ties, own_first))
+        return above, _places(row, own, own_first)
+
+    def _priorities(self, users: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Order items of equal scores: one row for all users, or one for each."""
+        each = users if self.ties == "random" else users[:1]
+        n_items = len(self.allowed)
+        return np.array(
+            [priorities(self.ties, int(u), n_items=n_items, seed=self.seed) for u in each]
+        )
+
+
+def _places(
+    row: NDArray[np.intp], own: NDArray[np.float32], first: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Number the relevant items of each row by falling score, from 1.
+
+    Examples
+    --------
+    >>> scores = np.array([0.5, 0.7, 0.5, 0.1], dtype=np.float32)
+    >>> _places(np.array([0, 0, 0, 1]), scores, np.arange(4, dtype=np.uint64))
+    array([2, 1, 3, 1])
+    """
+    order = np.lexsort((first, -own, row))
+    places = np.empty(len(row), dtype=np.int64)
+    places[order] = place_in_group(row[order])
+    return places

@@ -1,0 +1,1 @@
+"""What everybody stands on: errors, files, ids, random streams, progress."""

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses.intervals.areas import Curves, area
+from analyses.shared.measure import Measure
+
+MEASURES = [Measure("P", 5), Measure("P", 10), Measure("AP", 5), Measure("AP", 10)]
+TAUS = np.array([[1.0, 0.5], [1.0, 0.7], [1.0, 0.9], [1.0, 0.7]])
+
+
+def curves(spread: float = 0.1) -> Curves:
+    """Four measures at two levels; all move together when users are resampled."""
+    moves = spread * np.random.default_rng(1).normal(size=100)
+    replicates = np.stack([np.ones((4, 100)), TAUS[:, 1:] - 0.2 + moves], axis=1)
+    return Curves(MEASURES, (1.0, 0.2), TAUS, replicates)
+
+
+def test_the_area_is_the_mean_of_a_straight_curve() -> None:
+    assert curves().areas()["area"].tolist() == pytest.approx([0.75, 0.85, 0.95, 0.85])
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=6), st.permutations(range(6)))
+def test_the_order_of_levels_does_not_matter(taus: list[float], order: list[int]) -> None:
+    levels = np.linspace(1.0, 0.1, len(taus)) ** 2
+    order = [place for place in order if place < len(taus)]
+    shuffled = area(levels[order].tolist(), np.array(taus)[order])
+    assert float(shuffled) == float(area(levels.tolist(), np.array(taus)))
+
+
+@given(st.floats(-1, 1), st.integers(1, 5))
+def test_the_area_of_a_level_curve_is_its_tau(tau: float, n_levels: int) -> None:
+    levels = np.linspace(0.2, 0.9, n_levels).tolist()
+    assert float(area(levels, np.full(n_levels, tau))) == pytest.approx(tau)
+
+
+def test_levels_count_by_the_width_between_them() -> None:
+    assert float(area([0.0, 0.9, 1.0], np.array([0.0, 0.0, 1.0]))) == pytest.approx(0.05)
+
+
+def test_a_curve_undefined_somewhere_has_no_area() -> None:
+    assert np.isnan(area([1.0, 0.5], np.array([1.0, np.nan])))
+
+
+def test_ranks_are_among_the_metrics_at_a_cutoff() -> None:
+    assert curves().areas()["rank"].tolist() == [2, 1, 1, 1]
+
+
+def test_the_range_is_printed() -> None:
+    frame = curves().areas()
+    assert set(frame.lowest_level) == {0.2}
+    assert set(frame.highest_level) == {1.0}
+
+
+def test_intervals_lie_around_areas() -> None:
+    frame = curves().areas()
+    assert (frame.low < frame["area"]).all()
+    assert (frame["area"] < frame.high).all()
+
+
+def test_differences_are_paired() -> None:
+    # The same resampled users move all curves alike: what is left is rounding, and 1 as a limit.
+    frame = curves(spread=0.02).differences(cutoff=5)
+    assert frame[["metric_a", "metric_b"]].to_numpy().tolist() == [["P", "AP"]]
+    assert frame.difference.item() == pytest.approx(-0.2)
+    assert frame.high.item() - frame.low.item() < 1e-12
+    assert frame.beyond_noise.item()
+
+
+def test_equal_areas_are_not_beyond_noise() -> None:
+    frame = curves().differences(cutoff=10)
+    assert frame.difference.item() == 0
+    assert not frame.beyond_noise.item()
+
+
+def test_metrics_meet_at_a_cutoff_and_cutoffs_within_a_metric() -> None:
+    frame = curves().differences()
+    pairs = frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy().tolist()
+    assert pairs == [["P", 5, "P", 10], ["P", 5, "AP", 5], ["P", 10, "AP", 10], ["AP", 5, "AP", 10]]
+
+
+def test_a_cutoff_that_nothing_shares_gives_no_row() -> None:
+    assert curves().differences(cutoff=7).empty

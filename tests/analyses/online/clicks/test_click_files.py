@@ -1,0 +1,282 @@
+"""Click-through rates of a log, on the command line."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from analyses.online.clicks.click_tables import frames_of
+from harness.cli.main import main
+from tests.analyses.online.clicks.experiments import experiment, studied, written, written_as_csv
+from tests.analyses.online.logs.writing import CLICKS, LISTS, MODELS, write_csv
+
+MISUSED = 2
+FIGURES = {"arms", "robots", "sample_ratio", "over_time", "day_profile", "halves"}
+TABLES = {
+    *("rates", "arms", "differences", "facts", "types", "sample_ratio", "periods"),
+    *("cycles", "bins", "day_profile", "week_profile", "halves"),
+}
+
+
+def clicks(*arguments: str | Path) -> Result:
+    given = ["clicks", "--quiet", "--replicates", "10", *map(str, arguments)]
+    return CliRunner().invoke(main, given)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A log of four days and two versions, whose users begin on every day."""
+    columns = experiment({"A": (60, 0.2), "B": (60, 0.6)}, days=4)
+    first = [int(user[1:]) % 4 for user in columns["lists"]["user"]]
+    day = [int(rec_id.split("-")[1]) for rec_id in columns["lists"]["rec_id"]]
+    kept = [begin <= now for begin, now in zip(first, day, strict=True)]
+    columns["lists"] = {
+        name: [value for value, is_kept in zip(values, kept, strict=True) if is_kept]
+        for name, values in columns["lists"].items()
+    }
+    del columns["clicks"]["rec_id"]
+    return written(tmp_path_factory.mktemp("log"), columns)
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return written(tmp_path_factory.mktemp("uneven"), experiment({"A": (90, 0.1), "B": (10, 0.9)}))
+
+
+def test_arms_are_compared(log: list[Path]) -> None:
+    answer = clicks(*log, "--window", "10 min")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout.startswith("Click-through rates\narm ")
+    assert answer.stdout.splitlines()[-1].startswith("Arm B is clicked most: its rate is 0.")
+
+
+def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
+    columns = experiment()
+    answers = [
+        clicks(*paths, "--window", "10 min", "--format", "json").stdout
+        for paths in (written(tmp_path, columns), written_as_csv(tmp_path, columns))
+    ]
+    assert answers[0] == answers[1]
+
+
+def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        clicks(*log, "--window", "10 min", "--halves", "A", "--output", tmp_path / name)
+    one, two = (
+        {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("one", "two")
+    )
+    assert one == two
+
+
+def test_another_seed_draws_other_users(log: list[Path]) -> None:
+    first, second = (
+        clicks(*log, "--window", "10 min", "--seed", seed, "--format", "csv").stdout
+        for seed in "12"
+    )
+    assert first != second
+
+
+def test_csv_has_all_digits(tmp_path: Path) -> None:
+    columns = experiment()
+    answer = clicks(*written(tmp_path, columns), "--window", "10 min", "--format", "csv")
+    expected = frames_of(studied(tmp_path, columns, replicates=10))["arms"]
+    pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(answer.stdout)), expected)
+
+
+def test_json_has_all_tables(log: list[Path]) -> None:
+    answer = clicks(*log, "--window", "10 min", "--types", "--halves", "A", "--format", "json")
+    document = json.loads(answer.stdout)
+    assert set(document) >= TABLES
+    assert document["question"]["window"] == 600_000
+    assert document["sample_ratio_mismatch"] is False
+    assert [row["accepted"] for row in document["arms"]] == [
+        row["accepted"] for row in document["types"] if row["type"] == "view"
+    ]
+
+
+def test_latex_has_a_table_for_each(log: list[Path]) -> None:
+    answer = clicks(*log, "--window", "10 min", "--format", "latex")
+    assert answer.stdout.count(r"\end{tabular}") == 6
+
+
+def test_a_folder_holds_tables_and_figures_with_captions(log: list[Path], tmp_path: Path) -> None:
+    answer = clicks(
+        *log,
+        "--window",
+        "10 min",
+        "--types",
+        "--halves",
+        "A",
+        "--robots",
+        "50",
+        "--output",
+        tmp_path,
+    )
+    assert answer.exit_code == 0, answer.stderr
+    figures = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png", "txt")}
+    tables = {f"{name}.csv" for name in TABLES}
+    assert {path.name for path in tmp_path.iterdir()} == {"conclusion.txt"} | figures | tables
+
+
+def test_rates_are_written_for_the_comparison_with_offline_metrics(
+    log: list[Path], tmp_path: Path
+) -> None:
+    clicks(*log, "--window", "10 min", "--output", tmp_path)
+    rates = pd.read_csv(tmp_path / "rates.csv", float_precision="round_trip")
+    assert [*rates] == ["model", "period", "rate", "users", "recommendations", "accepted"]
+    assert rates["model"].tolist() == ["A", "B", "A", "B"]
+    assert rates["period"].tolist() == ["v0", "v0", "v1", "v1"]
+    assert (rates["rate"] == rates["accepted"] / rates["recommendations"]).all()
+
+
+def test_a_log_without_versions_has_one_period(tmp_path: Path) -> None:
+    paths = written(tmp_path, experiment(), without=("model_version",))
+    clicks(*paths, "--window", "10 min", "--output", tmp_path / "out")
+    assert pd.read_csv(tmp_path / "out/rates.csv")["period"].tolist() == ["all", "all"]
+
+
+MARKS: dict[str, Callable[[Result, Path], bool]] = {
+    "table": lambda answer, _: "SAMPLE-RATIO MISMATCH" in answer.stdout,
+    "csv": lambda answer, _: "SAMPLE-RATIO MISMATCH" in answer.stderr,
+    "json": lambda answer, _: json.loads(answer.stdout)["sample_ratio_mismatch"],
+    "latex": lambda answer, _: answer.stdout.startswith("% SAMPLE-RATIO MISMATCH"),
+    "table and captions": lambda _, to: "SAMPLE-RATIO" in (to / "arms.txt").read_text(),
+    "table and figures": lambda _, to: "Sample-ratio mismatch" in (to / "arms.svg").read_text(),
+    "table and conclusion": lambda _, to: "SAMPLE-RATIO" in (to / "conclusion.txt").read_text(),
+}
+
+
+@pytest.mark.parametrize("place", MARKS)
+def test_every_output_marks_a_mismatch(uneven: list[Path], tmp_path: Path, place: str) -> None:
+    form = place.split()[0]
+    answer = clicks(*uneven, "--window", "10 min", "--format", form, "--output", tmp_path)
+    assert MARKS[place](answer, tmp_path)
+    assert "is clicked most" not in answer.stdout
+
+
+def test_planned_shares_are_no_mismatch(uneven: list[Path]) -> None:
+    answer = clicks(*uneven, "--window", "10 min", "--shares", "A=9,B=1")
+    assert "MISMATCH" not in answer.output
+
+
+BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
+    "no window": ({}, [], "say within which time after a list was shown"),
+    "no unit": (
+        {},
+        ["--window", "10"],
+        "must be a number with a unit (ms, s, min, h, d), got '10'",
+    ),
+    "both": ({}, ["--window", "1 h", "--explicit"], "give one of them"),
+    "no such share": ({}, ["--window", "1 h", "--shares", "A"], "`--shares` must be one positive"),
+    "unknown arm": (
+        {},
+        ["--window", "1 h", "--shares", "A=1,C=1"],
+        "lists.csv, row 3, column 'arm': the arms are A, C, got 'B'.",
+    ),
+    "no column": (
+        {"lists": LISTS.replace("user", "usr")},
+        ["--window", "1 h"],
+        "lists.csv: there is no column 'user' among",
+    ),
+    "local time": (
+        {
+            "clicks": CLICKS.replace("2500", "2026-01-01T00:00:00").replace(
+                "1500", "1970-01-01T00:00:01Z"
+            )
+        },
+        ["--window", "1 h"],
+        "clicks.csv, row 2, column 'time': a time must be whole milliseconds since 1970 in UTC",
+    ),
+    "repeated item": (
+        {"lists": LISTS.replace("2,y", "2,x")},
+        ["--window", "1 h"],
+        "lists.csv, row 2, column 'item': a list must not repeat an item, but has 'x' twice.",
+    ),
+    "position from 0": (
+        {"lists": LISTS.replace("B,1,x", "B,0,x")},
+        ["--window", "1 h"],
+        "lists.csv, row 3, column 'position': the positions of a list must be 1, 2, 3",
+    ),
+    "other unit": (
+        {"clicks": CLICKS.replace("2500", str(10**15))},
+        ["--window", "1 h"],
+        "clicks.csv, row 2, column 'time': an interaction must be within",
+    ),
+    "overlap": (
+        {"models": MODELS.replace("A,v2,2000", "A,v2,1000")},
+        ["--window", "1 h", "--models", "models.csv"],
+        "models.csv, row 1, column 'valid_from': version 'v2' begins before version 'v1'",
+    ),
+    "unknown list": (
+        {"clicks": "time,user,item,type,rec_id\n1500,ann,y,view,r9\n"},
+        ["--explicit"],
+        "clicks.csv, row 1, column 'rec_id': a click must name a list that was shown; 'r9' never",
+    ),
+    "assigned twice": (
+        {"assignment": "user,arm\nann,A\nann,B\n"},
+        ["--window", "1 h", "--assignment", "assignment.csv"],
+        "assignment.csv, row 2, column 'user': 'ann' is assigned again, after row 1.",
+    ),
+    "no file": ({}, ["--window", "1 h", "--models", "none.csv"], "none.csv: cannot be read"),
+    "no propensities": (
+        {"policy": LISTS},
+        ["--window", "1 h", "--policy", "policy.csv"],
+        "an off-policy estimate needs a log with clicks and propensities.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tables", "options", "sentence"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_mistake_is_answered_with_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tables: dict[str, str],
+    options: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path(), **({"lists": LISTS, "clicks": CLICKS} | tables))
+    answer = clicks("lists.csv", "clicks.csv", *options)
+    assert (answer.exit_code, answer.stdout) == (MISUSED, "")
+    assert answer.stderr.startswith("Error: ")
+    assert sentence in answer.stderr
+
+
+def test_a_log_of_one_arm_has_rates_alone(tmp_path: Path) -> None:
+    paths = written(tmp_path, experiment({"A": (20, 0.5)}))
+    answer = clicks(*paths, "--window", "1 h", "--output", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
+    assert "Differences" not in answer.stdout
+    assert pd.read_csv(tmp_path / "out/differences.csv").empty
+
+
+def test_a_log_without_interactions_has_rates_of_0(tmp_path: Path) -> None:
+    paths = write_csv(tmp_path, lists=LISTS, clicks="time,user,item,type\n")
+    answer = clicks(*paths.values(), "--window", "1 h", "--types", "--format", "json")
+    assert [row["rate"] for row in json.loads(answer.stdout)["arms"]] == [0.0, 0.0]
+
+
+def test_an_arm_without_lists_has_no_rate(tmp_path: Path) -> None:
+    paths = written(tmp_path, experiment())
+    answer = clicks(
+        *paths, "--window", "1 h", "--shares", "A=1,B=1,C=1e-9", "--output", tmp_path / "out"
+    )
+    assert answer.stdout.splitlines()[4].split()[:5] == ["C", "0", "0", "0", "–"]
+    assert pd.read_csv(tmp_path / "out/rates.csv")["model"].unique().tolist() == ["A", "B"]
+
+
+def test_a_type_without_a_value_is_a_click_all_the_same(tmp_path: Path) -> None:
+    paths = write_csv(tmp_path, lists=LISTS, clicks=CLICKS.replace("view", "click"))
+    answer = clicks(*paths.values(), "--window", "1 h", "--types", "--format", "json")
+    types: list[dict[str, Any]] = json.loads(answer.stdout)["types"]
+    assert {(row["type"], row["arm"]): row["accepted"] for row in types} == {
+        ("click", "A"): 1,
+        ("click", "B"): 0,
+        ("purchase", "A"): 0,
+        ("purchase", "B"): 0,
+    }

@@ -1,0 +1,85 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses.online.logs.slates import Slates, busy_users
+from runs import InputError
+
+
+def slates() -> Slates:
+    return Slates.of(
+        [["a", "b"], ["c"], ["b", "c", "a"]],
+        user=["u", "v", "u"],
+        arm=["A", "B", "A"],
+        time=[0, 10, 20],
+    )
+
+
+def test_positions_begin_at_1_in_every_list() -> None:
+    assert slates().position.tolist() == [1, 2, 1, 1, 2, 3]
+
+
+def test_a_list_may_not_repeat_an_item() -> None:
+    with pytest.raises(InputError, match="must not repeat an item, but '2' has 'a' twice"):
+        Slates.of([["a"], ["a", "b", "a"]], user=["u", "u"], arm=["A", "A"], time=[0, 0])
+
+
+def test_a_list_may_not_be_empty() -> None:
+    with pytest.raises(InputError, match="must hold an item, but '2' is empty"):
+        Slates.of([["a"], []], user=["u", "u"], arm=["A", "A"], time=[0, 0])
+
+
+def test_an_id_names_one_list() -> None:
+    with pytest.raises(InputError, match="ids of slates must be unique"):
+        replace(slates(), ids=np.array(["1", "2", "1"]))
+
+
+def test_an_unknown_arm_is_refused() -> None:
+    with pytest.raises(InputError, match="the number of an unknown arm"):
+        replace(slates(), arm=np.array([0, 1, 2], dtype=np.int32))
+
+
+@pytest.mark.parametrize("chance", [0.0, -0.5, 1.5, np.nan])
+def test_a_propensity_must_be_a_chance_above_0(chance: float) -> None:
+    with pytest.raises(InputError, match=rf"must be in \(0, 1\], got {chance} at place 2"):
+        replace(slates(), propensity=np.array([1.0, 0.5, chance, 0.5, 0.5, 0.5]))
+
+
+def test_clicks_must_be_given_for_every_place() -> None:
+    with pytest.raises(InputError, match="must be given for every item"):
+        replace(slates(), clicked=np.array([True]))
+
+
+def test_selected_lists_keep_what_is_known_of_them() -> None:
+    whole = replace(slates(), clicked=np.array([0, 1, 0, 0, 0, 1], dtype=bool))
+    kept = whole.select(np.array([False, True, True]))
+    assert kept.clicked is not None
+    assert kept.ids.tolist() == ["2", "3"]
+    assert kept.items.ids[kept.item].tolist() == ["c", "b", "c", "a"]
+    assert kept.clicked.tolist() == [False, False, False, True]
+    assert kept.position.tolist() == [1, 1, 2, 3]
+
+
+def test_other_items_come_without_clicks() -> None:
+    whole = replace(slates(), clicked=np.zeros(6, dtype=bool))
+    shown = whole.showing(np.array([1, 0, 1, 0, 1, 2], dtype=np.int32))
+    assert shown.clicked is None
+    assert shown.time.tolist() == whole.time.tolist()
+
+
+def test_a_list_is_marked_by_any_of_its_places() -> None:
+    marked = np.array([0, 1, 0, 0, 0, 1], dtype=bool)
+    assert slates().any_place(marked).tolist() == [True, False, True]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 3)), max_size=30), st.integers(1, 5))
+def test_busy_users_are_those_with_a_day_above_the_limit(
+    rows: list[tuple[int, int]], per_day: int
+) -> None:
+    user, day = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    found = busy_users(user.astype(np.int32), day * 86_400_000, per_day=per_day, n_users=4)
+    expected = [any(rows.count((u, d)) > per_day for d in range(-3, 4)) for u in range(4)]
+    assert found.tolist() == expected

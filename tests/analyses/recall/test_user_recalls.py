@@ -1,0 +1,66 @@
+"""Recalls of single users."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from analyses.recall.hidden_parts import Validation
+from analyses.recall.recall import measure_recall
+from analyses.recall.stratification import Stratification
+from analyses.recall.user_recalls import UserRecalls, user_recalls
+from qrels.ranks.hidden_ranks import HiddenRanks
+from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
+
+
+def _together(blocks: list[UserRecalls]) -> UserRecalls:
+    return UserRecalls(
+        np.concatenate([block.users for block in blocks]),
+        np.concatenate([block.shares for block in blocks]),
+        np.concatenate([block.denominators for block in blocks]),
+    )
+
+
+@given(
+    ranks=ranked_histories(),
+    validation=st.sampled_from(["LOO", "LLOO"]),
+    block_users=st.integers(1, 5),
+)
+def test_means_over_users_are_the_values(
+    ranks: HiddenRanks, validation: Validation, block_users: int
+) -> None:
+    assume((np.bincount(ranks.hidden.user) > 1).any())
+    users = _together(
+        list(user_recalls(ranks, TRAIN_COUNTS, validation=validation, block_users=block_users))
+    )
+    stratified = Stratification(weights="stratified")
+    uniform_grid = measure_recall(ranks, TRAIN_COUNTS, validations=[validation])
+    grid = measure_recall(ranks, TRAIN_COUNTS, validations=[validation], stratification=stratified)
+    weights = users.denominators / users.denominators.sum(axis=0)
+    micro = (users.shares * weights[:, :, np.newaxis]).sum(axis=0)
+    np.testing.assert_allclose(users.shares.mean(axis=0), uniform_grid.values[0], atol=1e-6)
+    np.testing.assert_allclose(micro, grid.values[0], atol=1e-6)
+
+
+def test_users_are_named_by_number() -> None:
+    blocks = user_recalls(
+        golden_ranks(),
+        TRAIN_COUNTS,
+        validation="LOO",
+        betas=[0],
+        cutoffs=[2],
+        stratification=Stratification(min_items=3),
+    )
+    users = _together(list(blocks))
+    assert users.users.tolist() == [0, 2]
+    assert users.shares.ravel().tolist() == [1.0, 0.25]
+
+
+def test_shares_take_four_bytes() -> None:
+    block = next(user_recalls(golden_ranks(), TRAIN_COUNTS, validation="LOO"))
+    assert block.shares.nbytes == 4 * 3 * 21 * 14
+
+
+def test_weights_of_items_are_summed() -> None:
+    block = next(user_recalls(golden_ranks(), TRAIN_COUNTS, validation="LOO", betas=[1]))
+    assert block.denominators[0, 0] == pytest.approx(17 / 5 + 17 / 4 + 17 / 3)

@@ -1,0 +1,195 @@
+"""What sampling does to metrics, on the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from matplotlib.image import imread
+
+from analyses.sampled import Sampled, study_correction
+from analyses.sampled.sampled_studies import STUDIES, evidence_of
+from harness.cli.main import main
+from harness.sampled.estimates import (
+    conclusion,
+    errors_table,
+    estimates_table,
+    orders_table,
+    winners_table,
+)
+from harness.sampled.printed import FORMATS
+from qrels import FullRanks
+
+MISUSED = 2
+FILES = {
+    "sampled.csv", "sampled_estimates.png", "sampled_estimates.svg",
+    "sampled_estimates.txt", "sampled_orders.csv", "sampled_winners.csv",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ranks of two systems for 40 users, one twice as good as the other."""
+    ranks = np.random.default_rng(1).integers(1, 100, 40)
+    path = tmp_path_factory.mktemp("ranks") / "ranks.csv"
+    pd.DataFrame({"good": ranks, "poor": 2 * ranks}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def result() -> Sampled:
+    ranks = FullRanks.of(range(1, 41), n_candidates=200)
+    return study_correction(
+        {"a": ranks}, metrics=["AP", "Recall@5"], negatives=20, repeats=3, seed=1
+    )
+
+
+def sampled(*arguments: str | Path) -> Result:
+    given = ["sampled", "--jobs", "1", "--quiet", "--repeats", "5", *map(str, arguments)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
+
+
+def test_a_table_of_ranks_is_estimated(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--metric", "AP")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout.splitlines()[2].startswith("AP, good")
+
+
+def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--negatives", "30", "--without-replacement")
+    assert "m = 30 negatives, sampled uniformly without replacement" in answer.stderr
+
+
+def test_the_same_command_prints_the_same(table: Path) -> None:
+    asked = (table, "--candidates", "300", "--format", "csv")
+    assert sampled(*asked).stdout == sampled(*asked, "--jobs", "3").stdout
+
+
+def test_the_seed_changes_the_samples(table: Path) -> None:
+    asked = (table, "--candidates", "300", "--format", "csv")
+    assert sampled(*asked).stdout != sampled(*asked, "--seed", "5").stdout
+
+
+def test_only_the_estimators_that_are_asked_for_are_printed(table: Path) -> None:
+    asked = ("--estimator", "uncorrected", "--estimator", "bv(gamma=0.5)", "--format", "csv")
+    rows = csv.DictReader(io.StringIO(sampled(table, "--candidates", "300", *asked).stdout))
+    assert {row["estimator"] for row in rows} == {"Uncorrected", "BV(gamma=0.5,prior=uniform)"}
+
+
+def test_the_folder_holds_tables_figure_and_caption(table: Path, tmp_path: Path) -> None:
+    sampled(table, "--candidates", "300", "--output", tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ((), "line 1: the number of candidates must be given"),
+        (("--candidates", "150"), "a rank must not be above the candidates, 150"),
+        (("--candidates", "300", "--negatives", "0"), "at least 1 negative, got 0"),
+        (("--candidates", "300", "--metric", "nDGC"), "did you mean 'nDCG'?"),
+        (("--candidates", "300", "--estimator", "bw"), "no estimator is called 'bw'"),
+    ],
+)
+def test_mistakes_are_answered_with_a_sentence(
+    table: Path, asked: tuple[str, ...], sentence: str
+) -> None:
+    answer = sampled(table, *asked)
+    assert answer.exit_code == MISUSED
+    assert answer.stderr.startswith("Error: ")
+    assert sentence in answer.stderr
+
+
+def test_json_has_null_where_nothing_is_known(result: Sampled) -> None:
+    document = json.loads(FORMATS["json"]({"estimates": result}))
+    assert document["sampled"][0]["cutoff"] is None
+    assert document["sampled"][0]["mean"] == result.estimates[0, 0, 0].mean()
+
+
+def test_latex_has_both_tables(result: Sampled) -> None:
+    text = FORMATS["latex"]({"estimates": result})
+    assert r"\label{tab:sampled}" in text
+    assert r"\label{tab:sampled_orders}" in text
+    assert r"$\pm$" in text
+
+
+def test_long_names_leave_room_for_a_single_panel(table: Path, tmp_path: Path) -> None:
+    asked = ("--candidates", "300", "--metric", "nDCG@10", "--output", tmp_path)
+    answer = sampled(table, *asked)
+    assert answer.exit_code == 0, answer.exception
+    height, width = imread(tmp_path / "sampled_estimates.png").shape[:2]
+    assert width > 1.8 * height
+
+
+def test_a_row_shows_the_exact_value_before_the_estimates(result: Sampled) -> None:
+    assert estimates_table(result).rows[1][:2] == ["Recall@5, a", 5 / 40]
+
+
+def test_one_system_has_no_order(result: Sampled) -> None:
+    assert np.isnan([row[2] for row in orders_table(result).rows]).all()
+
+
+def test_the_least_distance_is_what_is_concluded(result: Sampled) -> None:
+    best = result.estimators[int(result.distance[:, 1].argmin())]
+    assert f"Recall@5: closest to the exact values was {best}" in conclusion(result)
+
+
+@pytest.mark.parametrize("study", ["ranks", "sizes", "cost", "adaptive", "iterations", "priors"])
+def test_every_study_has_tables_a_figure_and_a_caption(
+    table: Path, tmp_path: Path, study: str
+) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", study, "--output", tmp_path)
+    answer = sampled(table, *asked)
+    assert answer.exit_code == 0, answer.stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    name = f"sampled_{study}"
+    assert {f"{name}.csv", f"{name}.svg", f"{name}.png", f"{name}.txt"} <= made
+    assert (tmp_path / f"{name}.txt").read_text(encoding="utf-8") in answer.stderr
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_prints_latex_and_json(table: Path, study: str) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", study)
+    assert r"\begin{tabular}" in sampled(table, *asked, "--format", "latex").stdout
+    document = json.loads(sampled(table, *asked, "--format", "json").stdout)
+    assert document[evidence_of(study)]
+    assert document["captions"][evidence_of(study)]
+
+
+def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
+    answer = sampled(table, "--candidates", "300", "--negatives", "20", "--study", "all")
+    assert answer.exit_code == 0, answer.stderr
+    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "by sample", "by prior"):
+        assert title in answer.stdout
+
+
+def test_csv_is_one_table(table: Path) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", "all", "--format", "csv")
+    answer = sampled(table, *asked)
+    assert answer.exit_code == MISUSED
+    assert "csv is one table, and there are 6 studies" in answer.stderr
+
+
+def test_the_winner_s_share_is_that_of_the_samples(result: Sampled) -> None:
+    better = FullRanks.of(range(1, 41), n_candidates=200)
+    worse = FullRanks.of(range(101, 141), n_candidates=200)
+    asked: dict[str, Any] = {"metrics": ["AUC"], "negatives": 50, "repeats": 3, "seed": 1}
+    found = study_correction({"a": better, "b": worse}, **asked)
+    assert [row[1:] for row in winners_table(found).rows] == [[1.0]] * len(found.estimators)
+
+
+def test_items_scored_stand_above_the_errors(result: Sampled) -> None:
+    first, second = errors_table(result).rows
+    assert first[:2] == ["items scored for a user, a", "21.0"]
+    assert str(second[0]) == "Recall, a"
+
+
+def test_the_order_of_the_sampled_metric_is_concluded() -> None:
+    near, far = FullRanks.of([1] * 30, n_candidates=60), FullRanks.of([60] * 30, n_candidates=60)
+    found = study_correction({"n": near, "f": far}, metrics=["AP"], repeats=2, negatives=9, seed=1)
+    assert "the uncorrected metric has 100 % of the pairs of systems" in conclusion(found)

@@ -1,0 +1,57 @@
+"""The example of Krichene & Rendle on the command line."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+from harness.sampled.example import example_pictures, example_tables
+
+MISUSED = 2
+
+
+def _example(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["sampled", "--example", *map(str, arguments)])
+
+
+def test_the_exact_order_of_the_lists_is_not_that_of_samples() -> None:
+    orders = example_tables(seed=1)[1].rows
+    of_ap = [row[1] for row in orders if row[0] == "AP"]
+    assert (of_ap[0], of_ap[-1]) == ("A > C > B", "C > B > A")
+
+
+def test_simulated_metrics_stand_beside_the_expected_ones() -> None:
+    rows = {str(row[0]): row for row in example_tables(seed=1)[0].rows}
+    assert rows["AP, A"][2] == "0.6366 ± 0.1304"
+    assert str(rows["Recall@10, B"][3]) == "0.4000 ± 0.0000"
+
+
+def test_the_folder_holds_both_tables_and_four_figures(tmp_path: Path) -> None:
+    answer = _example("--output", tmp_path / "out")
+    assert answer.exit_code == 0, answer.stderr
+    kinds = [path.suffix for path in (tmp_path / "out").iterdir()]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        ".csv": 2, ".svg": 4, ".png": 4, ".txt": 4,
+    }  # fmt: skip
+
+
+def test_every_estimator_of_a_figure_has_one_colour() -> None:
+    figure = example_pictures()["example_corrections"].draw()
+    left, right = (
+        {str(line.get_label()): line.get_color() for line in axes.lines} for axes in figure.axes
+    )
+    assert left.items() <= right.items()
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["ranks.csv"], "give a table of ranks, or --example"),
+        (["--format", "csv"], "the example is two tables"),
+    ],
+)
+def test_what_the_example_cannot_do_is_said(asked: list[str], sentence: str) -> None:
+    answer = _example(*asked)
+    assert answer.exit_code == MISUSED
+    assert sentence in answer.stderr

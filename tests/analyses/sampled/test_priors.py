@@ -1,0 +1,208 @@
+"""Corrections with several priors."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.sampled import Priors, study_correction, study_prior
+from analyses.sampled.estimators import Fitted, bv, mn, tally
+from analyses.sampled.expectation.designs import FixedSize
+from analyses.sampled.expectation.moments import exact_metric
+from analyses.sampled.priors import true_masses
+from analyses.shared.evidence import read_evidence, to_evidence
+from qrels import FullRanks
+from runs import InputError
+from tests.analyses.sampled.estimators.rankings import power_law
+
+NEAR = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
+FAR = FullRanks.of([2, 5, 9, 17, 33, 70, 150] * 30, n_candidates=200)
+SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
+
+
+def _studied(n_jobs: int = 1, **asked: Any) -> Priors:
+    settings: dict[str, Any] = {
+        "metrics": ["Recall", "AP"],
+        "estimators": ["bv(gamma=0.1)", "mn"],
+        "negatives": 20,
+        "repeats": 5,
+        "seed": 3,
+    }
+    systems = {"near": NEAR, "far": FAR}
+    return study_prior(systems, **settings | asked, n_jobs=n_jobs)
+
+
+@pytest.fixture(scope="module")
+def result() -> Priors:
+    return _studied()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(result: Priors) -> None:
+    assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
+
+
+def test_the_result_survives_being_kept(result: Priors, tmp_path: Path) -> None:
+    (tmp_path / "priors.npz").write_bytes(to_evidence(result))
+    back = read_evidence(tmp_path / "priors.npz", Priors)
+    assert back.to_frame().equals(result.to_frame())
+
+
+def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> None:
+    priors = result.priors[:-1]
+    known = study_correction(
+        {"near": NEAR, "far": FAR},
+        metrics=["Recall@10", "AP@10"],
+        estimators=[f"mn(prior={prior})" for prior in priors],
+        negatives=20,
+        repeats=5,
+        seed=3,
+    )
+    assert (result.errors[1, :-1] == known.errors).all()
+
+
+def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
+    sample = FixedSize(20).draw(NEAR, seed=1, repeat=0)
+    counted = tally([sample], n="mean", path="full")
+    given = mn(prior="mle").fit_tally(counted, masses=np.full((200, 1), 1 / 200))
+    known = mn(prior="uniform").fit_tally(counted)
+    np.testing.assert_allclose(given.estimate("AP@10"), known.estimate("AP@10"), rtol=1e-12)
+
+
+def test_the_posterior_mean_with_the_true_prior_is_right_on_average() -> None:
+    sample = FixedSize(20).draw(NEAR, seed=1, repeat=0)
+    counted = tally([sample], n="mean", path="full")
+    fitted = Fitted(bv(1.0).fit_tally(counted, masses=true_masses(NEAR, counted)))
+    exact = exact_metric("Recall@10", NEAR)
+    assert fitted.expectation("Recall@10", NEAR.rank) == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["nDCG@10", "AP@50"])
+def test_the_grid_and_every_rank_agree_where_the_true_prior_is_taken_rank_by_rank(
+    metric: str,
+) -> None:
+    ranks = FullRanks.of(np.arange(1, 2001, 7), n_candidates=2000)
+    sample = FixedSize(50).draw(ranks, seed=1, repeat=0)
+    on_grid, full = (
+        mn(prior="uniform").fit(sample, path=path).estimate(metric) for path in ("grid", "full")
+    )
+    assert on_grid == pytest.approx(full, rel=1e-4)
+
+
+def test_ranks_beyond_the_mean_number_of_candidates_count_as_last() -> None:
+    ranks = FullRanks.of([1, 40], n_candidates=[10, 40])
+    sample = FixedSize(5).draw(ranks, seed=1, repeat=0)
+    masses = true_masses(ranks, tally([sample], n="mean", path="full"))
+    assert np.flatnonzero(masses[:, 0]).tolist() == [0, 24]
+
+
+def test_rr_refuses_the_ranks_of_all_relevant_items() -> None:
+    asked: dict[str, Any] = {"priors": ["uniform", "true"], "negatives": 5, "seed": 1}
+    with pytest.raises(InputError, match="ranks of the first relevant items"):
+        study_prior({"several": SEVERAL}, metrics=["RR"], **asked)
+
+
+def test_several_relevant_items_are_corrected() -> None:
+    found = study_prior({"several": SEVERAL}, negatives=5, corrected_for="users", seed=1)
+    assert np.isfinite(found.errors).all()
+
+
+def test_mes_is_left_out_where_it_cannot_be_learned_and_refused_where_asked_for() -> None:
+    asked: dict[str, Any] = {"negatives": 5, "corrected_for": "users", "seed": 1}
+    found = study_prior({"several": SEVERAL}, **asked)
+    assert found.priors == ("uniform", "mle@100", "pooled:mle@100", "true")
+    with pytest.raises(InputError, match="fits one number of candidates"):
+        study_prior({"several": SEVERAL}, priors=["mes"], **asked)
+
+
+def test_priors_that_nobody_has_say_so_everywhere(result: Priors) -> None:
+    hidden = result.to_frame().drop_duplicates("prior").set_index("prior")["unavailable"].to_dict()
+    assert hidden == {
+        "uniform": "",
+        "mle@100": "",
+        "mes": "",
+        "pooled:mle@100": "uses the other repeats",
+        "pooled:mes": "uses the other repeats",
+        "true": "an oracle: the true ranks",
+    }
+    for prior in ("pooled:mle@100", "pooled:mes", "true"):
+        assert f"{prior}: {hidden[prior]}" in result.caption()
+    assert "shaded: nobody has it" in result.plot().get_xlabel()
+    assert len(result.plot().patches) == 3
+
+
+def test_counts_beside_the_uniform_prior_are_of_repeats(result: Priors) -> None:
+    uniform, own = result.errors[1, 0, 1, 0], result.errors[1, 1, 1, 0]
+    assert result.better_than_uniform()[1, 1, 1, 0] == (own < uniform).sum()
+    rows = result.to_frame().query("estimator == 'MN' and prior == 'mle@100' and metric == 'AP'")
+    row = rows[rows["system"] == "near"]
+    assert row["better_than_uniform"].item() == (own < uniform).sum()
+
+
+def test_the_caption_says_what_learned_priors_are_worth(result: Priors) -> None:
+    share = 100 * result.better_than_uniform()[1, 1].sum() / (2 * 2 * 5)
+    assert f"MN {share:.0f} %." in result.caption().partition("mle@100 is below")[2]
+
+
+def test_nothing_is_compared_with_a_uniform_prior_that_was_not_asked_for() -> None:
+    found = _studied(priors=["mle", "true"])
+    assert "better_than_uniform" not in found.to_frame()
+    assert "uniform prior" not in found.caption()
+    with pytest.raises(InputError, match="have no uniform one"):
+        found.better_than_uniform()
+
+
+def test_what_has_no_truth_is_drawn_as_nothing() -> None:
+    beyond = FullRanks.of([60, 70, 80], n_candidates=200)
+    found = study_prior({"beyond": beyond}, negatives=20, seed=1)
+    assert np.isnan(found.errors).all()
+    assert np.isnan(np.asarray(found.plot().get_lines()[0].get_ydata())).all()
+    assert "uniform prior" not in found.caption()
+
+
+def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
+    axes = result.plot(metric="AP")
+    assert axes.get_legend_handles_labels()[1] == ["BV(gamma=0.1)", "MN"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == list(result.priors)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"estimators": ["mle"]}, r"MLE\(iters=100\) has no prior; BV and MN have"),
+        ({"estimators": ["mn", "mn(prior=mes)"]}, "stands twice"),
+        ({"priors": ["mle", "mle@100"]}, "the prior mle@100 stands twice"),
+        ({"priors": []}, "at least one prior"),
+        ({"priors": ["best"]}, "`prior` must be uniform"),
+        ({"metrics": ["AUC"]}, "AUC looks at all ranks"),
+        ({"repeats": 1}, "`repeats` must be at least 2"),
+        ({"negatives": 200}, "must not be above the irrelevant candidates"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        _studied(**asked)
+
+
+def test_a_metric_that_was_not_studied_is_not_drawn(result: Priors) -> None:
+    with pytest.raises(InputError, match="there are Recall, AP to draw, got P"):
+        result.plot(metric="P")
+
+
+def test_errors_are_as_measured_on_ranks_of_the_size_of_pinterest() -> None:
+    rng = np.random.default_rng(1)
+    ranks = rng.choice(9916, 55187, p=power_law(9916, offset=20, exponent=0.9685)) + 1
+    found = study_prior(
+        {"power law": FullRanks.of(ranks, n_candidates=9916)},
+        metrics=["Recall"],
+        estimators=["bv(gamma=0.1)", "mn"],
+        priors=["uniform", "mle", "pooled:mle", "true"],
+        negatives=99,
+        repeats=6,
+        seed=1,
+    )
+    uniform, own, pooled, true = found.mean[:, :, 0, 0].T
+    assert uniform[0] == pytest.approx(29.1, abs=1.0)
+    assert own[1] == pytest.approx(4.0, abs=2.5)
+    assert pooled[1] == pytest.approx(3.43, abs=1.5)
+    assert (true < own).all()

@@ -1,0 +1,114 @@
+"""Distributions of full ranks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses.sampled.ranks import (
+    CUMULATIVE,
+    MOST_CURVES,
+    SHARE,
+    RankDistributions,
+    study_ranks,
+)
+from analyses.shared.evidence import read_evidence, to_evidence
+from qrels import FullRanks
+from runs import InputError
+
+SYSTEMS = {
+    "near": FullRanks.of([1, 2, 3, 20], n_candidates=200),
+    "far": FullRanks.of([1, 50, 150, 200], n_candidates=200),
+}
+ranks_of_users = st.lists(st.integers(1, 700), min_size=1, max_size=30)
+
+
+@pytest.fixture(scope="module")
+def result() -> RankDistributions:
+    return study_ranks(SYSTEMS)
+
+
+@given(ranks_of_users)
+def test_cumulative_shares_are_those_of_the_ranks(ranks: list[int]) -> None:
+    frame = study_ranks({"one": FullRanks.of(ranks, n_candidates=700)}).to_frame()
+    expected = [np.mean(np.array(ranks) <= last) for last in frame["last"]]
+    np.testing.assert_allclose(frame["cumulative"], expected, atol=1e-12)
+
+
+@given(st.integers(1, 20_000))
+def test_bins_have_every_rank_once(n_candidates: int) -> None:
+    one = FullRanks.of([1], n_candidates=n_candidates)
+    for _, bins in study_ranks({"one": one}).to_frame().groupby("bins"):
+        assert bins["first"].tolist() == [1, *(bins["last"][:-1] + 1)]
+        assert bins["last"].iloc[-1] == n_candidates
+
+
+@given(st.integers(50, 20_000))
+def test_equal_bins_are_equal_to_a_rank(n_candidates: int) -> None:
+    ends = study_ranks({"one": FullRanks.of([1], n_candidates=n_candidates)}).equal_ends
+    widths = np.diff(ends, prepend=0)
+    assert len(ends) == 50
+    assert widths.max() - widths.min() <= 1
+
+
+def test_the_top_has_bins_of_its_own(result: RankDistributions) -> None:
+    assert result.top_ends.tolist() == [1, 2, 5, 10, 20, 50, 100, 200]
+    assert result.top_shares[0].tolist() == [0.25, 0.25, 0.25, 0, 0.25, 0, 0, 0]
+
+
+def test_rows_of_the_frame_carry_their_own_numbers(result: RankDistributions) -> None:
+    row = result.to_frame().query("system == 'far' and bins == 'top' and last == 50")
+    assert row[["first", "share", "cumulative"]].to_numpy().tolist() == [[21, 0.25, 0.5]]
+
+
+def test_bins_reach_the_largest_number_of_candidates() -> None:
+    unequal = FullRanks.of([1, 2], n_candidates=[10, 70])
+    assert study_ranks({"one": unequal}).equal_ends[-1] == 70
+
+
+def test_the_result_survives_being_kept(result: RankDistributions, tmp_path: Path) -> None:
+    (tmp_path / "ranks.npz").write_bytes(to_evidence(result))
+    back = read_evidence(tmp_path / "ranks.npz", RankDistributions)
+    assert back.to_frame().equals(result.to_frame())
+    assert back.caption() == result.caption()
+
+
+@pytest.mark.parametrize("view", [SHARE, CUMULATIVE])
+def test_a_few_systems_have_a_curve_each(result: RankDistributions, view: str) -> None:
+    axes = result.plot(metric=view)
+    assert axes.get_legend_handles_labels()[1] == ["near", "far"]
+    assert axes.get_ylabel() == view
+
+
+@pytest.mark.parametrize("view", [SHARE, CUMULATIVE])
+def test_many_systems_have_a_row_each_the_better_median_above(view: str) -> None:
+    ranks = range(MOST_CURVES + 1, 0, -1)
+    many = {f"median {rank}": FullRanks.of([rank], n_candidates=90) for rank in ranks}
+    axes = study_ranks(many).plot(metric=view)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == list(reversed(many))
+    assert axes.yaxis_inverted()
+
+
+def test_other_views_are_refused(result: RankDistributions) -> None:
+    with pytest.raises(InputError, match="cumulative share to draw, got AP"):
+        result.plot(metric="AP")
+
+
+def test_the_caption_has_the_medians(result: RankDistributions) -> None:
+    for fact in ("4 users", "n = 200 ", "near 2.5; far 100"):
+        assert fact in result.caption()
+
+
+@pytest.mark.parametrize(
+    ("systems", "sentence"),
+    [
+        ({"a": FullRanks.of([], n_candidates=9)}, "no ranks"),
+        (SYSTEMS | {"other": FullRanks.of([1], n_candidates=9)}, "different users"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(systems: dict[str, FullRanks], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        study_ranks(systems)

@@ -1,0 +1,89 @@
+"""All studies of sampled metrics from one study file."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analyses.sampled.sampled_studies import PLACED, STUDIES
+from harness.catalogue import FIGURES
+from harness.report.page import render_report
+from harness.report.study_folder import FinishedStudy
+from harness.report.tables import SAMPLED, tabulate
+from harness.study.study import SAMPLED_STUDIES
+from tests.harness.page import Page
+from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
+
+TEXT = (
+    WORLD
+    + SYSTEMS
+    + METRICS
+    + """
+[split]
+method = "leave-one-out-last"
+[analyses.sampled]
+studies = ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"]
+metrics = ["Recall@5", "AP"]
+estimators = ["uncorrected", "bv(gamma=0.1)", "mle", "adaptive-mle"]
+negatives = 4
+n_max = 10
+repeats = 3
+sizes = [2, 4]
+iterations = [1, 5]
+priors = ["uniform", "mle", "true"]
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("sampled")
+    return run_text(TEXT, base, output=base / "study")
+
+
+def test_every_study_draws_its_figure(folder: Path) -> None:
+    listed = json.loads((folder / "manifest.json").read_bytes())["figures"]
+    expected = [name for name, drawing in FIGURES.items() if drawing.analysis in PLACED]
+    assert [figure["name"] for figure in listed] == expected
+    assert len(expected) == len(STUDIES)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_every_table_is_made_again_from_the_folder(folder: Path, name: str) -> None:
+    table = tabulate(FinishedStudy.at(folder), name)
+    assert table.rows
+    assert {len(row) for row in table.rows} == {len(table.headings)}
+    assert table.note.endswith("study seed 3.")
+
+
+def test_the_report_has_every_table_once(folder: Path) -> None:
+    text = Page(render_report(folder).decode()).text
+    study = FinishedStudy.at(folder)
+    for name in SAMPLED:
+        assert text.count(tabulate(study, name).title) == 1, name
+
+
+def test_results_do_not_depend_on_the_workers(folder: Path, tmp_path: Path) -> None:
+    other = run_text(TEXT, tmp_path, output=tmp_path / "study", n_jobs=2)
+    for path in sorted(folder.glob("tables/*")) + sorted(folder.glob("evidence/*")):
+        assert path.read_bytes() == (other / path.relative_to(folder)).read_bytes(), path.name
+
+
+def test_adaptive_estimates_score_more_items(folder: Path) -> None:
+    frame = pd.read_csv(folder / "tables/sampled.csv")
+    scored = frame.groupby("estimator")["scored"].mean()
+    assert scored["AdaptiveMLE(iters=50)"] > scored["MLE(iters=100)"] == 5
+
+
+def test_studies_share_their_samples(folder: Path) -> None:
+    """The error of MLE after so many iterations, and of the estimate that stops there."""
+    estimated = pd.read_csv(folder / "tables/sampled.csv").query("metric == 'Recall'")
+    one = estimated.query("estimator == 'BV(gamma=0.1,prior=uniform)'")["error"].to_numpy()
+    priors = pd.read_csv(folder / "tables/sampled_priors.csv")
+    other = priors.query("estimator == 'BV(gamma=0.1)' and prior == 'uniform' and metric=='Recall'")
+    assert one.tolist() == other["error"].tolist()
+
+
+def test_adaptive_samples_are_not_among_the_default_studies() -> None:
+    assert {*STUDIES} - {*SAMPLED_STUDIES} == {"adaptive"}

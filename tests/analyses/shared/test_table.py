@@ -1,0 +1,58 @@
+import csv
+import io
+import math
+import re
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from analyses.shared.table import Table, latex
+
+
+def small(rows: list[list[str | float]]) -> Table:
+    return Table("t", "Title", "Note.", ["system", "P"], rows, {1: max})
+
+
+def test_the_best_is_bold() -> None:
+    made = small([["a", 0.1], ["b", 0.3], ["c", math.nan]])
+    assert [made.is_best(row, 1) for row in range(3)] == [False, True, False]
+
+
+def test_what_is_equal_when_rounded_is_equally_bold() -> None:
+    made = small([["a", 0.30001], ["b", 0.30002], ["c", 0.1]])
+    assert made.to_markdown().count("**0.3000**") == 2
+
+
+@pytest.mark.parametrize("scores", [[0.1], [0.1, 0.1], [0.1, math.nan], [math.nan]])
+def test_without_a_difference_nothing_is_best(scores: list[float]) -> None:
+    made = small([["system", score] for score in scores])
+    assert not any(made.is_best(row, 1) for row in range(len(scores)))
+
+
+def test_csv_has_every_digit() -> None:
+    (_, (name, value)) = csv.reader(io.StringIO(small([["a,b", 0.1 + 0.2]]).to_csv()))
+    assert (name, float(value)) == ("a,b", 0.1 + 0.2)
+
+
+@drawn(st.text(alphabet=st.characters(codec="ascii", exclude_categories=["C"]), max_size=20))
+def test_latex_has_balanced_braces_and_no_bare_sign(text: str) -> None:
+    escaped = latex(text)
+    bare = re.sub(r"\\[&%$#_{}]", "", escaped)
+    assert bare.count("{") == bare.count("}")
+    assert not re.search(r"[&%#_~^]", bare)
+    assert bare.count("$") % 2 == 0
+
+
+def test_bold_formulas_are_bold() -> None:
+    assert r"\textbf{\boldmath$2.0 \times 10^{-6}$}" in small([["a", 2e-6], ["b", 0.0]]).to_latex()
+
+
+def test_names_are_escaped() -> None:
+    assert r"item\_knn \& co" in small([["item_knn & co", 0.5]]).to_latex()
+    assert "a\\|b" in small([["a|b", 0.5]]).to_markdown()
+
+
+def test_text_is_aligned() -> None:
+    lines = small([["a", 0.5], ["long", math.nan]]).to_text().splitlines()[2:5]
+    assert lines == ["system       P", "a       0.5000", "long         –"]

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from analyses.significance.permutation.enumeration import p_by_enumeration
+from tests.analyses.permutation.references import Floats, p_by_all_signs
+
+differences_that_tie = arrays(
+    np.float64, st.integers(1, 12), elements=st.sampled_from([-2.0, -0.1, 0.0, 0.1, 0.3, 1 / 3])
+).filter(np.any)
+
+
+@given(differences_that_tie)
+def test_it_counts_all_sign_assignments(differences: Floats) -> None:
+    assert p_by_enumeration(differences) == p_by_all_signs(differences)
+
+
+def test_it_agrees_with_scipy(rng: np.random.Generator) -> None:
+    differences = rng.normal(0.5, 1.0, size=13)
+    expected = stats.permutation_test(
+        (differences,), np.sum, permutation_type="samples", n_resamples=2**13, vectorized=False
+    )
+    assert p_by_enumeration(differences) == pytest.approx(expected.pvalue, abs=1e-15)
+
+
+def test_forty_users_are_not_too_many() -> None:
+    assert p_by_enumeration(np.ones(40)) == 2.0**-39
+
+
+def test_sums_that_differ_by_rounding_tie() -> None:
+    assert p_by_enumeration(np.array([0.1, 0.2, -0.3, 0.1 + 0.2 - 0.3])) == 1.0

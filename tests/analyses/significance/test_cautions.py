@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.significance.cautions import cautions
+
+SURE, UNSURE = np.full((2, 10), 1e-9), np.full((2, 10), 0.5)
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+@pytest.mark.parametrize(("n_users", "warned"), [(50, False), (999, False), (1000, True)])
+def test_rank_tests_are_warned_of_at_the_scale_of_users(
+    test: str, n_users: int, warned: bool
+) -> None:
+    found = " ".join(cautions(UNSURE, test=test, n_users=n_users))
+    assert ("Ihemelandu & Ekstrand 2023" in found) == warned
+
+
+@pytest.mark.parametrize("test", ["exact", "monte-carlo", "t", "bootstrap"])
+def test_tests_of_means_are_not_warned_of_at_the_scale_of_users(test: str) -> None:
+    assert cautions(UNSURE, test=test, n_users=100_000) == ()
+
+
+@pytest.mark.parametrize(
+    ("p", "n_users", "warned"),
+    [(SURE, 1000, True), (SURE, 999, False), (UNSURE, 1000, False)],
+)
+def test_it_says_when_nearly_everything_is_significant(
+    p: NDArray[np.float64], n_users: int, warned: bool
+) -> None:
+    found = cautions(p, test="exact", n_users=n_users)
+    assert any(s.startswith("100% of the 20 tests have p < 0.05") for s in found) == warned
+
+
+@pytest.mark.parametrize(
+    ("test", "advice"),
+    [("exact", "slower methods"), ("t", "approximation"), ("bootstrap", "approximation")],
+)
+def test_it_counts_tests_that_rest_on_few_users(test: str, advice: str) -> None:
+    n_differing = np.array([[199, 200], [5, 6040]])
+    (sentence,) = cautions(UNSURE, test=test, n_users=6040, n_differing=n_differing)[-1:]
+    assert sentence.startswith("2 of the 4 tests rest on fewer than 200 users who differ")
+    assert advice in sentence
+
+
+def test_the_sign_test_may_rest_on_few_users() -> None:
+    assert cautions(UNSURE, test="sign", n_users=50, n_differing=np.array([[3]])) == ()
+
+
+@pytest.mark.parametrize(("draws", "warned"), [(199, True), (200, False), (100_000, False)])
+def test_draws_must_suffice_for_the_correction(draws: int, warned: bool) -> None:
+    found = cautions(UNSURE, test="monte-carlo", n_users=50, draws=draws)
+    assert bool(found) == warned
+
+
+def test_the_advised_number_of_draws_is_enough() -> None:
+    (sentence,) = cautions(np.ones((1, 7)), test="monte-carlo", n_users=50, draws=9)
+    advised = int(sentence.split("at least ")[1].rstrip(".").replace(",", ""))
+    assert cautions(np.ones((1, 7)), test="monte-carlo", n_users=50, draws=advised) == ()
+
+
+def test_tests_without_draws_need_none() -> None:
+    assert cautions(UNSURE, test="exact", n_users=50) == ()

@@ -1,0 +1,151 @@
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from analyses.discrimination import Discrimination
+from analyses.shared.measure import Measure
+from analyses.significance.question import Question
+from harness.cli.discriminate import FORMATS, common_cutoff, discriminate_scores
+from harness.cli.main import main
+from harness.readers.scores import read_score_tables
+from runs.shared.progress import Silent
+from tests.harness.small import ROOT
+
+MISUSED = 2
+FILES = {
+    "discrimination.csv", "power_differences.csv", "pvalues.csv", "pvalues_metrics.png",
+    "pvalues_metrics.svg", "pvalues_metrics.txt",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two measures of four systems for 30 topics: sharp tells them apart, blunt does not."""
+    rng = np.random.default_rng(5)
+    folder = tmp_path_factory.mktemp("tables")
+    topics = rng.random((30, 1)) + 0.2 * np.arange(4)
+    noises = {"t_blunt": 1.0, "t_sharp": 0.1}
+    paths = []
+    for name, noise in noises.items():
+        values = topics + noise * rng.normal(size=(30, 4))
+        frame = pd.DataFrame(values.round(3), columns=["a", "b", "c", "d"])
+        frame.to_csv(folder / f"{name}.csv", index=False)
+        paths.append(folder / f"{name}.csv")
+    return paths
+
+
+@pytest.fixture(scope="module")
+def result(tables: list[Path]) -> Discrimination:
+    scores = read_score_tables(tables)
+    return discriminate_scores(scores, Question(), replicates=50, n_jobs=1, progress=Silent())
+
+
+def discriminate(*arguments: str | Path) -> Result:
+    given = ["discriminate", "--jobs", "1", "--quiet", "--replicates", "20", *map(str, arguments)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
+
+
+def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> None:
+    answer = discriminate(*tables)
+    assert answer.exit_code == 0
+    heading, *rows = answer.stdout.splitlines()
+    assert heading.split()[:2] == ["measure", "DP"]
+    assert [row.split()[0] for row in rows] == ["sharp", "blunt"]
+
+
+def test_csv_has_every_digit(result: Discrimination) -> None:
+    found = pd.read_csv(io.StringIO(FORMATS["csv"](result)), float_precision="round_trip")
+    assert found.dp.tolist() == sorted(result.dp)
+
+
+def test_json_says_what_was_asked(result: Discrimination) -> None:
+    document = json.loads(FORMATS["json"](result))
+    assert (document["test"], document["pairs"], document["topics"]) == ("exact", 6, 30)
+    assert [measure["dp"] for measure in document["measures"]] == sorted(result.dp)
+    assert document["measures"][0]["cutoff"] is None
+
+
+def test_latex_is_a_table_with_its_caption(result: Discrimination) -> None:
+    text = FORMATS["latex"](result)
+    assert r"\caption{Discriminative power. " in text
+    assert r"    measure & DP & 95 \% interval & " in text
+
+
+def test_columns_that_nothing_is_known_of_are_left_out(tables: list[Path]) -> None:
+    answer = discriminate(*tables, "--test", "sign")
+    heading = answer.stdout.splitlines()[0]
+    assert "interval" not in heading
+    assert "required" not in heading
+
+
+def test_adjusted_values_have_a_column_of_their_own(tables: list[Path], tmp_path: Path) -> None:
+    discriminate(*tables, "--correction", "holm", "--baseline", "b", "--output", tmp_path)
+    found = pd.read_csv(tmp_path / "pvalues.csv")
+    assert len(found) == 2 * 3
+    assert (found.p_adjusted >= found.p).all()
+    assert (found[["system_a", "system_b"]] == "b").any(axis=1).all()
+
+
+def test_the_output_folder_holds_tables_figure_and_caption(
+    tables: list[Path], tmp_path: Path
+) -> None:
+    assert discriminate(*tables, "--output", tmp_path / "new").exit_code == 0
+    assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
+    assert (
+        "6 unordered pairs of 4 systems over 30 users"
+        in (tmp_path / "new/pvalues_metrics.txt").read_text()
+    )
+
+
+def test_the_same_command_gives_the_same_bytes(tables: list[Path], tmp_path: Path) -> None:
+    for name, jobs in (("one", "1"), ("two", "2")):
+        discriminate(*tables, "--output", tmp_path / name, "--jobs", jobs, "--test", "bootstrap")
+    for name in FILES - {"pvalues_metrics.png"}:
+        one, two = ((tmp_path / folder / name).read_bytes() for folder in ("one", "two"))
+        assert one == two, name
+
+
+def test_a_caution_is_said_on_standard_error(tables: list[Path]) -> None:
+    assert "Caution: " in discriminate(*tables, "--test", "t").stderr
+    assert discriminate(*tables).stderr == ""
+
+
+def test_a_study_can_be_asked_again(finished: Path) -> None:
+    answer = discriminate(finished, "--test", "wilcoxon")
+    assert answer.exit_code == 0
+    assert "nDCG@20" in answer.stdout
+
+
+def test_a_mistake_is_answered_with_a_sentence(tables: list[Path]) -> None:
+    answer = discriminate(*tables, "--baseline", "z")
+    assert answer.exit_code == MISUSED
+    assert answer.stderr == "Error: no system is called 'z'; there are a, b, c, d.\n"
+
+
+def test_no_recommender_library_is_imported(tables: list[Path]) -> None:
+    code = (
+        f"import sys; sys.argv = ['harness', 'discriminate', {str(tables[0])!r}, '--quiet']\n"
+        "from harness.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: print({'lenskit', 'torch', 'sklearn', 'numba'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "common"),
+    [([None, None, 10], None), ([None, 10], None), ([5, 10], 10), ([5, 5, 10], 5)],
+)
+def test_the_figure_shows_the_place_with_most_measures(
+    cutoffs: list[int | None], common: int | None
+) -> None:
+    measures = [Measure(f"m{number}", cutoff) for number, cutoff in enumerate(cutoffs)]
+    assert common_cutoff(measures) == common

@@ -1,0 +1,397 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness import __version__
+from harness.cli.main import main
+from harness.metrics.shared.metric import built_in_metrics
+from recommenders import systems
+from tests.harness.small import (
+    METRICS,
+    NO_ANALYSES,
+    ROOT,
+    TREC,
+    TREC_METRICS,
+    WHOLE,
+    contents,
+    write_collection,
+    write_ratings,
+)
+
+MISUSED = 2
+RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+TWO = '[systems]\nnames = ["random", "popularity"]\ndepth = 20\n'
+SMALL = TWO + METRICS + NO_ANALYSES
+SLOW = (
+    "pandas",
+    "scipy",
+    "matplotlib",
+    "numba",
+    "pyarrow",
+    "joblib",
+    "hypothesis",
+    "lenskit",
+    "torch",
+)
+
+
+def harness(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, [str(argument) for argument in arguments])
+
+
+def run(folder: Path, text: str, *options: str | Path) -> Result:
+    """Run a study file in this folder."""
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    output = ("--output", folder / "study", "--jobs", "1", "--quiet")
+    return harness("run", folder / "study.toml", *output, *options)
+
+
+# Help
+
+
+def test_help_names_every_command() -> None:
+    answer = harness("--help")
+    assert answer.exit_code == 0
+    commands = {
+        "run",
+        "tune",
+        "describe",
+        "systems",
+        "metrics",
+        "check",
+        "correlate",
+        "calibrate",
+        "discriminate",
+        "evaluate",
+        "export",
+        "report",
+        "figure",
+        "table",
+        "card",
+    }
+    assert commands <= set(answer.output.split())
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = (
+        "import sys; sys.argv = ['harness', '--help']\n"
+        "from harness.cli.main import main\n"
+        f"try: main()\nexcept SystemExit: print(set({SLOW}) & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert __version__ in harness("--version").output
+
+
+# Running
+
+
+def test_a_finished_run_says_where_the_report_is(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
+    assert answer.exit_code == 0
+    assert answer.stdout == f"The report is {tmp_path / 'study/report.html'}\n"
+
+
+def test_the_default_folder_is_made_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_collection(tmp_path / "inputs")
+    (tmp_path / "inputs/study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
+    monkeypatch.chdir(tmp_path)
+    harness("run", "inputs/study.toml", "--quiet")
+    assert (tmp_path / "study-given/report.html").is_file()
+
+
+def test_seed_and_output_replace_those_of_the_file(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    run(tmp_path, "seed = 1\n" + TREC + TREC_METRICS + NO_ANALYSES, "--seed", "2")
+    written = (tmp_path / "study/study.toml").read_text().splitlines()
+    assert "seed = 2" in written
+    assert f'output = "{tmp_path / "study"}"' in written
+
+
+def test_a_warning_is_said_on_standard_error(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "test.qrels").write_text("u1 0 a 1\nu2 0 d 1\nu3 0 z 1\n")
+    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
+    answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
+    assert "Warning: the qrels hold relevant items only" in answer.stderr
+
+
+def test_quiet_says_nothing_but_the_result(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    assert run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES).stderr == ""
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "study.toml: `name` is missing."),
+        ("name = x", "study.toml: not a TOML file: Invalid value (at line 1, column 8)."),
+        (RATINGS.replace("ratings.csv", "no.csv") + SMALL, "no.csv: there is no such file or fol"),
+        (RATINGS + 'format = "cvs"\n' + SMALL, "got 'cvs'; did you mean 'csv'?"),
+        (RATINGS + "user_min = 99\n" + SMALL, "no ratings remain where every user has at least 99"),
+        (RATINGS + "threshold = 9.0\n" + SMALL, "no test rating reaches the threshold 9"),
+        (RATINGS + "columns = { user = 9, item = 1, rating = 2 }\n" + SMALL, "no column 9"),
+        (RATINGS + '[split]\nmethod = "randm"\n' + SMALL, "no split is called 'randm'"),
+        (RATINGS + SMALL.replace('"random"', '"randm"'), "no system is called 'randm'; did you m"),
+        (RATINGS + SMALL.replace('"P"', '"nDGC"'), "no metric is called 'nDGC'; did you mean 'nD"),
+        (RATINGS + SMALL + "[systems.settings.popularity]\nx = 1\n", "has no setting 'x'"),
+        (RATINGS + SMALL + "[systems.settings.ease]\n", "the study has no system 'ease'"),
+        (RATINGS + SMALL.replace("[5, 20]", '[5, 20]\nplugins = ["no.py"]'), "no.py: the metric"),
+        (WHOLE.replace("n_users = 60", "users = 60"), "the world's setting 'users'"),
+        (WHOLE.replace("gini = 0.5", "gini = 0.99"), "`gini` must be between"),
+        (WHOLE.replace('"world"', '"world"\npreset = "big"'), "there is no preset 'big'"),
+        (TREC.replace("*.run", "*.trec"), "*.trec: no run file matches."),
+        (TREC.replace("test.qrels", "no.qrels"), "no.qrels: the file does not exist."),
+    ],
+)
+def test_a_mistake_is_answered_with_a_sentence_and_exit_code_2(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    write_collection(tmp_path)
+    write_ratings(tmp_path / "ratings.csv")
+    answer = run(tmp_path, text)
+    assert (answer.exit_code, answer.stdout) == (MISUSED, "")
+    assert sentence in answer.stderr
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "ratings.csv: the file is empty"),
+        ("userId,movieId,rating,timestamp\nu,a,good,1\n", "ratings.csv, line 2: "),
+        ("userId,movieId,rating,timestamp\nu,a,nan,1\n", "ratings.csv, line 2: "),
+        ("userId,movieId,rating,timestamp\nu,a,1,1\nu,b,inf,1\n", "ratings.csv, line 3: "),
+        ("userId,movieId,rating,timestamp\nu,a,1,1\nu,a,2,1\n", "ratings.csv, line 3: "),
+        ("userId,movieId,rating,timestamp\nu,a\n", "ratings.csv, line 2: "),
+        ("userId,movieId,rating,timestamp\nu,a,1,1,1\n", "ratings.csv, line 2: "),
+        ("userId,movieId,rating,timestamp\nu,new york,1,1\n", "ratings.csv, line 2: "),
+        ("userId,movieId,timestamp\nu,a,1\n", "ratings.csv, line 1: "),
+    ],
+)
+def test_a_fault_in_the_ratings_is_answered_with_file_and_line(
+    tmp_path: Path, content: str, sentence: str
+) -> None:
+    (tmp_path / "ratings.csv").write_text(content)
+    answer = run(tmp_path, RATINGS + SMALL)
+    assert answer.exit_code == MISUSED
+    assert f"Error: {tmp_path}/{sentence}" in answer.stderr
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "no.toml"),
+        ("run", "--seed", "-1"),
+        ("run", "--seed", str(2**63)),
+        ("run", "--jobs", "0"),
+        ("describe", "no.csv"),
+        ("metrics", "--plugin", "no.py"),
+        ("report", "no-study"),
+        ("export", "no-study", "--to", "target"),
+        ("export", "no-study"),
+        ("rnu",),
+    ],
+)
+def test_a_wrong_command_line_exits_with_code_2(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = harness(*arguments)
+    assert answer.exit_code == MISUSED
+    assert "Error: " in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_study_is_left_alone(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/thesis.tex").touch()
+    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
+    assert answer.exit_code == MISUSED
+    assert "not empty and holds no study" in answer.stderr
+    assert [path.name for path in (tmp_path / "study").iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "study").write_text("thesis")
+    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
+    assert answer.exit_code == MISUSED
+    assert (tmp_path / "study").read_text() == "thesis"
+
+
+def test_an_export_into_a_full_folder_exits_with_code_2(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    assert harness("export", finished, "--to", tmp_path).exit_code == MISUSED
+
+
+# Interruptions
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """A run during whose scoring somebody pressed Ctrl-C."""
+    with monkeypatch.context() as patch:
+        patch.setattr("harness.study.stages.score", _interrupt)
+        return run(tmp_path, WHOLE)
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_is_answered_with_how_to_go_on(interrupted: Result) -> None:
+    assert interrupted.exit_code == 1
+    assert interrupted.stderr == "Interrupted. The same command goes on from what is complete.\n"
+
+
+@pytest.mark.usefixtures("interrupted")
+def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, WHOLE).exit_code == 0
+    assert contents(tmp_path / "study", "tables/*") == contents(finished, "tables/*")
+
+
+# The other commands
+
+
+def test_describe_counts_what_is_there(tmp_path: Path) -> None:
+    answer = harness("describe", write_ratings(tmp_path / "ratings.csv"))
+    rows = [line.split() for line in answer.stdout.splitlines()]
+    assert [row for row in rows if row[:1] in (["users"], ["items"], ["ratings"])] == [
+        ["users", "8"],
+        ["items", "10"],
+        ["ratings", "72"],
+    ]
+
+
+def test_describe_prints_brackets_in_a_name_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "[red].csv" in harness("describe", write_ratings(Path("[red].csv"))).stdout
+
+
+def test_systems_are_described_as_data() -> None:
+    facts = json.loads(harness("systems", "--json").stdout)
+    assert [fact["name"] for fact in facts] == list(systems())
+    (ease,) = [fact for fact in facts if fact["name"] == "ease"]
+    assert ease["settings"]["regularization"]["default"] == 300.0
+    assert ease["settings"]["regularization"]["exclusiveMinimum"] == 0
+
+
+def test_a_system_that_is_named_is_described() -> None:
+    assert "Ridge penalty" in " ".join(harness("systems", "ease").stdout.split())
+
+
+def test_every_system_is_listed() -> None:
+    listed = {line.split()[0] for line in harness("systems").stdout.splitlines() if line.split()}
+    assert set(systems()) <= listed
+
+
+def test_every_metric_is_listed() -> None:
+    listed = {line.split()[0] for line in harness("metrics").stdout.splitlines() if line.split()}
+    assert set(built_in_metrics()) <= listed
+
+
+def test_options_of_metrics_are_listed() -> None:
+    words = set(harness("metrics").stdout.split())
+    assert {"p:", "beta:", "top:", "gains:", "discount:", "rel:"} <= words
+
+
+def test_a_metric_of_the_user_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        "@metric('Mine', source='me')\n"
+        "def mine(judged, *, cutoff=None):\n"
+        "    'What I [like].'\n"
+    )
+    assert "What I [like]." in harness("metrics", "--plugin", tmp_path / "mine.py").stdout
+
+
+def test_export_names_the_files_it_wrote(finished: Path, tmp_path: Path) -> None:
+    answer = harness("export", finished, "--to", tmp_path / "target")
+    written = {path for path in (tmp_path / "target").rglob("*") if path.is_file()}
+    assert {Path(line) for line in answer.stdout.splitlines()} == written
+
+
+def test_a_lost_report_is_made_again(copied: Path) -> None:
+    report = (copied / "report.html").read_bytes()
+    (copied / "report.html").unlink()
+    assert harness("report", copied).exit_code == 0
+    assert (copied / "report.html").read_bytes() == report
+
+
+@pytest.mark.parametrize(
+    ("table", "finding"),
+    [
+        ('[metrics]\nnames = ["nDGC"]', "line 5: no metric is called 'nDGC'; did you mean 'nDCG'?"),
+        ('[systems]\nnames = ["ease"]', "line 5: a study compares at least two systems."),
+        ('[systems]\nnames = ["eas", "random"]', "line 5: no system is called 'eas'"),
+        ("[systems.settings.ease]\nregularization = -1", "line 4: system 'ease': the setting"),
+        ('[split]\nmethod = "user-randm"', "line 5: no split is called 'user-randm'"),
+        (
+            "[metrics]\ncutoffs = [5.0]",
+            "line 5: `cutoffs` in [metrics]: input should be a valid",
+        ),
+        (
+            "[systems]\ndepth = true",
+            "line 5: `depth` in [systems]: input should be a valid",
+        ),
+    ],
+)
+def test_a_wrong_name_or_value_is_placed_in_the_study_file(
+    tmp_path: Path, table: str, finding: str
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(f'name = "x"\n[ratings]\nformat = "world"\n{table}\n')
+    answer = CliRunner().invoke(main, ["run", str(study), "--output", str(tmp_path / "out")])
+    assert answer.exit_code == 2
+    assert f"study.toml, {finding}" in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_metric_that_fails_is_found_out_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        "@metric('mine', source='here')\n"
+        "def mine(judged, *, cutoff=None):\n"
+        "    return judged.no_such_thing\n"
+    )
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'name = "x"\n[ratings]\nformat = "world"\n[metrics]\nplugins = ["mine.py"]\n'
+        'names = ["mine"]\n'
+    )
+    answer = CliRunner().invoke(main, ["run", str(study), "--output", str(tmp_path / "out")])
+    assert answer.exit_code == 2
+    assert "line 6: metric 'mine' fails in " in answer.output
+    assert "mine.py, line 4: AttributeError" in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plugin_on_the_command_line_adds_its_metrics(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        "@metric('first', source='here')\n"
+        "def first(judged, *, cutoff=None):\n"
+        "    return judged.relevant[:, 0].astype(float)\n"
+    )
+    write_collection(tmp_path)
+    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES, "--plugin", tmp_path / "mine.py")
+    assert answer.exit_code == 0, answer.output
+    assert ",first,2," in (tmp_path / "study" / "tables" / "means.csv").read_text()

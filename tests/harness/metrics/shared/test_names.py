@@ -1,0 +1,86 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.metrics.shared.metric import Metric, Option, between, built_in_metrics, find_metric
+from harness.metrics.shared.names import Value, parse_name, print_name
+from runs import InputError
+
+METRICS = built_in_metrics()
+WORDS = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
+VALUES: st.SearchStrategy[Value] = st.one_of(
+    st.integers(-9, 99),
+    st.floats(0.01, 99, allow_nan=False),
+    WORDS,
+    st.dictionaries(st.integers(-1, 9), st.integers(0, 31).map(float), min_size=1, max_size=3),
+)
+
+
+@given(
+    st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,5}", fullmatch=True),
+    st.dictionaries(WORDS, VALUES, max_size=3),
+    st.none() | st.integers(1, 1000),
+)
+def test_what_is_printed_reads_back_the_same(
+    name: str, options: dict[str, Value], cutoff: int | None
+) -> None:
+    parsed = parse_name(print_name(name, options, cutoff))
+    assert (parsed.name, parsed.options, parsed.cutoff) == (name, options, cutoff)
+
+
+def test_spaces_and_quotes_are_fine() -> None:
+    assert parse_name("nDCG( gains = 'exp' , top=5 )@10").options == {"gains": "exp", "top": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("", "'' is no metric's name: a metric is written NAME, NAME@10 or"),
+        ("P@", "'P@' is no metric's name"),
+        ("P(rel=4", "is no metric's name"),
+        ("P@0", "the cut-off must be at least 1, got 0"),
+        ("P(4)", "'4' is no option=value"),
+        ("P(rel=1,rel=2)", "the option 'rel' stands twice"),
+        ("P(rel=?)", r"'\?' is no number, no word"),
+        ("nDCG(gains={1})", "'1' is no grade:gain"),
+    ],
+)
+def test_what_is_no_name_is_answered_with_the_rule(text: str, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        parse_name(text)
+
+
+def test_defaults_are_not_printed() -> None:
+    halved = Metric(
+        "X",
+        METRICS["P"].function,
+        source="here",
+        options=(Option("p", 0.5, "persistence, between 0 and 1", between(0, 1)),),
+    )
+    assert halved.with_options({"p": 0.5}).label == "X"
+    assert halved.with_options({"p": 0.8, "rel": 2}).label == "X(rel=2,p=0.8)"
+
+
+def test_an_unknown_option_is_answered_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="P has no option 'level'; its options are rel: lowest"):
+        find_metric("P(level=4)", METRICS)
+
+
+def test_an_option_of_the_wrong_kind_is_answered_with_what_it_takes() -> None:
+    with pytest.raises(InputError, match=r"P: the option 'rel' \(lowest .*\) cannot be 0\.5"):
+        find_metric("P(rel=0.5)", METRICS)
+
+
+def test_ndcg_has_no_relevance_level() -> None:
+    with pytest.raises(InputError, match="nDCG has no option 'rel'; its options are gains: rating"):
+        find_metric("nDCG(rel=4)", METRICS)
+
+
+def test_equal_numbers_print_alike() -> None:
+    names = ("SetF(beta=2)", "SetF(beta=2.0)", "SetF(beta=2e0)")
+    assert {find_metric(name, METRICS).label for name in names} == {"SetF(beta=2)"}
+
+
+def test_gains_are_printed_in_full() -> None:
+    name = "nDCG(gains={1:0.123456789,2:3})"
+    assert find_metric(name, METRICS).label == name

@@ -1,0 +1,107 @@
+"""Metrics written over one user's list."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.metrics.shared.metric import Option, built_in_metrics
+from harness.metrics.shared.user_metric import User, user_metric
+from qrels import Judged, Qrels, judge
+from runs import InputError, Run
+from tests.harness.small import TREC, run_text, write_collection
+from tests.lists import runs_and_qrels
+
+DEPTHS = Option("p", 0.5, "patience", lambda value: True)
+
+
+@user_metric("RR-by-hand", source="here")
+def reciprocal(grades: Any, user: User) -> float:
+    """Reciprocal of the rank of the first relevant item."""
+    for rank, grade in enumerate(grades, start=1):
+        if grade >= user.relevance_level:
+            return 1 / rank
+    return 0.0
+
+
+@user_metric("facts", source="here", high=np.inf)
+def facts(grades: Any, user: User) -> float:
+    return len(grades) + 10 * user.cutoff + 100 * user.n_relevant + 1000 * user.n_nonrelevant
+
+
+def lifted(function: Any) -> Any:
+    return function.metric
+
+
+@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+def test_a_function_over_one_list_scores_as_one_over_all(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    judged = judge(*case)
+    by_hand = lifted(reciprocal)(judged, cutoff=cutoff)
+    np.testing.assert_array_equal(by_hand, built_in_metrics()["RR"](judged, cutoff=cutoff))
+
+
+def test_the_function_sees_the_list_down_to_the_cutoff_or_its_end() -> None:
+    lists = np.array([[1.0, 0.0, np.nan], [1.0, np.nan, np.nan]])
+    judged = Judged(lists, np.array([[1.0, 0.0], [1.0, np.nan]]), lengths=np.array([3, 1]))
+    assert lifted(facts)(judged, cutoff=2).tolist() == [1122.0, 121.0]
+
+
+def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
+    @user_metric("best", source="here", high=np.inf)
+    def best(grades: Any, user: User) -> float:
+        return float(10 * user.ideal_grades[0] + len(user.ideal_grades))
+
+    judged = Judged(np.full((1, 2), np.nan), np.array([[1.0, 3.0, np.nan, -1.0]]))
+    assert lifted(best)(judged).tolist() == [32.0]
+
+
+def test_options_are_keywords_of_the_function() -> None:
+    @user_metric("patient", source="here", options=(DEPTHS,))
+    def patient(grades: Any, user: User, *, p: float = 0.5) -> float:
+        return p
+
+    judged = Judged(np.ones((1, 1)), np.ones((1, 1)))
+    assert lifted(patient).with_options({"p": 0.25})(judged).tolist() == [0.25]
+
+
+def test_a_failure_names_file_line_and_user() -> None:
+    @user_metric("fails", source="here")
+    def fails(grades: Any, user: User) -> float:
+        return 1 / user.n_relevant
+
+    judged = Judged(np.ones((2, 1)), np.array([[1.0], [0.0]]))
+    with pytest.raises(
+        InputError,
+        match=r"test_user_metric\.py, line \d+: ZeroDivisionError: .* \(for user number 1\)",
+    ):
+        lifted(fails)(judged)
+
+
+def test_a_function_without_a_number_is_refused_with_the_user() -> None:
+    @user_metric("none", source="here")
+    def nothing(grades: Any, user: User) -> Any:
+        return None
+
+    with pytest.raises(InputError, match=r"'NoneType' \(for user number 0\)"):
+        lifted(nothing)(Judged(np.ones((1, 1)), np.ones((1, 1))))
+
+
+def test_a_study_notes_that_it_is_slow(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "from harness.metrics.shared.user_metric import user_metric\n"
+        "@user_metric('mine', source='here')\n"
+        "def mine(grades, user):\n    return 0.5\n"
+    )
+    metrics = '[metrics]\nnames = ["P", "mine"]\ncutoffs = [5]\nplugins = ["mine.py"]\n'
+    study = run_text(
+        TREC + metrics + "[analyses.correlation]\n", tmp_path, output=tmp_path / "study"
+    )
+    warnings = json.loads((study / "manifest.json").read_text())["warnings"]
+    assert any(warning.startswith("mine: written over one user's list") for warning in warnings)

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+
+from analyses.shared.measure import Measure
+from harness.readers.means import is_means_table, read_means
+from runs import InputError
+
+WIDE = "system,ap,nDCG@10\nbm25,0.2,0.4\nlm,0.3,0.5\n"
+LONG = "system,metric,cutoff,mean,sd\na,P,5,0.1,0\na,AP,,0.2,0\nb,P,5,0.3,0\nb,AP,,0.4,0\n"
+
+
+def table(folder: Path, text: str, name: str = "means.csv") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_systems_stand_below_each_other_and_measures_beside(tmp_path: Path) -> None:
+    means = read_means(table(tmp_path, WIDE))
+    assert means.systems == ("bm25", "lm")
+    assert means.measures == (Measure("ap"), Measure("nDCG", 10))
+    assert means.values.tolist() == [[0.2, 0.3], [0.4, 0.5]]
+
+
+def test_the_table_of_a_study_is_read(tmp_path: Path) -> None:
+    means = read_means(table(tmp_path, LONG))
+    assert means.systems == ("a", "b")
+    assert means.measures == (Measure("P", 5), Measure("AP"))
+    assert means.values.tolist() == [[0.1, 0.3], [0.2, 0.4]]
+
+
+def test_tabs_may_separate_fields(tmp_path: Path) -> None:
+    means = read_means(table(tmp_path, WIDE.replace(",", "\t")))
+    assert means.values.tolist() == [[0.2, 0.3], [0.4, 0.5]]
+
+
+def test_the_options_of_a_metric_are_kept(tmp_path: Path) -> None:
+    means = read_means(table(tmp_path, "run,P(rel=2)@5,AP\na,1,2\nb,3,4\n"))
+    assert [str(measure) for measure in means.measures] == ["P(rel=2)@5", "AP"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("system,ap,rr\na,1,\nb,1,2\n", "line 2: column 'rr': a score is missing."),
+        ("system,ap,rr\na,1,2\nb,1,x\n", "line 3: column 'rr': a number expected, found 'x'."),
+        ("system,ap,rr\na,1,2\nb,1,nan\n", "line 3: column 'rr': a number expected, found 'nan'."),
+        ("system,ap,rr\na,1,2\na,3,4\n", "line 3: system 'a' stands twice."),
+        ("system,ap,ap\na,1,2\nb,3,4\n", "line 1: measure 'ap' stands twice."),
+        ("system,ap,rr\na,1,2\nb,3\n", "line 3: 3 fields expected, as in the heading, found 2."),
+        ("system,ap,rr\na,1,2\n", "means.csv: at least two systems are needed, found 1."),
+        ("system,ap,rr\n", "means.csv: at least two systems are needed, found 0."),
+        ("system,ap\na,1\nb,2\n", "means.csv: at least two measures are needed, found 1."),
+        ("\n", "means.csv: the file is empty."),
+        (LONG.replace("b,AP,,0.4,0\n", ""), "means.csv: the mean of 'b' by AP is missing."),
+        (LONG + "a,P,5,0.7,0\n", "line 6: the mean of 'a' by P@5 stands twice."),
+        (LONG.replace("a,P,5", "a,P,0"), "line 2: the cut-off must be a whole number from 1 on, "),
+        (LONG.replace("a,P,5", "a,P,x"), "or empty, got 'x'."),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_means(table(tmp_path, text))
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        (WIDE, True),
+        (LONG, True),
+        ("engine,ap,rr\nbm25,1,2\nlm,3,4\n", True),
+        ("run,ap,rr\n1,1,2\n2,3,4\n", True),
+        ("run1,run2\n0.1,0.2\n0.3,0.4\n", False),
+        ("topic,bm25,lm\nq1,0.2,0.3\n", False),
+    ],
+)
+def test_means_are_told_from_scores_per_topic(text: str, is_one: bool, tmp_path: Path) -> None:
+    assert is_means_table(table(tmp_path, text)) == is_one
+
+
+def test_the_folder_of_a_study_is_no_table(tmp_path: Path) -> None:
+    assert not is_means_table(tmp_path)

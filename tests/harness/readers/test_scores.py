@@ -1,0 +1,150 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyses.shared.measure import Measure
+from harness.readers.scores import read_score_tables
+from runs import InputError
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "trec-per-topic"
+TABLE = "a,b\n0.5,1\n0.25,0\n"
+
+
+def written(folder: Path, **tables: str) -> list[Path]:
+    """Write tables by name, and give their paths."""
+    paths = []
+    for name, text in tables.items():
+        path = folder / f"{name}.csv"
+        path.write_bytes(text.encode())
+        paths.append(path)
+    return paths
+
+
+def test_columns_are_systems_and_rows_are_topics(tmp_path: Path) -> None:
+    scores = read_score_tables(written(tmp_path, ap=TABLE))
+    assert scores.systems == ("a", "b")
+    assert scores.users.tolist() == ["1", "2"]
+    np.testing.assert_array_equal(scores.values, [[[0.5, 0.25], [1, 0]]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\tb\n0.5\t1\n0.25\t0\n",
+        "\ufeffa,b\r\n0.5,1\r\n0.25,0\r\n",
+        '"a","b"\n"0.5",1\n0.25,0',
+        "a,b\n\n0.5, 1\n 0.25,0\n\n",
+    ],
+    ids=["tabs", "byte order mark and CRLF", "quotes", "blank lines and spaces"],
+)
+def test_dialects_are_read_alike(tmp_path: Path, text: str) -> None:
+    scores = read_score_tables(written(tmp_path, ap=text))
+    np.testing.assert_array_equal(scores.values, [[[0.5, 0.25], [1, 0]]])
+
+
+@pytest.mark.parametrize("heading", ["topic", "Topic", "user", "query", "qid", ""])
+def test_a_first_column_with_a_heading_of_ids_has_ids(tmp_path: Path, heading: str) -> None:
+    scores = read_score_tables(written(tmp_path, ap=f"{heading},a,b\n301,1,2\n302,3,4\n"))
+    assert scores.users.tolist() == ["301", "302"]
+    assert scores.systems == ("a", "b")
+
+
+def test_a_first_column_without_a_number_has_ids(tmp_path: Path) -> None:
+    scores = read_score_tables(written(tmp_path, ap="name,a,b\nq1,1,2\nq2,3,4\n"))
+    assert scores.users.tolist() == ["q1", "q2"]
+
+
+def test_a_first_column_of_numbers_is_a_system(tmp_path: Path) -> None:
+    assert read_score_tables(written(tmp_path, ap="x,a,b\n1,1,2\n")).systems == ("x", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("names", "measures"),
+    [
+        (["adhoc5_ap"], [Measure("adhoc5_ap")]),
+        (["adhoc5_ap", "adhoc5_p10"], [Measure("ap"), Measure("p10")]),
+        (["ap", "ab"], [Measure("ap"), Measure("ab")]),
+        (["x-nDCG@10", "x-nDCG@5"], [Measure("nDCG", 10), Measure("nDCG", 5)]),
+        (["P@5"], [Measure("P", 5)]),
+    ],
+)
+def test_measures_are_called_as_their_files(
+    tmp_path: Path, names: list[str], measures: list[Measure]
+) -> None:
+    paths = written(tmp_path, **dict.fromkeys(names, TABLE))
+    assert list(read_score_tables(paths).measures) == measures
+
+
+def test_systems_and_topics_are_put_in_the_order_of_the_first_table(tmp_path: Path) -> None:
+    first, second = "qid,a,b\n1,1,2\n2,3,4\n", "qid,b,a\n2,4,3\n1,2,1\n"
+    scores = read_score_tables(written(tmp_path, ap=first, rr=second))
+    np.testing.assert_array_equal(scores.values[0], scores.values[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "ap.csv: the file is empty."),
+        ("a,b\n", "ap.csv, line 1: the table has a heading but no scores."),
+        ("a,b\n1,x\n", "ap.csv, line 2: column 'b': a number expected, found 'x'."),
+        ("a,b\n1,2\n1,\n", "ap.csv, line 3: column 'b': a score is missing."),
+        ("a,b\n1,inf\n", "ap.csv, line 2: column 'b': a number expected, found 'inf'."),
+        ("a,b\nnan,1\n", "ap.csv, line 2: column 'a': a number expected, found 'nan'."),
+        ("a,b\n1,2,3\n", "ap.csv, line 2: 2 fields expected, as in the heading, found 3."),
+        ("a,a\n1,2\n", "ap.csv, line 1: system 'a' stands twice."),
+        ("a,b,\n1,2,3\n", "ap.csv, line 1: a system has no name."),
+        ("a\n1\n", "ap.csv, line 1: at least two systems expected, found 1: 'a'."),
+        ("qid,a,b\n7,1,2\n7,1,2\n", "ap.csv, line 3: topic '7' stands twice."),
+        ('a,b\n1,"2\n', "ap.csv, line 2: not valid CSV"),
+    ],
+)
+def test_a_mistake_is_answered_with_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_score_tables(written(tmp_path, ap=text))
+    assert sentence in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no.csv: there is no such file"):
+        read_score_tables([tmp_path / "no.csv"])
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ("a,b,c\n1,2,3\n1,2,3\n", r"rr.csv and .*ap.csv must have the same systems: system 'c'"),
+        ("a,c\n1,2\n1,2\n", r"ap.csv and .*rr.csv must have the same systems: system 'b'"),
+        ("a,b\n1,2\n", r"ap.csv and .*rr.csv must have the same topics: topic '2'"),
+        ("qid,a,b\n1,1,2\n2,1,2\n", r"rr.csv has ids of topics, .*ap.csv has none"),
+    ],
+)
+def test_tables_that_differ_are_both_named(tmp_path: Path, other: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read_score_tables(written(tmp_path, ap=TABLE, rr=other))
+
+
+def test_two_tables_of_one_measure_are_both_named(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    paths = [*written(tmp_path, ap=TABLE), *written(tmp_path / "other", ap=TABLE)]
+    with pytest.raises(InputError, match=r"ap.csv and .*other/ap.csv both hold ap"):
+        read_score_tables(paths)
+
+
+def test_the_scores_of_a_study_are_read_from_its_folder(finished: Path) -> None:
+    scores = read_score_tables([finished])
+    assert Measure("nDCG", 20) in scores.measures
+    assert scores.systems == ("random", "popularity", "puresvd")
+
+
+def test_a_folder_without_scores_is_not_a_study(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"scores.parquet: there is no such file"):
+        read_score_tables([tmp_path])
+
+
+def test_scores_of_real_systems_are_read() -> None:
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is absent")
+    scores = read_score_tables([SHARED / f"adhoc8_{name}.csv" for name in ("ap", "p10", "rr")])
+    assert scores.values.shape == (3, 129, 50)
+    assert scores.metrics == ("ap", "p10", "rr")

@@ -1,0 +1,152 @@
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+from harness.metrics.shared.metric import built_in_metrics
+from harness.report.card import formula_image, formulas_of, metric_card
+from harness.report.study_folder import FinishedStudy
+from tests.harness.page import Page
+from tests.harness.tables import choose_coefficient, write_areas
+
+METRICS = built_in_metrics()
+
+
+def card(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["card", *map(str, arguments), "--tries", "2"])
+
+
+def page_of(name: str, *folders: Path) -> str:
+    studies = [FinishedStudy.at(folder) for folder in folders]
+    return metric_card(name, studies, tries=2).decode()
+
+
+@pytest.fixture(scope="module")
+def html(finished: Path) -> str:
+    return page_of("nDCG@20", finished)
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if formulas_of(METRICS[name])])
+def test_every_formula_can_be_drawn(name: str) -> None:
+    assert all(formula_image(tex) for tex in formulas_of(METRICS[name]))
+
+
+def test_a_formula_beyond_matplotlib_is_not_drawn() -> None:
+    assert formula_image(r"\begin{cases} 1 \end{cases}") is None
+
+
+def test_the_card_refers_to_nothing_outside(html: str) -> None:
+    assert all(ref.startswith("data:image/svg+xml;base64,") for ref in Page(html).references)
+    assert re.search(r"@import|url\(|<script|<link", html) is None
+
+
+def test_every_element_is_closed(html: str) -> None:
+    assert Page(html).open == []
+
+
+def test_the_card_says_what_the_metric_is(html: str) -> None:
+    text = Page(html).text
+    assert METRICS["nDCG"].summary in text
+    assert METRICS["nDCG"].source in text
+    assert all(option.help in text for option in METRICS["nDCG"].all_options)
+
+
+def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
+    choose_coefficient(copied, "spearman")
+    text = Page(page_of("nDCG@20", finished, copied)).text
+    assert "compared by Kendall's tau-b (small), Spearman's rho (small)." in text
+
+
+def test_the_card_has_the_laws(html: str) -> None:
+    assert "Swapping a relevant item with a non-relevant" in Page(html).text
+
+
+def test_the_card_has_the_means_of_the_metric(html: str, finished: Path) -> None:
+    rows = FinishedStudy.at(finished).rows("means", cutoff=20)
+    means = [f"{float(row['mean']):.4f}" for row in rows if row["metric"] == "nDCG"]
+    assert means
+    assert all(mean in html for mean in means)
+
+
+def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
+    assert page_of("nDCG@20", finished) == html
+
+
+def test_a_metric_has_its_place_among_the_metrics(copied: Path) -> None:
+    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
+    assert "0.8000 [0.7500, 0.8500], 2 of 2" in page_of("nDCG@20", copied)
+
+
+def test_equal_metrics_share_a_place(copied: Path) -> None:
+    write_areas(copied, "sparsity", {"P": 0.8, "nDCG": 0.8})
+    assert "0.8000, 1 of 2" in page_of("nDCG@20", copied)
+
+
+def test_curves_by_users_are_drawn_where_there_are_any(copied: Path, html: str) -> None:
+    assert "Fewer users" in html
+    (copied / "tables" / "users.csv").unlink()
+    assert "Fewer users" not in page_of("nDCG@20", copied)
+
+
+def test_points_tell_their_values(html: str) -> None:
+    assert "<title>nDCG, 100: 1</title>" in html
+
+
+def test_studies_stand_side_by_side(finished: Path, scored: Path) -> None:
+    text = Page(page_of("nDCG@20", finished, scored)).text
+    assert "In 2 studies" in text
+    assert "small has no such curve." in text
+
+
+def test_a_study_without_analyses_has_means(scored: Path) -> None:
+    assert "Mean scores" in page_of("RR@5", scored)
+
+
+def test_without_a_study_the_card_defines_the_metric() -> None:
+    text = Page(page_of("P")).text
+    assert METRICS["P"].summary in text
+    assert "At a glance" not in text
+
+
+def test_without_a_cutoff_the_deepest_is_meant(finished: Path) -> None:
+    assert "<h1>nDCG@20</h1>" in page_of("nDCG", finished)
+
+
+def test_a_metric_of_the_user_has_a_card(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        '@metric("mine", source="by <hand>")\n'
+        "def mine(judged, *, cutoff=None):\n"
+        '    "Hits."\n'
+        "    return judged.hits(cutoff) / 100\n"
+    )
+    answer = card("mine@5", "--plugin", plugin, "--to", tmp_path / "mine.html")
+    assert answer.exit_code == 0
+    assert "by &lt;hand&gt;" in (tmp_path / "mine.html").read_text()
+
+
+def test_the_command_says_where_the_card_is(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = card("P@5", finished)
+    assert answer.output == f"The card is {tmp_path / 'card-P@5.html'}\n"
+    assert (tmp_path / "card-P@5.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("nDGC@5", "no metric is called 'nDGC'; did you mean 'nDCG'?"),
+        ("RR@5", "the study has no metric 'RR'; it has P, nDCG."),
+        ("P(rel=2)@5", "the study has no metric 'P(rel=2)'; it has P, nDCG."),
+        ("P@7", "P was not measured at cut-off 7, but at 5, 20."),
+    ],
+)
+def test_a_mistake_is_answered_with_a_sentence(finished: Path, name: str, finding: str) -> None:
+    answer = card(name, finished)
+    assert answer.exit_code == 2
+    assert finding in answer.output

@@ -1,0 +1,132 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.catalogue import FIGURES, number_of
+from harness.report.page import render_report
+from harness.report.study_folder import FinishedStudy
+from harness.report.summary import summarise
+from runs import InputError
+from tests.harness.page import Page
+from tests.harness.small import (
+    NO_ANALYSES,
+    TREC,
+    TREC_METRICS,
+    run_text,
+    write_qrels,
+    write_run,
+)
+from tests.harness.tables import write_areas
+
+
+@pytest.fixture(scope="module")
+def page(finished: Path) -> Page:
+    return Page((finished / "report.html").read_text(encoding="utf-8"))
+
+
+def test_the_page_refers_to_nothing_outside(page: Page) -> None:
+    assert [ref for ref in page.references if re.match(r"[a-z]+:|//", ref)] == [
+        ref for ref in page.references if ref.startswith("data:image/")
+    ]
+
+
+def test_the_page_has_every_image_within(page: Page, finished: Path) -> None:
+    images = [ref for ref in page.references if ref.startswith("data:image/svg+xml;base64,")]
+    assert len(images) == len(list(finished.glob("figures/*.svg")))
+
+
+def test_the_page_loads_no_style_or_script_from_elsewhere(finished: Path) -> None:
+    html = (finished / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"@import|url\(|<script[^>]*\bsrc|<link", html) is None
+
+
+def test_every_link_into_the_study_folder_leads_to_a_file(page: Page, finished: Path) -> None:
+    links = [ref for ref in page.references if not ref.startswith(("data:", "#"))]
+    assert links
+    assert [link for link in links if not (finished / link).is_file()] == []
+
+
+def test_every_link_within_the_page_leads_to_a_place(page: Page) -> None:
+    anchors = {ref[1:] for ref in page.references if ref.startswith("#")}
+    assert anchors <= set(page.ids)
+
+
+def test_every_element_is_closed(page: Page) -> None:
+    assert page.open == []
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_figure_has_its_number_and_caption(page: Page, number: int, finished: Path) -> None:
+    (caption,) = finished.glob(f"figures/figure{number}_*.txt")
+    assert f"Figure {number}." in page.text
+    assert caption.read_text(encoding="utf-8").strip() in page.text
+
+
+def test_the_page_says_what_ran(page: Page, finished: Path) -> None:
+    assert (finished / "study.toml").read_text(encoding="utf-8").strip() in page.text
+
+
+def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
+    assert render_report(finished) == (finished / "report.html").read_bytes()
+
+
+def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
+    assert page.text.count(FinishedStudy.at(finished).data()) >= 8
+
+
+def test_the_page_sums_up_in_words(page: Page, finished: Path) -> None:
+    findings = summarise(FinishedStudy.at(finished)).findings
+    assert findings
+    assert all(finding in page.text for finding in findings)
+
+
+def test_points_tell_their_values(finished: Path) -> None:
+    html = (finished / "report.html").read_text(encoding="utf-8")
+    assert "<title>nDCG, 100: 1</title></circle>" in html
+
+
+def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
+    html = (finished / "report.html").read_text(encoding="utf-8")
+    (row, *_) = FinishedStudy.at(finished).rows("means", cutoff=20)
+    assert f'data-value="{float(row["mean"])}"' in html
+
+
+def test_new_tables_have_their_place(copied: Path) -> None:
+    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
+    text = Page(render_report(copied).decode()).text
+    assert "Robustness at cut-off 20: areas under the curves" in text
+    assert "P was the most robust: 0.9000 [0.8500, 0.9500]." in text
+
+
+def test_figures_stand_in_the_order_of_their_numbers(page: Page) -> None:
+    numbers = [number_of(name) for name in page.ids if name in FIGURES]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] > 10
+
+
+def test_a_study_without_analyses_has_a_page(scored: Path) -> None:
+    text = Page((scored / "report.html").read_text(encoding="utf-8")).text
+    assert "Mean scores at cut-off 20" in text
+
+
+def test_positive_only_qrels_are_warned_of_on_the_page(tmp_path: Path) -> None:
+    write_run(tmp_path, "full", {"u1": ["a"]})
+    write_run(tmp_path, "partial", {"u1": ["b", "a"]})
+    write_qrels(tmp_path, {"u1": {"a": 1}})
+    folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert '<p class="warning">the qrels hold relevant items only' in html
+
+
+def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:
+    write_run(tmp_path, "<b>bold</b>", {"u1": ["a"]}, name="1.run")
+    write_run(tmp_path, "partial", {"u1": ["b", "a"]}, name="2.run")
+    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
+    folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    assert "<b>bold" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no finished study is here"):
+        render_report(tmp_path)

@@ -1,0 +1,164 @@
+import math
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analyses.shared.table import FORMATS, Table
+from harness.cli.main import main
+from harness.report.study_folder import FinishedStudy
+from harness.report.tables import CONVENTIONS, tabulate
+from runs import InputError
+from tests.harness.tables import choose_coefficient, write_areas, write_table
+
+
+def table(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["table", *map(str, arguments)])
+
+
+def column(made: Table, heading: str) -> dict[str, object]:
+    place = list(made.headings).index(heading)
+    return {str(row[0]): row[place] for row in made.rows}
+
+
+def cells_of(text: str) -> list[list[str]]:
+    """Cells of the rows of a LaTeX table, told apart as LaTeX does it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip().endswith("\\\\")]
+    return [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
+
+
+def test_table_2_has_the_means_at_the_deepest_cutoff(finished: Path) -> None:
+    study = FinishedStudy.at(finished)
+    means = {
+        r["system"]: float(r["mean"]) for r in study.rows("means", cutoff=20) if r["metric"] == "P"
+    }
+    assert column(tabulate(study, "table2"), "P") == means
+
+
+def test_table_3_has_metrics_and_cutoffs(finished: Path) -> None:
+    made = tabulate(FinishedStudy.at(finished), "table3")
+    assert list(made.headings) == ["metric", "@5", "@20"]
+    assert [row[0] for row in made.rows] == ["P", "nDCG"]
+
+
+def test_a_cutoff_chooses_one_column_of_table_3(finished: Path) -> None:
+    assert list(tabulate(FinishedStudy.at(finished), "table3", cutoff=5).headings) == [
+        "metric",
+        "@5",
+    ]
+
+
+def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
+    study = FinishedStudy.at(finished)
+    once, twice = (
+        column(tabulate(study, "table3", convention=name), "@5") for name in ("dp", "dp_ordered")
+    )
+    assert twice == {metric: 2 * float(str(dp)) for metric, dp in once.items()}
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_the_note_says_what_is_added_up(finished: Path, convention: str) -> None:
+    made = tabulate(FinishedStudy.at(finished), "table3", convention=convention)
+    assert CONVENTIONS[convention].words in made.note
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
+def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
+    study = FinishedStudy.at(finished)
+    assert tabulate(study, name).note.endswith(study.data())
+
+
+def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
+    choose_coefficient(copied, "spearman")
+    made = tabulate(FinishedStudy.at(copied), "correlation")
+    assert made.note.startswith("Orderings of the systems by mean, compared by Spearman's rho.")
+
+
+def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:
+    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
+    write_areas(copied, "popularity", {"P": 0.5}, margin=0.05)
+    made = tabulate(FinishedStudy.at(copied), "areas")
+    assert column(made, "sparsity, low") == {"P": 0.85, "nDCG": 0.75}
+    assert math.isnan(float(str(column(made, "popularity")["nDCG"])))
+
+
+def test_subsets_of_users_stand_side_by_side(copied: Path) -> None:
+    columns: dict[str, list[object]] = {
+        "metric": ["P", "P"],
+        "cutoff": [20, 20],
+        "users": [30, 60],
+        "tau": [0.5, 1.0],
+    }
+    write_table(copied, "users", columns)
+    made = tabulate(FinishedStudy.at(copied), "users")
+    assert made.rows == [["P", 0.5, 1.0]]
+    assert list(made.headings) == ["metric", "30 users", "60 users"]
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
+def test_latex_rows_have_as_many_cells_as_columns(finished: Path, name: str) -> None:
+    made = tabulate(FinishedStudy.at(finished), name)
+    text = made.to_latex()
+    (columns,) = re.findall(r"\\begin\{tabular\}\{(l?r*)\}", text)
+    assert [len(row) for row in cells_of(text)] == [len(columns)] * (1 + len(made.rows))
+
+
+def test_a_latex_table_ends_what_it_begins(finished: Path) -> None:
+    text = tabulate(FinishedStudy.at(finished), "table2").to_latex()
+    begun, ended = (re.findall(rf"\\{word}\{{(\S+?)\}}", text) for word in ("begin", "end"))
+    assert begun == ended[::-1] == ["table", "tabular"]
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_command_prints_every_format(finished: Path, format_: str) -> None:
+    answer = table(finished, "table2", "--format", format_)
+    assert answer.exit_code == 0
+    assert answer.output == FORMATS[format_](tabulate(FinishedStudy.at(finished), "table2"))
+
+
+def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
+    answer = table(finished)
+    assert answer.exit_code == 0
+    assert "(table3)" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "finding"),
+    [
+        (["tabel2"], "no table is called 'tabel2'; did you mean 'table2'?"),
+        (["table2", "--cutoff", "7"], "the study has no cut-off 7; there are 5, 20."),
+        (["table2", "--convention", "dp"], "the table 'table2' adds up no p-values"),
+        (["coverage", "--cutoff", "5"], "the table 'coverage' has no cut-off"),
+    ],
+)
+def test_a_mistake_is_answered_with_a_sentence(
+    finished: Path, arguments: list[str], finding: str
+) -> None:
+    answer = table(finished, *arguments)
+    assert answer.exit_code == 2
+    assert finding in answer.output
+
+
+def test_a_study_without_the_analysis_says_which_tables_there_are(scored: Path) -> None:
+    with pytest.raises(InputError, match=r"no discrimination; its tables are coverage, means\."):
+        tabulate(FinishedStudy.at(scored), "table3")
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
+    answer = table(tmp_path, "table2")
+    assert answer.exit_code == 2
+    assert "no finished study is here" in answer.output
+
+
+@pytest.mark.parametrize("name", ["sampled", "sampled_orders"])
+def test_sampled_metrics_have_tables_without_cutoffs(finished: Path, name: str) -> None:
+    table = tabulate(FinishedStudy.at(finished), name)
+    assert any("BV(gamma=0.1" in str(cell) for row in [table.headings, *table.rows] for cell in row)
+    with pytest.raises(InputError, match="has no cut-off to choose"):
+        tabulate(FinishedStudy.at(finished), name, cutoff=5)
+
+
+def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
+    with pytest.raises(InputError, match="the study has no such result"):
+        tabulate(FinishedStudy.at(scored), "sampled")

@@ -1,0 +1,234 @@
+"""The fused kernel against the readable definitions."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from analyses.intervals.bootstrap import random_blocks
+from analyses.shared.measure import Measure
+from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
+from harness.scoring import blocks as judging
+from harness.scoring import kernel
+from harness.scoring.kernel import FUSED
+from harness.scoring.score import SampleScorer, is_fused, score
+from qrels import Qrels, judge
+from runs import Run
+from tests.lists import random_case, runs_and_qrels
+
+METRICS = built_in_metrics()
+
+
+def by_definition(
+    runs: Sequence[Run],
+    qrels: Qrels,
+    measures: Sequence[Measure],
+    kept: NDArray[np.bool_],
+    metrics: Mapping[str, Metric] = METRICS,
+) -> NDArray[np.float64]:
+    users = np.arange(qrels.n_users).astype(np.str_)
+    means = [
+        score(runs, qrels.keep(sample), measures, metrics, users=users).means() for sample in kept.T
+    ]
+    return np.stack(means, axis=-1)
+
+
+GEOMETRIC = [f"{name}(mean=geometric)" for name in FUSED]
+NOT_FUSED = ["RBP(p=0.5)", "nDCG(gains=exp)", "P(rel=4)"]
+NOT_FUSED += [name for name in METRICS if name not in FUSED]
+
+
+def test_every_fused_metric_is_a_built_in_one() -> None:
+    assert set(FUSED) <= set(METRICS)
+
+
+@given(case=runs_and_qrels(), seed=st.integers(0, 99), cutoffs=st.sets(st.integers(1, 12)))
+def test_the_kernel_equals_the_definitions(
+    case: tuple[Run, Qrels], seed: int, cutoffs: set[int]
+) -> None:
+    run, qrels = case
+    measures = [Measure(name, cutoff) for name in FUSED for cutoff in sorted(cutoffs | {8})]
+    kept = np.random.default_rng(seed).random((len(qrels.items), 3)) < 0.7
+    kept[:, 0] = True
+    means = SampleScorer([run], qrels, measures, METRICS)(kept)
+    expected = by_definition([run], qrels, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_the_kernel_equals_the_definition_on_long_lists(name: str) -> None:
+    cases = [random_case(seed, n_users=60, n_items=300, depth=100, n_judged=40) for seed in (1, 2)]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 10, 50, 100)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
+    means = SampleScorer(runs, qrels, measures, METRICS)(kept)
+    expected = by_definition(runs, qrels, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_pool_unjudged_items_count_as_unjudged() -> None:
+    run, qrels = random_case(9, n_users=30, n_items=80, depth=20, n_judged=40)
+    grades = np.where(np.arange(len(qrels.grades)) % 3 == 0, -1, qrels.grades).astype(np.int32)
+    pooled = Qrels(qrels.offsets, qrels.items, grades, relevance_level=4)
+    measures = [Measure(name, 20) for name in FUSED]
+    kept = np.ones((len(grades), 1), dtype=np.bool_)
+    means = SampleScorer([run], pooled, measures, METRICS)(kept)
+    expected = by_definition([run], pooled, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_samples_do_not_depend_on_their_neighbours() -> None:
+    run, qrels = random_case(6, n_users=60, n_items=300, depth=100, n_judged=40)
+    measures = [Measure(name, cutoff) for name in FUSED for cutoff in (5, 100)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 7)) < 0.5
+    scorer = SampleScorer([run], qrels, measures, METRICS)
+    np.testing.assert_array_equal(scorer(kept)[:, :, 3], scorer(kept[:, 3:4])[:, :, 0])
+
+
+@pytest.mark.parametrize("name", NOT_FUSED)
+def test_what_is_not_fused_takes_the_readable_road(name: str) -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    metrics = {name: find_metric(name, METRICS)}
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    means = SampleScorer([run], qrels, measures, metrics)(kept)
+    expected = by_definition([run], qrels, measures, kept, metrics)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_a_users_metric_takes_the_readable_road() -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    own = {**METRICS, "mine": Metric("mine", METRICS["AP"].function, source="here")}
+    measures = [Measure("AP", 10), Measure("mine", 10)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 4)) < 0.5
+    means = SampleScorer([run], qrels, measures, own)(kept)
+    np.testing.assert_allclose(means[0], means[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_scores_of_users_average_to_the_means(name: str) -> None:
+    cases = [random_case(seed, n_users=300, n_items=90, depth=20, n_judged=9) for seed in (1, 2)]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer(runs, qrels, measures, METRICS)
+    scores = scorer(kept, per_user=True)
+    assert scores.shape == (3, 2, 300, 3)
+    np.testing.assert_allclose(scores.mean(axis=2), scorer(kept), rtol=0, atol=1e-12)
+
+
+def test_another_relevance_level_goes_through_the_kernel_too() -> None:
+    run, qrels = random_case(3, n_users=40, n_items=80, depth=20, n_judged=30)
+    labels = [f"{name}(rel=2)" for name in FUSED if METRICS[name].has_level]
+    own = {**METRICS, **{label: find_metric(label, METRICS) for label in labels}}
+    measures = [Measure(label, 10) for label in [*labels, "AP"]]
+    kept = np.ones((len(qrels.items), 1), dtype=np.bool_)
+    users = np.arange(qrels.n_users).astype(np.str_)
+    expected = score([run], qrels, measures, own, users=users).values
+    found = SampleScorer([run], qrels, measures, own)(kept, per_user=True)[..., 0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("label", GEOMETRIC)
+def test_the_kernel_knows_geometric_means(label: str) -> None:
+    run, qrels = random_case(3, n_users=300, n_items=80, depth=20, n_judged=30)
+    own = {label: find_metric(label, METRICS)}
+    measures = [Measure(label, cutoff) for cutoff in (1, 10)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer([run], qrels, measures, own)
+    assert not scorer.by_definition
+    expected = by_definition([run], qrels, measures, kept, own)
+    np.testing.assert_allclose(scorer(kept), expected, rtol=0, atol=1e-12)
+    users = scorer(kept, per_user=True)
+    np.testing.assert_allclose(users.mean(axis=2), expected, rtol=0, atol=1e-12)
+
+
+def test_metrics_with_other_options_take_the_readable_road() -> None:
+    assert is_fused(find_metric("P(rel=2)", METRICS))
+    assert not is_fused(Metric("P", METRICS["P"].function, source="here", given=(("new", 1),)))
+
+
+def many_lists() -> tuple[list[Run], Qrels, NDArray[np.bool_]]:
+    """Three systems for 50 users with few or many judgements, and nine samples of these."""
+    cases = [random_case(seed, n_users=50, n_items=90, depth=40, n_judged=20) for seed in (1, 2, 3)]
+    qrels = cases[0][1].keep(np.random.default_rng(5).random(1000) < np.arange(1000) / 1000)
+    kept = np.random.default_rng(4).random((len(qrels.items), 9)) < np.linspace(1, 0, 9)
+    return [run for run, _ in cases], qrels, kept
+
+
+ALL_ROADS = [Measure(name, cutoff) for name in [*FUSED, "mine"] for cutoff in (1, 3, 10, 40, 60)]
+WITH_MINE = {**METRICS, "mine": Metric("mine", METRICS["nDCG"].function, source="here")}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 4, 9])
+def test_neither_threads_nor_how_samples_are_split_change_a_bit(size: int, n_threads: int) -> None:
+    runs, qrels, kept = many_lists()
+    whole = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept)
+    scorer = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)
+    parts = [kept[:, first : first + size] for first in range(0, 9, size)]
+    with ThreadPoolExecutor(n_threads) as workers:
+        found = np.concatenate(list(workers.map(scorer, parts)), axis=-1)
+    np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("users_at_once", [1, 7, 49, 50])
+def test_blocks_of_users_change_no_bit(users_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, qrels, kept = many_lists()
+    monkeypatch.setattr(judging, "USERS_AT_ONCE", users_at_once)
+    found = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept, per_user=True)
+    for number, measure in enumerate(ALL_ROADS):
+        if measure.metric == "mine":
+            expected = on_whole_matrices(WITH_MINE["mine"], measure.cutoff, runs, qrels, kept)
+            np.testing.assert_array_equal(found[number], expected)
+
+
+def on_whole_matrices(
+    metric: Metric, cutoff: int | None, runs: Sequence[Run], qrels: Qrels, kept: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Scores of shape (n_systems, n_users, n_samples), as one would write it down."""
+    samples = [
+        [metric(judge(run, qrels, kept=sample), cutoff=cutoff) for run in runs] for sample in kept.T
+    ]
+    return np.stack(samples, axis=-1)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_scores_do_not_depend_on_blocks_of_users_in_the_kernel(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, qrels, kept = many_lists()
+    measures = [Measure(name, cutoff) for cutoff in (3, 40)]
+    whole = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    monkeypatch.setattr(kernel, "SUMS_AT_ONCE", 3000)
+    found = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("label", [*FUSED, "mine", "P(mean=geometric)"])
+@pytest.mark.parametrize("sums_at_once", [1, 20_000])
+def test_sums_of_blocks_are_those_of_their_users(
+    label: str, sums_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, qrels, kept = many_lists()
+    own = {label: WITH_MINE.get(label) or find_metric(label, METRICS)}
+    blocks = random_blocks(50, n_blocks=7, seed=1)
+    scorer = SampleScorer(runs, qrels, [Measure(label, cutoff) for cutoff in (3, 40)], own)
+    monkeypatch.setattr(kernel, "SUMS_AT_ONCE", sums_at_once)
+    sums = scorer.block_sums(kept, blocks=blocks)
+    users = scorer(kept, per_user=True)
+    expected = np.stack([users[:, :, blocks == block].sum(axis=2) for block in range(7)], axis=1)
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12)
+
+
+def test_runs_of_different_depths_are_judged_alike() -> None:
+    runs, qrels, kept = many_lists()
+    short = Run("short", np.ascontiguousarray(runs[1].items[:, :5]))
+    measures = [Measure(name, cutoff) for name in (*FUSED, "mine") for cutoff in (3, 40)]
+    together = SampleScorer([runs[0], short], qrels, measures, WITH_MINE)(kept)
+    alone = SampleScorer([short], qrels, measures, WITH_MINE)(kept)
+    np.testing.assert_array_equal(together[:, 1], alone[:, 0])

@@ -1,0 +1,291 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.study.collection import Collection, collect, split_options
+from harness.study.study import SplitSection, parse_study
+from qrels.ratings.splits import SPLITS
+from runs import InputError, InputWarning
+from tests.harness.small import (
+    JUDGEMENTS,
+    TREC,
+    WORLD,
+    write_collection,
+    write_qrels,
+    write_ratings,
+    write_run,
+)
+
+# A handful of judgements seldom has both kinds for a user; the tests of warnings ask for them.
+pytestmark = pytest.mark.filterwarnings("ignore::runs.InputWarning")
+
+RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+
+
+def collect_text(text: str, base: Path) -> Collection:
+    return collect(parse_study(text, source="study.toml", base=base, changes={}))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_ratings(tmp_path / "ratings.csv")
+    return tmp_path
+
+
+def lines(folder: Path, *rows: str) -> None:
+    text = "userId,movieId,rating,timestamp\n" + "".join(f"{row}\n" for row in rows)
+    (folder / "ratings.csv").write_text(text)
+
+
+def grades(collection: Collection) -> set[int]:
+    return set(collection.qrels.grades.tolist())
+
+
+# Ratings
+
+
+def test_half_stars_become_doubled_grades(folder: Path) -> None:
+    assert grades(collect_text(RATINGS, folder)) <= set(range(1, 11))
+    assert max(grades(collect_text(RATINGS, folder))) == 10
+
+
+def test_the_level_is_doubled_with_the_grades(folder: Path) -> None:
+    assert collect_text(RATINGS + "threshold = 3.5\n", folder).qrels.relevance_level == 7
+
+
+def test_whole_stars_stay_as_they_are(tmp_path: Path) -> None:
+    lines(tmp_path, *(f"u,i{item},{item},{item}" for item in range(1, 6)))
+    text = RATINGS + 'threshold = 5.0\n[split]\nmethod = "user-last"\ntest_share = 0.4\n'
+    assert grades(collect_text(text, tmp_path)) == {4, 5}
+
+
+def test_a_threshold_that_no_test_rating_reaches_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"no test rating reaches the threshold 5\.5"):
+        collect_text(RATINGS + "threshold = 5.5\n", folder)
+
+
+def test_the_k_core_reaches_the_ratings(folder: Path) -> None:
+    collection = collect_text(RATINGS + "item_min = 8\n[split]\ntest_share = 0.5\n", folder)
+    assert collection.items.ids.tolist() == ["i8", "i9"]
+
+
+def test_a_k_core_without_ratings_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="no ratings remain where every user has at least 10"):
+        collect_text(RATINGS + "user_min = 10\n", folder)
+
+
+def test_a_pair_rated_twice_is_refused_by_default(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,2", "u,a,3,3")
+    with pytest.raises(InputError, match="line 4"):
+        collect_text(RATINGS, tmp_path)
+
+
+def test_the_last_rating_of_a_pair_is_kept_if_the_study_says_so(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,9", "u,b,5,2", "u,a,3,3", "v,a,1,1", "v,b,2,2")
+    split = '[split]\nmethod = "leave-one-out-last"\n'
+    collection = collect_text(RATINGS + 'duplicates = "last"\n' + split, tmp_path)
+    assert collection.qrels.grades.tolist() == [4, 2]
+
+
+def test_columns_of_the_study_reach_the_reader(tmp_path: Path) -> None:
+    rows = "".join(f"{item};u;{item}\n{item};v;1\n" for item in (3, 4, 5))
+    (tmp_path / "ratings.csv").write_text(rows)
+    options = 'separator = ";"\nheader = false\ncolumns = { user = 1, item = 0, rating = 2 }\n'
+    collection = collect_text(RATINGS + options + "threshold = 3.0\n", tmp_path)
+    assert collection.items.ids.tolist() == ["3", "4", "5"]
+
+
+@pytest.mark.parametrize("method", SPLITS)
+def test_every_split_works_from_a_study_file(folder: Path, method: str) -> None:
+    collection = collect_text(RATINGS + f'[split]\nmethod = "{method}"\n', folder)
+    assert collection.split is not None
+    assert 0 < len(collection.split.test) < len(collection.split.train)
+
+
+@pytest.mark.parametrize(
+    ("section", "sentence"),
+    [
+        ('method = "usr-random"', "no split is called 'usr-random'; there are user-random, "),
+        ("folds = 3", "the split 'user-random' has no option 'folds'; its options are: test_share"),
+        ("fold = 2", "the split 'user-random' has no folds to choose `fold` from."),
+        ('method = "k-fold"\nfold = 6', "`fold` in [split] must be at most 5, got 6."),
+        ('method = "k-fold"\nfolds = 3\nfold = 4', "`fold` in [split] must be at most 3, got 4."),
+        ('method = "k-fold"\ntest_share = 0.1', "no option 'test_share'; its options are: folds."),
+        ('method = "leave-one-out-random"\nfolds = 2', "its options are: none."),
+        ('method = "global-time"\ncut = 500\ntest_share = 0.1', "`test_share` or `cut`, and not"),
+        ('method = "global-time"\ncut = 5000', "needs ratings before and after its cut"),
+    ],
+)
+def test_a_wrong_split_is_answered(folder: Path, section: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        collect_text(RATINGS + f"[split]\n{section}\n", folder)
+    assert sentence in str(caught.value)
+
+
+def test_folds_of_one_study_test_different_ratings(folder: Path) -> None:
+    tested = []
+    for fold in (1, 2):
+        text = RATINGS + f'[split]\nmethod = "k-fold"\nfolds = 2\nfold = {fold}\n'
+        split = collect_text(text, folder).split
+        assert split is not None
+        tested.append(set(zip(split.test.user.tolist(), split.test.item.tolist(), strict=True)))
+    assert tested[0].isdisjoint(tested[1])
+
+
+def test_the_first_fold_is_the_default() -> None:
+    assert split_options(SplitSection(method="k-fold"), seed=1) == {"folds": 5, "seed": 1}
+
+
+def test_a_cut_in_time_replaces_the_share() -> None:
+    options = split_options(SplitSection(method="global-time", cut=7), seed=1)
+    assert options == {"cut": 7}
+
+
+def test_a_split_without_test_ratings_is_refused(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "v,b,5,2")
+    with pytest.raises(InputError, match="the split 'user-random' leaves no test ratings"):
+        collect_text(RATINGS, tmp_path)
+
+
+def test_the_topics_are_the_users_with_test_ratings(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,2", "v,a,4,1", "v,b,1,2", "alone,a,5,1")
+    collection = collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
+    assert collection.topics.ids.tolist() == ["u", "v"]
+
+
+def test_a_user_without_relevant_ratings_stays_a_topic(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,2", "sour,a,1,1", "sour,b,1,2")
+    collection = collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
+    assert collection.facts["users without relevant items"] == 1
+    assert collection.topics.ids.tolist() == ["sour", "u"]
+
+
+def test_positive_only_judgements_are_warned_of(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,2")
+    with pytest.warns(InputWarning, match="the qrels hold relevant items only: bpref becomes"):
+        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
+
+
+def test_judgements_of_one_kind_for_each_user_are_warned_of(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,2", "sour,a,4,1", "sour,b,1,2")
+    with pytest.warns(InputWarning, match="no user has both relevant and judged non-relevant"):
+        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
+
+
+def test_the_truth_is_kept_beside_a_simulated_log(tmp_path: Path) -> None:
+    assert collect_text(WORLD, tmp_path).truth is not None
+
+
+def test_the_input_is_known_by_its_checksum(folder: Path) -> None:
+    first = collect_text(RATINGS, folder).inputs[0]["sha256"]
+    with (folder / "ratings.csv").open("a") as stream:
+        stream.write("u0,i0,5.0,1\n")
+    assert collect_text(RATINGS, folder).inputs[0]["sha256"] != first
+
+
+def test_popularity_in_training_and_in_test_add_up(folder: Path) -> None:
+    counts = collect_text(RATINGS, folder).popularity_counts()
+    assert (counts["train"] + counts["test"]).tolist() == counts["all"].tolist()
+
+
+def test_items_whose_ratings_were_all_dropped_are_not_in_the_catalogue(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,4,1", "u,b,5,9", "v,a,2,1", "v,b,2,9", "late,only,5,9")
+    text = RATINGS + '[split]\nmethod = "global-time"\ncut = 5\n'
+    collection = collect_text(text, tmp_path)
+    counts = dict(zip(collection.items.ids, collection.popularity_counts()["all"], strict=True))
+    assert counts == {"a": 2, "b": 2, "only": -1}
+
+
+# TREC files
+
+
+@pytest.fixture
+def given_folder(tmp_path: Path) -> Path:
+    write_collection(tmp_path)
+    return tmp_path
+
+
+def test_the_tags_name_the_systems(given_folder: Path) -> None:
+    runs = collect_text(TREC, given_folder).runs
+    assert [run.system for run in runs] == ["full", "partial"]
+
+
+def test_a_user_missing_in_a_run_has_an_empty_list(given_folder: Path) -> None:
+    assert collect_text(TREC, given_folder).runs[1].lengths.tolist() == [3, 2, 0]
+
+
+def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
+    write_run(given_folder, "full", {"u1": ["a"]}, name="other.run")
+    with pytest.raises(InputError, match=r"other\.run: the tag 'full' is that of .*full\.run too"):
+        collect_text(TREC, given_folder)
+
+
+def test_a_single_run_is_refused(given_folder: Path) -> None:
+    (given_folder / "partial.run").unlink()
+    with pytest.raises(InputError, match="a study compares at least two systems, got 1"):
+        collect_text(TREC, given_folder)
+
+
+def test_a_run_without_a_judged_user_is_refused(given_folder: Path) -> None:
+    write_run(given_folder, "other", {"x1": ["a"], "x2": ["b"]})
+    with pytest.raises(InputError, match=r"other\.run: none of its 2 users is in the qrels"):
+        collect_text(TREC, given_folder)
+
+
+def test_users_of_a_run_that_nobody_judged_are_left_out_with_a_warning(given_folder: Path) -> None:
+    write_run(given_folder, "full", {"u1": ["a"], "x1": ["b"]})
+    with pytest.warns(InputWarning, match=r"full\.run: 1 of its users are not in the qrels"):
+        collection = collect_text(TREC, given_folder)
+    assert collection.topics.ids.tolist() == ["u1", "u2", "u3"]
+
+
+def test_a_level_above_all_grades_is_refused_with_the_file(given_folder: Path) -> None:
+    with pytest.raises(InputError, match=r"test\.qrels: no judgement is relevant: .* is 2, .* 3"):
+        collect_text(TREC + "relevance_level = 3\n", given_folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("full.run", "u1 Q0 a 1 9\n", "full.run, line 1: a run line has six fields"),
+        ("full.run", "u1 Q0 a 1 x full\n", "full.run, line 1: the score 'x' is not a number."),
+        ("full.run", "", "full.run: the file is empty."),
+        ("test.qrels", "u1 0 a 1\nu1 0 a 0\n", "test.qrels, line 2: item a stands twice"),
+        ("test.qrels", "u1 0 a high\n", "test.qrels, line 1: the grade 'high' is not a whole"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(
+    given_folder: Path, name: str, content: str, sentence: str
+) -> None:
+    (given_folder / name).write_text(content)
+    with pytest.raises(InputError) as caught:
+        collect_text(TREC, given_folder)
+    assert sentence in str(caught.value)
+
+
+def test_the_judged_items_are_the_catalogue_of_given_runs(given_folder: Path) -> None:
+    collection = collect_text(TREC, given_folder)
+    counts = collection.popularity_counts()["test"]
+    judged = {item for grades in JUDGEMENTS.values() for item in grades}
+    assert set(collection.items.ids[counts >= 0].tolist()) == judged
+
+
+def test_only_judgements_can_be_counted_for_given_runs(given_folder: Path) -> None:
+    assert list(collect_text(TREC, given_folder).popularity_counts()) == ["test"]
+
+
+def test_every_file_is_an_input(given_folder: Path) -> None:
+    names = [Path(known["path"]).name for known in collect_text(TREC, given_folder).inputs]
+    assert names == ["test.qrels", "full.run", "partial.run"]
+
+
+def test_the_relevance_level_decides_what_is_relevant(given_folder: Path) -> None:
+    qrels = collect_text(TREC + "relevance_level = 2\n", given_folder).qrels
+    assert int(np.count_nonzero(qrels.relevant)) == 1
+
+
+def test_negative_grades_are_neither_relevant_nor_not(given_folder: Path) -> None:
+    write_qrels(given_folder, {"u1": {"a": -1, "b": 1}, "u2": {"a": 0}, "u3": {"z": 0}})
+    facts = collect_text(TREC, given_folder).facts
+    assert facts["users without judged non-relevant items"] == 1

@@ -1,0 +1,606 @@
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.sampled.expectation.moments import exact_metric
+from analyses.shared.evidence import read_evidence
+from analyses.shared.measure import Measure
+from harness.catalogue import FIGURES
+from harness.study.run import check, run_study
+from harness.study.scores import scores_from_parquet
+from harness.study.store import Store
+from harness.study.study import parse_study, read_study
+from qrels import FullRanks
+from qrels.trec import read_qrels
+from runs import InputError
+from runs.shared.progress import Lines, Silent
+from tests.harness.small import (
+    ANALYSES,
+    FULL,
+    JUDGEMENTS,
+    METRICS,
+    NO_ANALYSES,
+    ROOT,
+    SAMPLED,
+    SYSTEMS,
+    TREC,
+    TREC_METRICS,
+    WHOLE,
+    WORLD,
+    contents,
+    made_at,
+    manifest_of,
+    run_text,
+    start,
+    wait_for_parts,
+    write_collection,
+    write_qrels,
+    write_ratings,
+    write_run,
+)
+
+COLUMNS = {
+    "means": "system,metric,cutoff,mean",
+    "correlation_cutoffs": "metric,cutoff_a,cutoff_b,tau",
+    "correlation_metrics": "metric_a,metric_b,cutoff,tau",
+    "sparsity": "metric,cutoff,level,tau,sd,standard_error,low,high,samples",
+    "sparsity_areas": "metric,cutoff,area,low,high,rank",
+    "sparsity_area_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
+    "popularity": "metric,cutoff,level,tau,low,high,judgements,cut,removed,counted_in",
+    "popularity_areas": "metric,cutoff,area,low,high,rank",
+    "popularity_area_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
+    "popularity_checks": "metric,cutoff,level,tau,judgements,cut,removed,counted_in",
+    "users": "metric,cutoff,users,repeats,tau,tau_low,tau_high,dp,dp_low,dp_high",
+    "pvalues": "metric,cutoff,system_a,system_b,difference,lower,upper,relative,standardised",
+    "discrimination": "metric,cutoff,dp,dp_ordered,significant_05,median_p",
+    "power_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
+}
+TABLES, SVGS = "tables/*.csv", "figures/*.svg"
+ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
+RANKED = {"ranks-random", "ranks-popularity", "ranks-puresvd", "sampled", "sampled_ranks"}
+DRAWN = [
+    name
+    for name, drawing in FIGURES.items()
+    if drawing.analysis in {*ANALYSED, "sampled", "sampled_ranks"}
+]
+OF_SCORES = [name for name, drawing in FIGURES.items() if drawing.analysis in ANALYSED]
+
+
+def table(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"tables/{name}.csv", float_precision="round_trip")
+
+
+def made_again(folder: Path, before: dict[str, int]) -> set[str]:
+    return {part for part, moment in made_at(folder).items() if before.get(part) != moment}
+
+
+# What is in the folder
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_table_begins_with_the_promised_columns(finished: Path, name: str) -> None:
+    heading = (finished / f"tables/{name}.csv").read_text().splitlines()[0]
+    assert f"{heading},".startswith(f"{COLUMNS[name]},")
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_every_figure_is_drawn(finished: Path, kind: str) -> None:
+    assert {path.stem for path in finished.glob(f"figures/*.{kind}")} == set(DRAWN)
+
+
+def test_figures_are_listed_by_their_number(finished: Path) -> None:
+    listed = json.loads((finished / "manifest.json").read_bytes())["figures"]
+    assert [figure["name"] for figure in listed] == DRAWN
+
+
+def test_the_means_are_those_of_the_scores(finished: Path) -> None:
+    scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
+    assert table(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
+
+
+def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
+    assert [path.name for path in sorted((finished / "world").iterdir())] == [
+        "ratings.csv",
+        "truth.npz",
+    ]
+
+
+def test_the_kept_log_gives_the_same_qrels_as_the_world(finished: Path, tmp_path: Path) -> None:
+    ratings = f'name = "x"\nseed = 3\n[ratings]\npath = "{finished}/world/ratings.csv"\n'
+    folder = run_text(
+        ratings + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study"
+    )
+    assert contents(folder, "qrels/*") == contents(finished, "qrels/*")
+
+
+def test_the_manifest_names_seed_versions_and_inputs(finished: Path) -> None:
+    manifest = manifest_of(finished)
+    assert manifest["seed"] == 3
+    assert {"python", "harness", "numpy", "lenskit"} <= set(manifest["versions"])  # type: ignore[call-overload]
+    assert "world" in manifest["inputs"][0]  # type: ignore[index]
+
+
+def test_the_manifest_tells_what_every_part_cost(finished: Path) -> None:
+    assert set(manifest_of(finished)["seconds"]) == set(made_at(finished))  # type: ignore[call-overload]
+
+
+def test_no_half_written_file_is_left(finished: Path) -> None:
+    assert list(finished.rglob("*.partial")) == []
+
+
+def test_changes_land_in_the_study_as_run(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    study = parse_study(
+        TREC + TREC_METRICS + NO_ANALYSES,
+        source="study.toml",
+        base=tmp_path,
+        changes={"seed": 77, "output": tmp_path / "there"},
+    )
+    run_study(study, n_jobs=1, progress=Silent())
+    assert read_study(tmp_path / "there/study.toml") == study
+
+
+# The same again
+
+
+def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path) -> None:
+    folder = run_text(WHOLE, tmp_path, output=tmp_path / "study", n_jobs=2)
+    assert contents(folder, TABLES) == contents(finished, TABLES)
+
+
+def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_path: Path) -> None:
+    text = (given / "study.toml").read_text()
+    folder = run_text(text, Path("/nowhere"), output=tmp_path / "again")
+    for pattern in (TABLES, SVGS):
+        assert contents(folder, pattern) == contents(given, pattern)
+
+
+def test_a_study_killed_again_and_again_ends_as_an_undisturbed_one(
+    finished: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(WHOLE)
+    command = ("run", tmp_path / "study.toml", "--output", tmp_path / "study", "--jobs", "1")
+    for n_parts in sorted(random.Random(7).sample(range(1, 9), 3)):
+        killed = start(*command)
+        wait_for_parts(n_parts, killed, tmp_path / "study")
+        killed.kill()
+        killed.communicate()
+    process = start(*command)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    for pattern in (TABLES, SVGS):
+        assert contents(tmp_path / "study", pattern) == contents(finished, pattern)
+
+
+def test_a_finished_study_is_not_made_again(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(WHOLE, copied, output=copied)
+    assert made_again(copied, before) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("tables/pvalues.csv", "discrimination"),
+        ("figures/figure5_correlation_metrics.svg", "correlation"),
+        ("runs/popularity.run", "run-popularity"),
+        ("ranks/popularity.npz", "ranks-popularity"),
+        ("qrels/test.qrels", "qrels"),
+        ("world/truth.npz", "world"),
+    ],
+)
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"damaged")])
+def test_a_damaged_part_alone_is_made_again(
+    finished: Path, copied: Path, name: str, part: str, damage: Any
+) -> None:
+    before = made_at(copied)
+    damage(copied / name)
+    run_text(WHOLE, copied, output=copied)
+    assert made_again(copied, before) == {part}
+    assert (copied / name).read_bytes() == (finished / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("samples = 5", "samples = 6", {"sparsity"}),
+        ("levels = [1.0, 0.9, 0.5]", "levels = [1.0, 0.9]", {"popularity"}),
+        ('name = "small"', 'name = "renamed"', set()),
+        ("cutoffs = [5, 20]", "cutoffs = [20]", {"scores", *ANALYSED}),
+        (
+            "factors = 5",
+            "factors = 6",
+            {
+                "run-puresvd",
+                "ranks-puresvd",
+                "sampled",
+                "sampled_ranks",
+                "scores",
+                *ANALYSED,
+            },
+        ),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED, *RANKED}),
+        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled"}),
+    ],
+)
+def test_a_change_makes_again_what_depends_on_it(
+    copied: Path, old: str, new: str, parts: set[str]
+) -> None:
+    before = made_at(copied)
+    run_text(WHOLE.replace(old, new), copied, output=copied)
+    assert made_again(copied, before) == parts
+
+
+def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
+    run_text(WORLD + SYSTEMS.replace('"random", ', "") + METRICS, copied, output=copied)
+    assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
+
+
+def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(WHOLE.replace(SAMPLED, ""), copied, output=copied)
+    assert made_again(copied, before) == set()
+    assert contents(copied, "ranks/*") == {}
+
+
+def test_full_ranks_come_with_the_analysis_that_asks_for_them(
+    finished: Path, tmp_path: Path
+) -> None:
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    before = made_at(folder)
+    run_text(text + SAMPLED, tmp_path, output=folder)
+    assert made_again(folder, before) == RANKED
+    assert contents(folder, "ranks/*") == contents(finished, "ranks/*")
+
+
+def test_full_ranks_agree_with_the_runs(finished: Path) -> None:
+    """Everybody's first relevant item is at the rank that RR says."""
+    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
+    best = ranks.rank[ranks.order == 1]
+    scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
+    hits = scores.values[scores.measures.index(Measure("P", 20)), scores.systems.index("puresvd")]
+    assert (best <= 20).sum() == (hits > 0).sum()
+
+
+def test_estimates_are_those_of_the_kept_ranks(finished: Path) -> None:
+    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
+    frame = table(finished, "sampled").query("system == 'puresvd' and metric == 'AP'")
+    assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("negatives = 99", "`negatives` must not be above the irrelevant candidates"),
+        ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
+    ],
+)
+def test_samples_that_the_data_lack_are_refused_before_training(
+    tmp_path: Path, line: str, sentence: str
+) -> None:
+    text = WORLD + SYSTEMS + METRICS + f"[analyses.sampled]\n{line}\n"
+    with pytest.raises(InputError, match=rf"study\.toml, line \d+: .*{sentence}"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study" / "runs").exists()
+
+
+def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
+    run_text(WHOLE.replace("[analyses.discrimination]", ""), copied, output=copied)
+    figures = [Path(figure["name"]).name for figure in manifest_of(copied)["figures"]]  # type: ignore[attr-defined]
+    assert [name for name in figures if "pvalues" in name] == []
+    assert list(copied.glob("*/*pvalues*")) == []
+
+
+def test_a_study_that_was_interrupted_is_not_finished(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.study.stages.score", _interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_text(WHOLE.replace("cutoffs = [5, 20]", "cutoffs = [20]"), copied, output=copied)
+    assert not (copied / "manifest.json").exists()
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_held_folder_is_refused(copied: Path) -> None:
+    with Store(copied).held(), pytest.raises(InputError, match="another harness is at work"):
+        run_text(WHOLE, copied, output=copied)
+
+
+# Before any work
+
+
+def test_wrong_names_are_answered_before_any_work(tmp_path: Path) -> None:
+    study = parse_study(
+        WHOLE.replace("nDCG", "nDGC"), source="study.toml", base=tmp_path, changes={}
+    )
+    with pytest.raises(InputError, match="did you mean 'nDCG'"):
+        check(study)
+
+
+def test_a_refused_study_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        run_text(
+            WHOLE.replace("threshold = 4.0", "threshold = 6.0"), tmp_path, output=tmp_path / "s"
+        )
+    assert not (tmp_path / "s").exists()
+
+
+def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    text = WHOLE.replace('"puresvd"', '"ease"').replace("[systems.settings.puresvd]", "")
+    text = text.replace("factors = 5", "[systems.settings.ease]\nmax_gigabytes = 1e-9")
+    with pytest.raises(InputError, match=r"system 'ease' needs about .* GB"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+    assert not list(tmp_path.glob("study/runs/*"))
+
+
+def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
+    wide = WORLD.replace("n_items = 80", "n_items = 400").replace("gini = 0.5", "gini = 0.7")
+    text = wide + SYSTEMS.replace("depth", 'candidates = "test"\ndepth') + METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    tested = {line.split()[2] for line in (folder / "qrels/test.qrels").read_text().splitlines()}
+    lines = (folder / "runs/random.run").read_text().splitlines()
+    assert {line.split()[2] for line in lines} <= tested
+    assert len(tested) < 400
+
+
+# Runs made elsewhere
+
+
+def test_given_runs_need_neither_lenskit_nor_torch(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + ANALYSES)
+    code = (
+        "import sys; from harness.cli.main import main; "
+        f"main(['run', r'{tmp_path}/study.toml', '--output', r'{tmp_path}/study', '--jobs', '1'], "
+        "standalone_mode=False); print({'lenskit', 'torch', 'sklearn'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
+
+
+def test_a_user_without_a_list_scores_0_and_stays_in_the_mean(given: Path) -> None:
+    means = table(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
+    assert means["full", "P", 1] == pytest.approx(2 / 3)
+    assert means["partial", "P", 2] == pytest.approx(0.5 / 3)
+
+
+def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
+    means = table(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
+    assert means["full", "P", 50] == pytest.approx(3 / 150)
+
+
+def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
+    own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
+    (tmp_path / "theirs.run").write_text(own)
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    means = table(run_text(text, tmp_path, output=tmp_path / "study"), "means")
+    by_system = means.groupby("system")["mean"].apply(list)
+    assert list(dict.fromkeys(means["system"]))[-1] == "theirs"
+    assert by_system["theirs"] == by_system["random"]
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        ("{user} Q0 no-such-item 1 1 theirs\n", "the item 'no-such-item' has no rating"),
+        ("{user} Q0 {item} 1 1 random\n", "'random' is the name of a trained system too"),
+    ],
+)
+def test_a_given_run_that_does_not_fit_is_refused(
+    tmp_path: Path, finished: Path, line: str, finding: str
+) -> None:
+    user, _, item = (finished / "runs/random.run").read_text().split()[:3]
+    (tmp_path / "theirs.run").write_text(line.format(user=user, item=item))
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    with pytest.raises(InputError, match=finding):
+        run_text(text, tmp_path, output=tmp_path / "study")
+
+
+def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
+    log = pd.read_csv(finished / "world/ratings.csv")
+    tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
+    pairs = set(zip(log.userId, log.movieId, strict=True))
+    user, item = min(pairs - set(zip(tested.user, tested.item, strict=True)))
+    (tmp_path / "theirs.run").write_text(f"{user} Q0 {item} 1 1 theirs\n")
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
+
+
+def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "twin", FULL)
+    (tmp_path / "partial.run").unlink()
+    folder = run_text(
+        TREC + TREC_METRICS + "[analyses.discrimination]\n", tmp_path, output=tmp_path / "study"
+    )
+    assert set(table(folder, "pvalues")["p"]) == {1.0}
+
+
+def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "twin", FULL)
+    (tmp_path / "partial.run").unlink()
+    folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
+    cells = (folder / "tables/popularity.csv").read_text().splitlines()[1].split(",")
+    assert cells[:4] == ["P", "1", "1.0", ""]
+
+
+def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Path) -> None:
+    columns = ["cut", "removed", "counted_in"]
+    made = set(map(tuple, table(finished, "popularity")[columns].to_numpy()))
+    checked = set(map(tuple, table(finished, "popularity_checks")[columns].to_numpy()))
+    assert made == {("items", "most popular", "train")}
+    assert len(checked) == 2 * 2 * 3 - 1
+    assert not made & checked
+
+
+def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
+    write_run(tmp_path, "full", {"u1": ["a"]})
+    write_run(tmp_path, "partial", {"u1": ["b", "a"]})
+    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
+    folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
+    assert table(folder, "means")["sd"].isna().all()
+
+
+def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
+    metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
+    folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
+    assert len(list(folder.glob(SVGS))) == len(OF_SCORES)
+
+
+def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
+    write_run(tmp_path, "bm25/a", {"u1": ["a"]}, name="1.run")
+    write_run(tmp_path, "bm25_a", {"u1": ["b"]}, name="2.run")
+    write_run(tmp_path, "../../bm25", {"u1": ["a", "b"]}, name="3.run")
+    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
+    text = TREC + TREC_METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "studies/of/mine")
+    best = table(folder, "means").query("metric == 'P' and cutoff == 1").set_index("system")
+    assert best["mean"].to_dict() == {"bm25/a": 1.0, "bm25_a": 0.0, "../../bm25": 1.0}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "1.run",
+        "2.run",
+        "3.run",
+        "studies",
+        "test.qrels",
+    ]
+
+
+def test_paths_may_have_spaces_and_letters_of_any_script(tmp_path: Path) -> None:
+    base = tmp_path / "Größe [1] и more"
+    write_collection(base)
+    folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, base, output=base / "the study")
+    assert (folder / "report.html").is_file()
+
+
+def test_positive_only_qrels_are_remarked_in_the_manifest(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    positive = {u: {i: g for i, g in js.items() if g > 0} for u, js in JUDGEMENTS.items()}
+    write_qrels(tmp_path, positive)
+    folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    assert "relevant items only" in " ".join(manifest_of(folder)["warnings"])  # type: ignore[arg-type]
+
+
+# Ratings
+
+
+def test_the_qrels_of_half_stars_hold_doubled_grades(tmp_path: Path) -> None:
+    write_ratings(tmp_path / "ratings.csv")
+    text = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+    systems = '[systems]\nnames = ["random", "popularity"]\ndepth = 20\n'
+    folder = run_text(text + systems + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    grades = read_qrels(folder / "qrels/test.qrels").grade
+    assert np.any(grades % 2 == 1)
+    assert grades.max() == 10
+
+
+def test_a_system_that_recommends_nothing_at_all_is_named(tmp_path: Path) -> None:
+    rows = ["old,a,5,1", "old,b,4,1", "new,a,5,9", "new,b,1,9"]
+    (tmp_path / "r.csv").write_text("userId,movieId,rating,timestamp\n" + "\n".join(rows) + "\n")
+    text = 'name = "x"\n[ratings]\npath = "r.csv"\n'
+    split = '[split]\nmethod = "global-time"\ncut = 5\ncold_users = "keep"\n'
+    systems = '[systems]\nnames = ["popularity", "ease"]\ndepth = 20\n'
+    with pytest.raises(InputError, match="the system 'ease' recommends nothing to any test user"):
+        run_text(text + split + systems + METRICS, tmp_path, output=tmp_path / "study")
+
+
+# Metrics of the user
+
+PLUGIN = '''
+from harness.metrics.shared.metric import metric
+
+@metric("Hits", source="by hand")
+def hits(judged, *, cutoff=None):
+    """Share of users with a relevant item."""
+    return judged.relevant[:, :cutoff].any(axis=1).astype(float)
+'''
+PLUGGED = '[metrics]\nnames = ["nDCG", "Hits"]\ncutoffs = [1, 2]\nplugins = ["mine.py"]\n'
+
+
+@pytest.fixture(scope="module")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("plugged")
+    write_collection(base)
+    (base / "mine.py").write_text(PLUGIN)
+    return run_text(TREC + PLUGGED + ANALYSES, base, output=base / "study")
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> None:
+    frame = table(plugged, name)
+    columns = [column for column in frame.columns if column in ("metric", "metric_a", "metric_b")]
+    named = {str(metric) for column in columns for metric in frame[column]}
+    assert named == {"nDCG", "Hits"}
+
+
+def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
+    figures = contents(plugged, SVGS)
+    assert len(figures) == len(OF_SCORES)
+    assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
+
+
+def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: Path) -> None:
+    base = copytree(plugged.parent, tmp_path / "base")
+    (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))
+    folder = run_text(TREC + PLUGGED + NO_ANALYSES, base, output=base / "study")
+    hits = table(folder, "means").query("metric == 'Hits' and cutoff == 2")
+    assert hits["mean"].tolist() == [0.0, 0.0]
+
+
+def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "mine.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match=r"mine\.py: .*plug-in fails with ZeroDivisionError"):
+        run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
+    folder = run_text(TREC + names, tmp_path, output=tmp_path / "study")
+    means = pd.read_csv(folder / "tables" / "means.csv")
+    assert set(zip(means.metric, means.cutoff, strict=True)) == {
+        ("P", 1),
+        ("P", 2),
+        ("P(rel=2)", 1),
+        ("nDCG", 3),
+    }
+    assert b"P(rel=2)" in (folder / "report.html").read_bytes()
+
+
+def test_a_metric_that_compares_users_is_refused(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    compared = PLUGIN.replace(".astype(float)", " / judged.n_users")
+    (tmp_path / "mine.py").write_text(compared)
+    with pytest.raises(InputError, match="must score every user by that user's lists alone"):
+        run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
+
+
+def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    changes = {"output": str(tmp_path / "study")}
+    text = TREC + PLUGGED + ANALYSES
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    run_study(study, n_jobs=1, progress=Lines())
+    said = capsys.readouterr().err
+    assert "Hits: not in the fast kernel" in said
+    assert said.index("15 samples of the judgements will take about") < said.index("Taking judge")

@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from harness.study.stages import digest, run_name, run_part
+from qrels.ratings.datasets import read_ratings
+from qrels.trec import read_qrels
+from runs.trec import read_run
+
+
+@given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
+def test_two_systems_never_share_a_file(systems: list[str]) -> None:
+    assert run_name(systems[0]) != run_name(systems[1])
+
+
+@given(st.text(min_size=1))
+def test_a_run_is_always_a_file_of_its_folder(system: str) -> None:
+    assert Path(run_name(system)).parent == Path("runs")
+
+
+@given(st.text(min_size=1))
+def test_a_run_is_always_a_page_of_the_ledger(system: str) -> None:
+    assert Path(run_part(system)).name == run_part(system)
+
+
+@pytest.mark.parametrize("system", ["item-knn", "bm25@2", "k1=0.9", "größer"])
+def test_usual_names_are_left_as_they_are(system: str) -> None:
+    assert run_name(system) == f"runs/{system}.run"
+
+
+def test_arrays_of_different_shapes_have_different_digests() -> None:
+    row = np.arange(4)
+    assert digest(row) != digest(row.reshape(2, 2))
+
+
+def test_where_one_array_ends_matters_to_the_digest() -> None:
+    assert digest(np.arange(2), np.arange(3)) != digest(np.arange(3), np.arange(2))
+
+
+def test_an_array_and_its_copy_have_equal_digests() -> None:
+    every_other = np.arange(6)[::2]
+    assert digest(every_other) == digest(every_other.copy())
+
+
+def test_every_run_carries_the_name_of_its_system(finished: Path) -> None:
+    names = {path.stem: read_run(path).system for path in finished.glob("runs/*.run")}
+    assert names == {name: name for name in ("random", "popularity", "puresvd")}
+
+
+def test_runs_list_the_users_of_the_qrels(finished: Path) -> None:
+    topics = read_qrels(finished / "qrels/test.qrels").users.ids.tolist()
+    assert read_run(finished / "runs/popularity.run").users.ids.tolist() == topics
+
+
+def test_runs_do_not_list_what_the_user_rated_in_training(finished: Path) -> None:
+    qrels = read_qrels(finished / "qrels/test.qrels")
+    ratings = read_ratings(finished / "world/ratings.csv")
+    run = read_run(finished / "runs/popularity.run")
+    tested = pairs(qrels.users.ids[qrels.user], qrels.items.ids[qrels.item])
+    rated = pairs(ratings.users.ids[ratings.user], ratings.items.ids[ratings.item])
+    listed = pairs(run.users.ids[run.user], run.items.ids[run.item])
+    assert listed.isdisjoint(rated - tested)
+
+
+def pairs(users: NDArray[np.str_], items: NDArray[np.str_]) -> set[tuple[str, str]]:
+    return set(zip(users.tolist(), items.tolist(), strict=True))
+
+
+def test_the_kept_log_holds_every_rating_of_the_world(finished: Path) -> None:
+    assert len(read_ratings(finished / "world/ratings.csv")) == 1500

@@ -1,0 +1,161 @@
+from pathlib import Path
+
+import pytest
+
+from harness.study.store import LEDGER, Store, content_key
+from runs import InputError
+from runs.shared.clock import Cost
+from runs.shared.files import write_whole
+
+FILES = {"tables/a.csv": b"1\n", "tables/b.csv": b"2\n"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "study")
+
+
+def write(store: Store, files: dict[str, bytes], *, part: str = "part", key: str = "key") -> None:
+    store.write(part, key, files, cost=Cost(0.0, 0.0))
+
+
+def test_equal_parts_give_equal_keys_in_any_order_of_a_mapping() -> None:
+    assert content_key({"a": 1, "b": [2]}) == content_key({"b": [2], "a": 1})
+
+
+@pytest.mark.parametrize("other", [[1, "2"], ["1", 2], [12], [[1], 2]])
+def test_different_parts_give_different_keys(other: list[object]) -> None:
+    assert content_key(*other) != content_key(1, 2)
+
+
+def test_a_written_part_is_complete(store: Store) -> None:
+    write(store, FILES)
+    assert store.is_complete("part", "key")
+
+
+def test_a_part_that_was_never_written_is_not_complete(store: Store) -> None:
+    assert not store.is_complete("part", "key")
+
+
+def test_a_part_made_from_something_else_is_not_complete(store: Store) -> None:
+    write(store, FILES)
+    assert not store.is_complete("part", "other key")
+
+
+def test_a_part_with_a_changed_file_is_not_complete(store: Store) -> None:
+    write(store, FILES)
+    (store.folder / "tables/a.csv").write_bytes(b"7\n")
+    assert not store.is_complete("part", "key")
+
+
+def test_a_part_with_a_lost_file_is_not_complete(store: Store) -> None:
+    write(store, FILES)
+    (store.folder / "tables/b.csv").unlink()
+    assert not store.is_complete("part", "key")
+
+
+@pytest.mark.parametrize("page", ["", "{", "null", '{"key": "key"}'])
+def test_a_part_with_a_damaged_page_is_not_complete(store: Store, page: str) -> None:
+    write(store, FILES)
+    (store.folder / LEDGER / "part.json").write_text(page)
+    assert not store.is_complete("part", "key")
+
+
+def test_a_file_that_a_part_no_longer_has_is_removed(store: Store) -> None:
+    write(store, FILES)
+    write(store, {"tables/a.csv": b"3\n"})
+    assert [path.name for path in (store.folder / "tables").iterdir()] == ["a.csv"]
+
+
+def test_files_of_parts_that_left_are_removed(store: Store) -> None:
+    write(store, {"runs/a.run": b"1\n"}, part="run-a")
+    write(store, {"runs/b.run": b"1\n"}, part="run-b")
+    store.remove_others({"run-b"})
+    assert [path.name for path in (store.folder / "runs").iterdir()] == ["b.run"]
+
+
+def test_files_that_no_part_names_are_left_alone(store: Store) -> None:
+    (store.folder / "notes.txt").write_text("mine")
+    write(store, FILES)
+    store.remove_others(set())
+    assert (store.folder / "notes.txt").read_text() == "mine"
+
+
+def test_files_of_a_part_that_was_never_finished_are_known(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at_b(path: Path, content: bytes) -> None:
+        if path.name == "b.csv":
+            raise KeyboardInterrupt
+        write_whole(path, content)
+
+    monkeypatch.setattr("harness.study.store.write_whole", fail_at_b)
+    with pytest.raises(KeyboardInterrupt):
+        write(store, FILES)
+    store.remove_others(set())
+    assert list((store.folder / "tables").iterdir()) == []
+
+
+def test_a_part_that_was_never_finished_is_not_complete(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, FILES)
+    monkeypatch.setattr(Path, "replace", _interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write(store, FILES, key="new")
+    assert not store.is_complete("part", "new")
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_half_written_files_of_a_killed_process_are_swept_up(store: Store) -> None:
+    debris = store.folder / "tables" / ".a.csv.01234567.partial"
+    debris.parent.mkdir()
+    debris.touch()
+    with store.held():
+        assert not debris.exists()
+
+
+def test_a_folder_is_held_by_one_at_a_time(store: Store) -> None:
+    second = Store(store.folder)
+    with store.held(), pytest.raises(InputError, match="another harness is at work"):
+        second.held().__enter__()
+
+
+def test_a_folder_that_was_let_go_can_be_held_again(store: Store) -> None:
+    with store.held():
+        pass
+    with Store(store.folder).held():
+        assert store.folder.is_dir()
+
+
+def test_an_empty_folder_becomes_a_study_folder(tmp_path: Path) -> None:
+    Store(tmp_path)
+    assert (tmp_path / LEDGER).is_dir()
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InputError, match="not empty and holds no study"):
+        Store(tmp_path)
+
+
+def test_a_refused_folder_is_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InputError):
+        Store(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study").touch()
+    with pytest.raises(InputError, match="the study folder is a file"):
+        Store(tmp_path / "study")
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be made"):
+        Store(tmp_path / "file" / "study")

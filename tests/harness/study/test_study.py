@@ -1,0 +1,246 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyses.shared.measure import Measure
+from harness.study.study import PAPER_CUTOFFS, Study, demo_study, parse_study, read_study, run_paths
+from runs import InputError
+from tests.harness.small import WHOLE
+
+RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+RUNS = 'name = "x"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
+
+
+def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
+    return parse_study(text, source="study.toml", base=base, changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "study.toml: `name` is missing."),
+        ("name = x\n", "study.toml: not a TOML file: Invalid value (at line 1, column 8)."),
+        ('name = "a/b"\n', "study.toml, line 1: `name`: string should match pattern"),
+        ('name = "x"\n', "study.toml: a study begins with [ratings], or with [runs] and [qrels]."),
+        (RATINGS + RUNS[11:], "study.toml: a study begins with [ratings], or with [runs]"),
+        ('name = "x"\n[runs]\npaths = ["a"]\n', "study.toml: [runs] and [qrels] go together."),
+        ('name = "x"\nratings = 3\n', "study.toml, line 2: `ratings` must be a table, got 3."),
+        ('name = "x"\n[ratings]\n', "study.toml, line 2: `ratings`: `path` is needed"),
+        ("seed = -1\n" + RATINGS, "line 1: `seed`: input should be greater than or equal to 0, g"),
+        (RATINGS + 'format = "world"\n', 'a study of format "world" has no `path`.'),
+        (RATINGS + 'preset = "small"\n', '`preset` and `world` go with format = "world" only.'),
+        (RATINGS + "treshold = 4\n", "line 4: there is no `treshold` in [ratings]; did you mean `"),
+        (RATINGS + "threshold = 0\n", "line 4: `threshold` in [ratings]: input should be greater"),
+        (RATINGS + "threshold = nan\n", "line 4: `threshold` in [ratings]: input should be greate"),
+        (RATINGS + 'duplicates = "first"\n', "line 4: `duplicates` in [ratings]: input should be"),
+        (RATINGS + "[metric]\n", "line 4: there is no `metric`; did you mean `metrics`?"),
+        (RATINGS + "[split]\ntest_share = 1.0\n", "line 5: `test_share` in [split]: input should"),
+        (RATINGS + "[split]\nfold = 0\n", "line 5: `fold` in [split]: input should be greater"),
+        (
+            RATINGS + '[systems]\nnames = "som"\n',
+            "line 5: `names` in [systems]: there is no set of systems 'som'; there are valcarce-2",
+        ),
+        (
+            RATINGS + '[systems]\nnames = ["ease", "svd", "ease"]\n',
+            "study.toml, line 5: `names` in [systems]: 'ease' stands twice.",
+        ),
+        (RATINGS + '[metrics]\nnames = ["P", "P"]\n', "`names` in [metrics]: 'P' stands twice."),
+        (RATINGS + "[metrics]\ncutoffs = [5, 5]\n", "`cutoffs` in [metrics]: 5 stands twice."),
+        (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics]: input should be greater"),
+        (RATINGS + "[metrics]\ncutoffs = []\n", "`cutoffs` in [metrics]: tuple should have at lea"),
+        (
+            RATINGS + "[systems]\ndepth = 50\n",
+            "the deepest cut-off, 100, is below the lists, which end at rank 50",
+        ),
+        (
+            RATINGS + "[analyses.sparsity]\nlevels = [1.0, 0.5, 1.0]\n",
+            "line 5: `levels` in [analyses.sparsity]: 1.0 stands twice.",
+        ),
+        (RATINGS + "[analyses.sparsity]\nlevels = [1.1]\n", "input should be less than or equal"),
+        (RATINGS + "[analyses.popularity]\nlevels = [0.0]\n", "input should be greater than 0"),
+        (RATINGS + '[analyses.discrimination]\ntest = "u"\n', "input should be 'exact', 'monte-"),
+        (
+            RATINGS + '[analyses.discrimination]\ncorrection = "tukey"\nbaseline = "random"\n',
+            "the correction 'tukey' is a test of all pairs of systems; with a baseline, choose",
+        ),
+        (
+            RATINGS + '[analyses.discrimination]\nbaseline = "nobody"\n',
+            "`baseline` in [analyses.discrimination]: the study has no system 'nobody'",
+        ),
+        (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "input should be 'all', 'per-user' or"),
+        (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users]: input"),
+        (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 stands twice"),
+        (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean `sparsity`?"),
+        (RUNS + "relevance_level = 0\n", "line 6: `relevance_level` in [qrels]: input should be"),
+        (
+            RUNS + '[analyses.popularity]\ncounted_in = "all"\n',
+            "without training ratings, `counted_in` in [analyses.popularity] must be 'test', got",
+        ),
+        (RATINGS.replace("ratings.csv", "a\\u0000b"), "cannot be a path: embedded null byte."),
+    ],
+)
+def test_a_broken_rule_is_answered_with_place_rule_and_value(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    assert sentence in str(caught.value)
+
+
+def test_inputs_count_from_the_folder_of_the_study_file(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(RATINGS)
+    section = read_study(tmp_path / "study.toml").ratings
+    assert section is not None
+    assert section.path == tmp_path / "ratings.csv"
+
+
+def test_plugins_count_from_the_folder_of_the_study_file() -> None:
+    study = parse(RATINGS + '[metrics]\nplugins = ["../mine.py"]\n', Path("/data/studies"))
+    assert study.metrics.plugins == (Path("/data/mine.py"),)
+
+
+def test_a_tilde_that_is_no_user_is_part_of_a_name() -> None:
+    section = parse(RATINGS.replace("ratings.csv", "~nobody-by-this-name.csv")).ratings
+    assert section is not None
+    assert section.path == Path("/data/~nobody-by-this-name.csv")
+
+
+def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no\.toml: the study file does not exist\."):
+        read_study(tmp_path / "no.toml")
+
+
+def test_a_folder_is_no_study_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the study file cannot be read"):
+        read_study(tmp_path)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("\ufeff" + RATINGS, encoding="utf-8")
+    assert read_study(tmp_path / "study.toml").name == "x"
+
+
+def test_a_study_file_in_latin_1_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_bytes('name = "é"'.encode("latin-1"))
+    with pytest.raises(InputError, match="the study file cannot be read"):
+        read_study(tmp_path / "study.toml")
+
+
+def test_cutoffs_are_put_in_order() -> None:
+    assert parse(RATINGS + "[metrics]\ncutoffs = [20, 5]\n").metrics.cutoffs == (5, 20)
+
+
+def test_measures_run_over_cutoffs_within_metrics() -> None:
+    study = parse(RATINGS + '[metrics]\nnames = ["RR", "P"]\ncutoffs = [5, 9]\n')
+    assert study.measures == (
+        Measure("RR", 5),
+        Measure("RR", 9),
+        Measure("P", 5),
+        Measure("P", 9),
+    )
+
+
+def test_all_analyses_are_made_where_the_table_is_absent() -> None:
+    sections = parse(RATINGS).analyses.model_dump()
+    assert [name for name, section in sections.items() if section is None] == [
+        "sampled",
+        "online",
+    ]
+
+
+def test_runs_made_elsewhere_have_no_full_ranks() -> None:
+    with pytest.raises(InputError, match="ranks among all candidates, which runs do not have"):
+        parse(RUNS + "[analyses.sampled]\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('metrics = ["nDGC"]', "did you mean 'nDCG'"),
+        ('estimators = ["bv"]', "bv needs the option `gamma`"),
+        ("negatives = 0", "greater than or equal to 1"),
+        ("repeats = 1", "greater than or equal to 2"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused_with_its_line(line: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=rf"line \d+: .*{sentence}"):
+        parse(RATINGS + "[analyses.sampled]\n" + line)
+
+
+def test_only_the_analyses_named_are_made() -> None:
+    sections = parse(RATINGS + "[analyses.sparsity]\n").analyses.model_dump()
+    assert [name for name, section in sections.items() if section is not None] == ["sparsity"]
+
+
+def test_the_default_is_what_the_paper_studied() -> None:
+    study = parse(RATINGS)
+    assert study.metrics.cutoffs == PAPER_CUTOFFS
+
+
+def test_the_default_folder_bears_the_name_of_the_study() -> None:
+    assert parse(RATINGS).folder == Path("study-x")
+
+
+def test_changes_replace_what_the_file_says() -> None:
+    assert parse("seed = 1\n" + RATINGS, seed=2).seed == 2
+
+
+@pytest.mark.parametrize("text", [WHOLE, RATINGS, RUNS])
+def test_a_study_written_as_toml_is_the_study_that_is_read_back(text: str) -> None:
+    study = parse(text, output=Path("there"))
+    assert parse(study.to_toml().decode(), Path("/elsewhere")) == study
+
+
+def test_the_demo_is_a_study_of_the_simulated_world() -> None:
+    section = demo_study().ratings
+    assert section is not None
+    assert section.format == "world"
+
+
+def test_run_files_come_in_the_order_of_the_patterns_then_of_their_names(tmp_path: Path) -> None:
+    for name in ("b.run", "a.run", "c.trec"):
+        (tmp_path / name).touch()
+    study = parse(RUNS.replace('"*.run"', '"c.trec", "*.run"'), tmp_path)
+    assert [path.name for path in run_paths(study)] == ["c.trec", "a.run", "b.run"]
+
+
+def test_a_run_file_that_two_patterns_match_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "a.run").touch()
+    study = parse(RUNS.replace('"*.run"', '"a.run", "*.run"'), tmp_path)
+    assert run_paths(study) == [tmp_path / "a.run"]
+
+
+def test_run_files_are_found_in_a_folder_with_brackets_in_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "old [2018] é"
+    folder.mkdir()
+    (folder / "a.run").touch()
+    assert run_paths(parse(RUNS, folder)) == [folder / "a.run"]
+
+
+def test_a_pattern_without_a_run_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\*\.run: no run file matches\."):
+        run_paths(parse(RUNS, tmp_path))
+
+
+def test_a_metric_may_have_options_and_a_cutoff_of_its_own() -> None:
+    study = parse(
+        'name = "x"\n[ratings]\nformat = "world"\n[metrics]\n'
+        'names = ["P(rel=3)", "nDCG@7"]\ncutoffs = [5, 10]\n'
+    )
+    assert [str(measure) for measure in study.measures] == ["P(rel=3)@5", "P(rel=3)@10", "nDCG@7"]
+
+
+def test_a_set_of_systems_may_be_named_as_one() -> None:
+    study = parse(RATINGS + '[systems]\nnames = "valcarce-2018"\n')
+    assert len(study.systems.names) == 21
+    assert {"slim", "rm2", "random"} <= set(study.systems.names)
+
+
+def test_a_coefficient_that_there_is_not_is_refused_with_its_line() -> None:
+    with pytest.raises(InputError, match=r"line 6: .*no coefficient is called 'tau'; there are ta"):
+        parse_study(
+            'name = "x"\n[ratings]\nformat = "world"\n\n[analyses.correlation]\n'
+            'coefficient = "tau"\n',
+            source="study.toml",
+            base=Path(),
+            changes={},
+        )

@@ -1,0 +1,359 @@
+"""`harness evaluate` prints what trec_eval prints, and computes what pytrec_eval computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from click.testing import CliRunner, Result
+from hypothesis import given
+
+from harness.cli.main import main
+from harness.metrics.shared.metric import built_in_metrics
+from harness.trec_eval.evaluate import Evaluations, evaluate_runs, only_judged
+from harness.trec_eval.measures import LEFT_OUT, read_measures
+from qrels import Qrels, match
+from runs import InputError, InputWarning, Run
+from tests.conformance import CONFORMANCE, needs_conformance
+from tests.harness.small import write_qrels, write_run
+from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
+
+MISUSED = 2
+VERSIONS = ("v9.0.8", "v10.0")
+ROUNDING = {"v9.0.8": [], "v10.0": ["--rounding", "nearest"]}
+A = ["-mall_trec"]
+CS = "5,10,20,30,40,50,60,70,80,90,100"
+MANY = [
+    *(f"-m{name}.{CS}" for name in ("P", "recall", "map_cut", "ndcg_cut")),
+    *("-mrecip_rank", "-mbpref", "-minfAP", "-mmap", "-mndcg", "-mnum_q", "-mnum_ret", "-mnum_rel"),
+    *("-mnum_rel_ret", "-mset_P", "-mset_recall", "-mRprec", "-mgm_map"),
+]
+CHOSEN = [
+    *("-mP.5,7,3", "-mrecall.20,2000", "-mndcg_cut.10,20,23", "-msuccess.2,5,20"),
+    *("-mndcg.1=3,2=9,4=4.5", "-miprec_at_recall..10,.20,.25,.75,.50", "-mRprec_mult.0.2,5,0.35"),
+]
+CUT = ["-mrecip_rank", "-mbpref", "-minfAP", "-mmap", "-mndcg", "-mset_P", "-mset_recall"]
+TEST = ("qrels.test", "results.test")
+TRUNCATED = ("qrels.test", "results.trunc")
+GRADED = ("qrels.rel_level", "results.test")
+CASES = {
+    "out.test": ([], TEST),
+    "out.test.a": (A, TEST),
+    "out.test.aq": ([*A, "-q"], TEST),
+    "out.test.meas_params": (["-q", *CHOSEN], TEST),
+    "out.test.aqc": ([*A, "-q", "-c"], TRUNCATED),
+    "out.test.aqcM": ([*A, "-q", "-c", "-M100"], TRUNCATED),
+    "out.test.aql": ([*A, "-q", "-l2"], GRADED),
+    "out.comment.test": ([], ("qrels.comment.test.gz", "results.comment.test.gz")),
+    "gen.qc.test": (["-q", "-c", *MANY], TEST),
+    "gen.qcJ.test": (["-q", "-c", "-J", *MANY], TEST),
+    "gen.qc.trunc": (["-q", "-c", *MANY], TRUNCATED),
+    "gen.qc.302": (["-q", "-c", *MANY], ("qrels-302.test", "results-302.test")),
+    "gen.qcl2.rel_level": (["-q", "-c", "-l2", *MANY], GRADED),
+    "gen.qcl4.rel_level": (["-q", "-c", "-l4", *MANY], GRADED),
+    **{
+        f"gen.qcl2M{n}.rel_level": (["-q", "-c", "-l2", f"-M{n}", *CUT], GRADED)
+        for n in (5, 10, 20, 50, 100)
+    },
+}
+
+
+def evaluate(*arguments: str | Path) -> Result:
+    texts = [str(argument) for argument in arguments]
+    return CliRunner().invoke(main, ["evaluate", *texts])
+
+
+def labels(line: str) -> tuple[str, str]:
+    name, topic, _ = line.split("\t")
+    return name.strip(), topic
+
+
+def known_quirk(line: str) -> bool:
+    """Under -c, trec_eval counts all grades above 0 as relevant in the total, whatever -l says."""
+    return labels(line) == ("num_rel", "all")
+
+
+@needs_conformance
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", CASES)
+def test_lines_are_trec_evals(case: str, version: str) -> None:
+    if not (CONFORMANCE / "trec_eval" / version / case).exists():
+        pytest.skip(f"{case} was not made with {version}")
+    options, (qrels, run) = CASES[case]
+    folder = CONFORMANCE / "trec_eval"
+    answer = evaluate("--qrels", folder / qrels, folder / run, *options, *ROUNDING[version])
+    ours = answer.stdout.splitlines()
+    expected = (folder / version / case).read_text().splitlines()
+    names = {labels(line)[0] for line in ours}
+    topics = {labels(line)[1] for line in expected}
+    quirky = "-c" in options and any(option.startswith("-l") for option in options)
+    wanted = [line for line in expected if labels(line)[0] in names]
+    given = [line for line in ours if labels(line)[1] in topics]
+    assert [line for line in given if not (quirky and known_quirk(line))] == [
+        line for line in wanted if not (quirky and known_quirk(line))
+    ]
+    assert len(given) > 5
+
+
+@needs_conformance
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_default_output_is_trec_evals_to_the_letter(version: str) -> None:
+    folder = CONFORMANCE / "trec_eval"
+    files = ("--qrels", folder / "qrels.test", folder / "results.test")
+    assert evaluate(*files, *ROUNDING[version]).stdout_bytes == (
+        (folder / version / "out.test").read_bytes()
+    )
+
+
+@needs_conformance
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", ["out.test.a", "out.test.aq", "out.test.aql"])
+def test_all_trec_lacks_what_it_says_and_nothing_else(case: str, version: str) -> None:
+    options, (qrels, run) = CASES[case]
+    folder = CONFORMANCE / "trec_eval"
+    answer = evaluate("--qrels", folder / qrels, folder / run, *options, *ROUNDING[version])
+    lines = (folder / version / case).read_text().splitlines()
+    kept = [line for line in lines if not _is_left_out(labels(line)[0])]
+    assert answer.stdout.splitlines() == kept
+
+
+def _is_left_out(name: str) -> bool:
+    return name in LEFT_OUT or name.rpartition("_")[0] in LEFT_OUT
+
+
+def files(folder: Path, run: Run, qrels: Qrels) -> tuple[Path, Path]:
+    """Write a generated case; a list without items is not in the run."""
+    judgements = folder / "test.qrels"
+    nested = qrels_as_dicts(qrels)
+    judgements.write_text("".join(f"{u} 0 {i} {g}\n" for u in nested for i, g in nested[u].items()))
+    lists = {user: list(scores) for user, scores in run_as_dicts(run).items() if scores}
+    return judgements, write_run(folder, "s", lists)
+
+
+MEASURES = {
+    "map": "map",
+    "P.1,3": "P_1",
+    "recall.2": "recall_2",
+    "ndcg": "ndcg",
+    "ndcg_cut.3": "ndcg_cut_3",
+    "map_cut.2": "map_cut_2",
+    "recip_rank": "recip_rank",
+    "bpref": "bpref",
+    "num_rel_ret": "num_rel_ret",
+    "num_ret": "num_ret",
+    "num_rel": "num_rel",
+}
+
+
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+@given(case=runs_and_qrels())
+def test_values_are_pytrec_evals(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[Run, Qrels]
+) -> None:
+    run, qrels = case
+    if not (qrels.relevant.any() and run.lengths.any()):
+        return
+    judgements, ranked = files(tmp_path_factory.mktemp("case"), run, qrels)
+    columns = read_measures(list(MEASURES), built_in_metrics())
+    found = evaluate_runs(judgements, [ranked], columns, relevance_level=qrels.relevance_level)
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels_as_dicts(qrels),
+        {measure.partition(",")[0] for measure in MEASURES},
+        relevance_level=qrels.relevance_level,
+    )
+    theirs = evaluator.evaluate({user: s for user, s in run_as_dicts(run).items() if s})
+    evaluation = found.runs[0]
+    for topic, scores in theirs.items():
+        row = evaluation.values[:, evaluation.topics.index(topic)]
+        ours = dict(zip((column.name for column in columns), row, strict=True))
+        assert {name: ours[name] for name in scores} == pytest.approx(scores, abs=1e-12)
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> tuple[Path, Path]:
+    """Qrels of two topics, and a run that lacks the second."""
+    qrels = write_qrels(tmp_path, {"u1": {"a": 2, "b": 0, "d": -1}, "u2": {"c": 1}})
+    return qrels, write_run(tmp_path, "als", {"u1": ["x", "b", "d", "a"]})
+
+
+def test_the_default_output_by_hand(tmp_path: Path) -> None:
+    """One topic; one of its two relevant items is at rank 4 of 4."""
+    qrels = write_qrels(tmp_path, {"u": {"a": 1, "b": 0, "c": 1}})
+    run = write_run(tmp_path, "als", {"u": ["x", "b", "y", "a"]})
+    values = {
+        **{"num_ret": 4, "num_rel": 2, "num_rel_ret": 1, "map": "0.1250", "gm_map": "0.1250"},
+        **{"Rprec": "0.0000", "bpref": "0.0000", "recip_rank": "0.2500"},
+        **{f"iprec_at_recall_{i / 10:.2f}": "0.2500" for i in range(6)},
+        **{f"iprec_at_recall_{i / 10:.2f}": "0.0000" for i in range(6, 11)},
+        **{"P_5": "0.2000", "P_10": "0.1000", "P_15": "0.0667", "P_20": "0.0500"},
+        **{"P_30": "0.0333", "P_100": "0.0100", "P_200": "0.0050", "P_500": "0.0020"},
+        "P_1000": "0.0010",
+    }
+    expected = [
+        *(f"{name:<22}\tu\t{value}" for name, value in values.items() if name != "gm_map"),
+        "runid                 \tall\tals",
+        "num_q                 \tall\t1",
+        *(f"{name:<22}\tall\t{value}" for name, value in values.items()),
+    ]
+    assert evaluate("--qrels", qrels, run, "-q").stdout == "\n".join(expected) + "\n"
+
+
+def averages(collection: tuple[Path, Path], *measures: str, **options: object) -> list[float]:
+    qrels, run = collection
+    columns = read_measures(measures, built_in_metrics())
+    found: Evaluations = evaluate_runs(qrels, [run], columns, **options)  # type: ignore[arg-type]
+    return found.runs[0].averages.tolist()
+
+
+def test_a_topic_that_the_run_lacks_scores_zero(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "num_q", "recip_rank") == [2.0, 0.125]
+
+
+def test_a_depth_cuts_the_lists_first(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "recip_rank", depth=3) == [0.0]
+
+
+def test_judged_only_lists_close_up(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "num_ret", "recip_rank", judged_only=True) == [2.0, 0.25]
+
+
+def test_judged_only_follows_the_depth(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "recip_rank", judged_only=True, depth=3) == [0.0]
+
+
+def test_a_geometric_mean_is_averaged_as_one(collection: tuple[Path, Path]) -> None:
+    theirs, ours = averages(collection, "gm_map", "AP(mean=geometric)")
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_recall_points_are_rounded_up_or_to_the_nearest(tmp_path: Path) -> None:
+    """At 0.3, trec_eval 9 wants two of four relevant items, trec_eval 10 one."""
+    qrels = write_qrels(tmp_path, {"u": dict.fromkeys("abcd", 1)})
+    run = write_run(tmp_path, "s", {"u": ["a", "x", "y", "b"]})
+    printed = [
+        evaluate("--qrels", qrels, run, "-miprec_at_recall.0.3", "--rounding", rounding).stdout
+        for rounding in ("up", "nearest")
+    ]
+    assert [text.split()[-1] for text in printed] == ["0.5000", "1.0000"]
+
+
+def test_what_all_trec_leaves_out_is_said_on_stderr(collection: tuple[Path, Path]) -> None:
+    answer = evaluate("--qrels", collection[0], collection[1], "-m", "all_trec")
+    assert answer.stderr.startswith("all_trec leaves out relstring, rbp")
+
+
+def test_a_relevance_level_makes_low_grades_non_relevant(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "num_rel", relevance_level=2) == [1.0]
+
+
+@given(case=runs_and_qrels())
+def test_judged_only_keeps_the_judged_items_in_order(case: tuple[Run, Qrels]) -> None:
+    run, qrels = case
+    found = match(run, qrels)
+    expected = [row[at >= 0].tolist() for row, at in zip(run.items, found, strict=True)]
+    kept = only_judged(run, qrels).items
+    assert [row[row >= 0].tolist() for row in kept] == expected
+
+
+def test_single_precision_makes_close_scores_ties(tmp_path: Path) -> None:
+    qrels = write_qrels(tmp_path, {"u": {"a": 0, "b": 1}})
+    run = tmp_path / "close.run"
+    run.write_text("u Q0 a 1 16777217 s\nu Q0 b 2 16777216 s\n")
+    assert averages((qrels, run), "recip_rank", precision="single") == [1.0]
+    with pytest.warns(InputWarning, match="differ in double precision only"):
+        assert averages((qrels, run), "recip_rank") == [0.5]
+
+
+def test_a_run_for_other_users_is_refused(tmp_path: Path) -> None:
+    qrels = write_qrels(tmp_path, {"u": {"a": 0, "b": 1}})
+    with pytest.raises(InputError, match="none of its 1 users is in the qrels"):
+        averages((qrels, write_run(tmp_path, "s", {"v": ["a"]})), "map")
+
+
+def test_runs_are_printed_one_after_the_other(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    other = write_run(run.parent, "knn", {"u2": ["c"]})
+    answer = evaluate("--qrels", qrels, run, other, "-m", "runid", "-m", "P.1", "-m", "nDCG@1")
+    assert answer.stdout == (
+        "runid                 \tall\tals\n"
+        "P_1                   \tall\t0.0000\n"
+        "nDCG@1                \tall\t0.0000\n"
+        "runid                 \tall\tknn\n"
+        "P_1                   \tall\t0.5000\n"
+        "nDCG@1                \tall\t0.5000\n"
+    )
+
+
+def test_csv_has_all_digits(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    answer = evaluate("--qrels", qrels, run, "-q", "-m", "ndcg", "-m", "num_ret", "--format", "csv")
+    assert answer.stdout.splitlines() == [
+        "run,system,measure,topic,value",
+        f"{run},als,num_ret,u1,4",
+        f"{run},als,ndcg,u1,{float(1 / np.log2(5))!r}",
+        f"{run},als,num_ret,u2,0",
+        f"{run},als,ndcg,u2,0.0",
+        f"{run},als,num_ret,all,4",
+        f"{run},als,ndcg,all,{float(1 / np.log2(5) / 2)!r}",
+    ]
+
+
+def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    answer = evaluate("--qrels", qrels, run, "-q", "-mofficial", "-mRR@4", "--format", "json")
+    document = json.loads(answer.stdout)
+    assert document["qrels"]["users without judged non-relevant items"] == 1
+    assert document["runs"][0]["topics without recommendations"] == 1
+    assert document["runs"][0]["all"]["RR@4"] == 0.125
+    assert document["runs"][0]["topics"]["u1"]["recip_rank"] == 0.25
+
+
+def test_a_table_has_systems_side_by_side(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    other = write_run(run.parent, "knn", {"u2": ["c"]})
+    answer = evaluate("--qrels", qrels, run, other, "-mP.1", "-mnum_ret", "--format", "table")
+    assert answer.stdout.splitlines() == [
+        "measure  topic     als     knn",
+        "num_ret  all         4       1",
+        "P_1      all    0.0000  0.5000",
+    ]
+
+
+def test_a_table_names_runs_of_one_tag_by_their_files(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    answer = evaluate("--qrels", qrels, run, run, "-mP.1", "--format", "table")
+    assert answer.stdout.splitlines()[0].split() == ["measure", "topic", str(run), str(run)]
+
+
+def test_coverage_is_said_beside_the_means(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    assert evaluate("--qrels", qrels, run).stderr.splitlines() == [
+        "2 topics: 0 without relevant items, 1 without judged non-relevant items; all count.",
+        f"{run}: 1 topics without recommendations.",
+    ]
+
+
+def test_positive_only_qrels_are_warned_of(tmp_path: Path) -> None:
+    qrels, run = write_qrels(tmp_path, {"u": {"a": 1}}), write_run(tmp_path, "s", {"u": ["a"]})
+    answer = evaluate("--qrels", qrels, run)
+    assert answer.stderr.startswith("Warning: the qrels hold relevant items only: bpref becomes")
+
+
+def test_a_metric_of_ones_own_is_evaluated(collection: tuple[Path, Path], tmp_path: Path) -> None:
+    plugin = tmp_path / "half.py"
+    plugin.write_text(
+        "import numpy as np\nfrom harness.metrics.shared.metric import metric\n"
+        "@metric('half', source='-')\n"
+        "def half(judged, *, cutoff=None):\n    return np.full(judged.n_users, 0.5)\n"
+    )
+    answer = evaluate("--qrels", collection[0], collection[1], "--plugin", plugin, "-m", "half@3")
+    assert answer.stdout == "half@3                \tall\t0.5000\n"
+
+
+def test_an_unknown_measure_is_answered_with_the_nearest(collection: tuple[Path, Path]) -> None:
+    answer = evaluate("--qrels", collection[0], collection[1], "-m", "ndgc_cut")
+    assert answer.exit_code == MISUSED
+    assert answer.stderr == ("Error: no measure is called 'ndgc_cut'; did you mean 'ndcg_cut'?\n")

@@ -1,0 +1,100 @@
+import pytest
+
+from harness.metrics.shared.metric import built_in_metrics
+from harness.trec_eval.measures import (
+    LEFT_OUT,
+    ORDER,
+    TREC_MEASURES,
+    WITHOUT_METRIC,
+    offered_names,
+    read_measures,
+    remarks,
+)
+from runs import InputError
+
+METRICS = built_in_metrics()
+
+
+def names(*texts: str) -> list[str]:
+    return [column.name for column in read_measures(texts, METRICS)]
+
+
+def test_the_order_holds_every_measure_once() -> None:
+    assert sorted(ORDER) == sorted([*WITHOUT_METRIC, *TREC_MEASURES])
+
+
+def test_cut_offs_rise_whatever_the_order_asked_for() -> None:
+    assert names("P.20,5", "P.10") == ["P_5", "P_10", "P_20"]
+
+
+def test_a_measure_without_cut_offs_has_trec_evals() -> None:
+    assert names("recall")[:3] == ["recall_5", "recall_10", "recall_15"]
+
+
+def test_recall_points_and_multiples_are_printed_with_two_decimals() -> None:
+    assert names("Rprec_mult.2,.5", "iprec_at_recall..1,0") == [
+        "iprec_at_recall_0.00",
+        "iprec_at_recall_0.10",
+        "Rprec_mult_0.50",
+        "Rprec_mult_2.00",
+    ]
+
+
+def test_what_all_trec_leaves_out_is_said() -> None:
+    (sentence,) = remarks(["map", "all_trec"])
+    assert all(name in sentence for name in LEFT_OUT)
+    assert remarks(["official"]) == []
+
+
+def test_a_measure_is_given_once() -> None:
+    assert names("map", "map", "nDCG@3", "nDCG@3") == ["map", "nDCG@3"]
+
+
+def test_official_measures_come_in_trec_evals_order() -> None:
+    official = names("official")
+    assert official[:7] == ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map"]
+    assert official[10:21] == [f"iprec_at_recall_{i / 10:.2f}" for i in range(11)]
+    assert official[-9:] == [f"P_{n}" for n in (5, 10, 15, 20, 30, 100, 200, 500, 1000)]
+
+
+def test_a_measure_is_offered_once_its_metric_is_there() -> None:
+    without = {name: metric for name, metric in METRICS.items() if name != "bpref"}
+    assert set(offered_names(METRICS)) - set(offered_names(without)) == {"bpref", "gm_bpref"}
+
+
+def test_a_name_with_a_cut_off_of_ours_is_ours() -> None:
+    assert names("infAP@10", "P(rel=4)@5", "bpref(rel=2)") == [
+        "infAP@10",
+        "P(rel=4)@5",
+        "bpref(rel=2)",
+    ]
+
+
+def test_trec_evals_infap_is_never_ours() -> None:
+    papers_only = {name: metric for name, metric in METRICS.items() if name != "infAP_trec"}
+    with pytest.raises(InputError, match="trec_eval's 'infAP' is not offered: there is no metric"):
+        read_measures(["infAP"], papers_only)
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("recal", "no measure is called 'recal'; did you mean 'recall'"),
+        ("offical", "no measure is called 'offical'; did you mean 'official'"),
+        ("P.5,5", "5 stands twice behind 'P'"),
+        ("iprec_at_recall..1,0.10", "0.1 stands twice behind 'iprec_at_recall'"),
+        ("iprec_at_recall.half", "parameters of 'iprec_at_recall' must be numbers, got 'half'"),
+        ("iprec_at_recall.2", "'recall' .* cannot be 2"),
+        ("Rprec_mult.0", "'multiple' .* cannot be 0"),
+        ("relstring", "trec_eval's 'relstring' is not offered: it is no number"),
+        ("rbp.p=0.8", "trec_eval's 'rbp' is not offered"),
+        ("P.0", "the cut-offs of 'P' must be whole numbers of at least 1, got '0'"),
+        ("ndcg_cut.23.4", "must be whole numbers of at least 1, got '23.4'"),
+        ("P.5,", "must be whole numbers of at least 1, got ''"),
+        ("map.5", "the measure 'map' takes no parameters, got '5'"),
+        ("P(level=4)@5", "P has no option 'level'"),
+    ],
+)
+def test_a_measure_that_is_none_is_refused(text: str, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        read_measures([text], METRICS)

@@ -1,0 +1,145 @@
+"""Interactions."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qrels.interactions.interactions import Interactions, values_of_types
+from runs import InputError, Numbering
+
+USERS = Numbering.of(["ann", "bob"])
+ITEMS = Numbering.of(["x", "y", "z"])
+
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 1), st.integers(0, 2), st.integers(0, 3), st.sampled_from([0.0, 0.25, 1.0])
+    ),
+    max_size=12,
+)
+
+
+def _of(events: list[tuple[int, int, int, float]]) -> Interactions:
+    columns = [list(column) for column in zip(*events, strict=True)] or [[], [], [], []]
+    return Interactions.of(
+        USERS, ITEMS, user=columns[0], item=columns[1], time=columns[2], value=columns[3]
+    )
+
+
+def _rows(events: Interactions) -> list[tuple[int, int, int, float]]:
+    return list(
+        zip(
+            events.user.tolist(),
+            events.item.tolist(),
+            events.time.tolist(),
+            events.value.tolist(),
+            strict=True,
+        )
+    )
+
+
+@given(EVENTS)
+def test_events_are_sorted_by_user_time_and_item(
+    events: list[tuple[int, int, int, float]],
+) -> None:
+    keys = [(user, time, item) for user, item, time, _ in _rows(_of(events))]
+    assert keys == sorted((user, time, item) for user, item, time, _ in events)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=9), st.booleans())
+def test_equal_events_stay_in_their_order(pairs: list[tuple[int, int]], far: bool) -> None:
+    """Also where user and time together do not fit a number."""
+    times = [2**62 * 3 // 2 - 1 if far and time else -time for _, time in pairs]
+    events = Interactions.of(
+        USERS,
+        ITEMS,
+        user=[user for user, _ in pairs],
+        item=[0] * len(pairs),
+        time=times,
+        value=range(len(pairs)),
+    )
+    rows = [(pairs[row][0], times[row], float(row)) for row in range(len(pairs))]
+    assert events.value.tolist() == [row for _, _, row in sorted(rows)]
+
+
+@given(EVENTS)
+def test_no_event_is_lost(events: list[tuple[int, int, int, float]]) -> None:
+    assert sorted(_rows(_of(events))) == sorted(events)
+
+
+@given(EVENTS)
+def test_totals_are_sums_above_0(events: list[tuple[int, int, int, float]]) -> None:
+    sums: dict[tuple[int, int], float] = {}
+    for user, item, _, value in events:
+        sums[user, item] = sums.get((user, item), 0.0) + value
+    totals = _of(events).totals()
+    found = dict(
+        zip(
+            zip(totals.user.tolist(), totals.item.tolist(), strict=True),
+            totals.rating.tolist(),
+            strict=True,
+        )
+    )
+    assert found == {pair: total for pair, total in sums.items() if total > 0}
+
+
+@given(EVENTS)
+def test_events_of_value_are_those_of_pairs_with_a_total(
+    events: list[tuple[int, int, int, float]],
+) -> None:
+    totals = _of(events).totals()
+    pairs = set(zip(totals.user.tolist(), totals.item.tolist(), strict=True))
+    kept = [event for event in _rows(_of(events)) if event[:2] in pairs]
+    assert _rows(_of(events).of_value()) == kept
+
+
+@given(EVENTS)
+def test_the_first_event_of_a_pair_is_the_earliest(
+    events: list[tuple[int, int, int, float]],
+) -> None:
+    sorted_events = _of(events)
+    seen: set[tuple[int, int]] = set()
+    for (user, item, _, _), first in zip(
+        _rows(sorted_events), sorted_events.is_first.tolist(), strict=True
+    ):
+        assert first == ((user, item) not in seen)
+        seen.add((user, item))
+
+
+def test_counts_by_hand() -> None:
+    events = _of([(0, 0, 1, 1.0), (0, 0, 2, 1.0), (0, 1, 3, 1.0), (1, 0, 1, 1.0)])
+    assert events.distinct_item_counts().tolist() == [2, 1]
+    assert events.event_counts().tolist() == [3, 1, 0]
+    assert events.user_counts().tolist() == [2, 1, 0]
+    assert events.starts.tolist() == [0, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("user", [0, 2], "numbers of users in interactions must be from 0 to 1, got 2"),
+        ("item", [-1, 0], "numbers of items in interactions must be from 0 to 2, got -1"),
+        ("value", [1.0, -0.5], "finite and not negative, got -0.5 in row 1"),
+        ("value", [np.nan, 1.0], "finite and not negative, got nan in row 0"),
+        ("time", [1], "must have one length"),
+    ],
+)
+def test_columns_that_break_a_rule_are_refused(
+    column: str, values: list[Any], message: str
+) -> None:
+    columns: dict[str, list[Any]] = {"user": [0, 1], "item": [0, 0], "time": [1, 1]}
+    with pytest.raises(InputError, match=message):
+        Interactions.of(USERS, ITEMS, **{**columns, column: values})
+
+
+def test_columns_out_of_order_are_refused_without_sorting() -> None:
+    later_first = np.array([5, 1])
+    numbers = np.zeros(2, dtype=np.int32)
+    with pytest.raises(InputError, match=r"sorted by \(user, time, item\)"):
+        Interactions(USERS, ITEMS, numbers, numbers, later_first, np.ones(2))
+
+
+def test_types_have_the_values_given() -> None:
+    assert values_of_types(["a", "b", "a"], {"a": 2.0, "b": 0.0}).tolist() == [2.0, 0.0, 2.0]

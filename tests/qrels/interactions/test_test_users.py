@@ -1,0 +1,136 @@
+"""Test users and robots."""
+
+import numpy as np
+import pytest
+
+from qrels.interactions.interactions import Interactions
+from qrels.interactions.test_users import (
+    DAY,
+    RobotRules,
+    draw_test_users,
+    filter_robots,
+    split_users,
+)
+from runs import InputError, Numbering
+
+
+def _people(n_users: int, *, n_items: int = 3, start: int = 0) -> Interactions:
+    """Everybody has every item once."""
+    users = Numbering.of(f"u{number:05d}" for number in range(start, start + n_users))
+    items = Numbering.of(f"i{number}" for number in range(n_items))
+    user, item = np.divmod(np.arange(n_users * n_items), n_items)
+    return Interactions.of(users, items, user=user, item=item, time=item)
+
+
+def _timed(*times: list[int]) -> Interactions:
+    """Give each user events at these times, on one item."""
+    users = Numbering.of(f"u{number}" for number in range(len(times)))
+    user = [number for number, of_user in enumerate(times) for _ in of_user]
+    return Interactions.of(
+        users,
+        Numbering.of("x"),
+        user=user,
+        item=[0] * len(user),
+        time=[time for of_user in times for time in of_user],
+    )
+
+
+def test_about_the_share_of_the_users_is_drawn() -> None:
+    drawn = draw_test_users(_people(4000), share=0.1, seed=1)
+    assert abs(len(drawn) - 400) < 4 * np.sqrt(4000 * 0.1 * 0.9)
+
+
+def test_another_seed_draws_others() -> None:
+    people = _people(200)
+    drawn = [draw_test_users(people, share=0.5, seed=seed).ids.tolist() for seed in (1, 2)]
+    assert drawn[0] != drawn[1]
+
+
+def test_who_is_drawn_does_not_depend_on_who_joins() -> None:
+    before = draw_test_users(_people(100), share=0.3, seed=1)
+    after = draw_test_users(_people(250), share=0.3, seed=1)
+    assert after.ids[: len(before)].tolist() == before.ids.tolist()
+
+
+def test_the_most_are_some_of_those_who_would_be_drawn() -> None:
+    people = _people(300)
+    fewer = draw_test_users(people, share=0.5, most=20, seed=1).ids.tolist()
+    assert len(fewer) == 20
+    assert set(fewer) <= set(draw_test_users(people, share=0.5, seed=1).ids.tolist())
+
+
+def test_the_most_are_those_whom_a_smaller_share_would_draw() -> None:
+    people = _people(300)
+    smaller = draw_test_users(people, share=0.05, seed=1).ids.tolist()
+    fewer = draw_test_users(people, share=0.5, most=len(smaller), seed=1).ids.tolist()
+    assert fewer == smaller
+
+
+def test_users_with_few_items_are_not_drawn() -> None:
+    with pytest.raises(InputError, match="of 50 users 0 have at least 2 distinct items"):
+        draw_test_users(_people(50, n_items=1), share=1, seed=1)
+
+
+@pytest.mark.parametrize("share", [0, 1.5])
+def test_a_share_is_above_0_and_at_most_1(share: float) -> None:
+    with pytest.raises(InputError, match=f"above 0 and at most 1, got {share}"):
+        draw_test_users(_people(5), share=share, seed=1)
+
+
+def test_users_who_join_later_train() -> None:
+    drawn = draw_test_users(_people(100), share=0.3, seed=1)
+    everybody = _people(250)
+    train, test = split_users(everybody, drawn)
+    assert everybody.users.ids[np.unique(test.user)].tolist() == drawn.ids.tolist()
+    assert len(train) + len(test) == len(everybody)
+
+
+@pytest.mark.parametrize(
+    ("rules", "times", "robot"),
+    [
+        (RobotRules(most_per_day=2), [0, 1, DAY], False),
+        (RobotRules(most_per_day=2), [0, 1, DAY - 1], True),
+        (RobotRules(most_per_day=2), [-2, -1, 0, 1], False),
+        (RobotRules(most_events=3), [0, DAY, 2 * DAY], False),
+        (RobotRules(most_events=3), [0, DAY, 2 * DAY, 3 * DAY], True),
+        (RobotRules(least_pause=100, least_pauses=3), [0, 50, 100, 150], True),
+        (RobotRules(least_pause=100, least_pauses=3), [0, 50, 300, 600], False),
+        (RobotRules(least_pause=100, least_pauses=4), [0, 50, 100, 150], False),
+        (RobotRules(least_variation=0.1, least_pauses=3), [0, 600, 1200, 1801], True),
+        (RobotRules(least_variation=0.1, least_pauses=3), [0, 600, 1200, 2800], False),
+        (RobotRules(), [0] * 1000, False),
+    ],
+)
+def test_robots_break_a_rule(rules: RobotRules, times: list[int], robot: bool) -> None:
+    assert filter_robots(_timed([5], times), rules).robots.tolist() == [False, robot]
+
+
+def test_the_top_share_goes() -> None:
+    found = filter_robots(_timed([1], [1, 2], [1], [1, 2, 3]), RobotRules(top_share=0.25))
+    assert found.robots.tolist() == [False, False, False, True]
+
+
+def test_of_users_with_as_many_events_all_stay_or_go() -> None:
+    found = filter_robots(_timed([1], [1, 2], [1, 2], [1, 2]), RobotRules(top_share=0.5))
+    assert not found.robots.any()
+
+
+def test_what_went_is_counted_by_rule() -> None:
+    rules = RobotRules(most_per_day=2, most_events=3)
+    found = filter_robots(_timed([1], [1, 2, 3], [1, 2, 3, 4]), rules)
+    assert found.in_words() == (
+        "2 robots with 7 of 8 events were removed (users by rule: most_per_day 2, most_events 1)."
+    )
+
+
+def test_without_rules_everybody_stays() -> None:
+    found = filter_robots(_timed([1], [1, 2]), RobotRules())
+    assert (found.n_removed, "none was given" in found.in_words()) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"), [("most_per_day", -1), ("least_pause", -0.5), ("top_share", 1.0)]
+)
+def test_limits_out_of_range_are_refused(rule: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"`{rule}` must .* got {value}"):
+        RobotRules(**{rule: value})  # type: ignore[arg-type]

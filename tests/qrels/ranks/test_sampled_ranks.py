@@ -1,0 +1,78 @@
+"""Sampled ranks and their cells."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qrels.ranks.sampled_ranks import SampledRanks, whole
+from runs import InputError
+
+
+@given(
+    rows=st.lists(
+        st.sampled_from([(1, 2, 9), (1, 3, 9), (2, 2, 9), (3, 2, 9), (3, 2, 7)]), max_size=30
+    )
+)
+def test_cells_count_equal_rows(rows: list[tuple[int, int, int]]) -> None:
+    rank, m, n = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    cells = SampledRanks.of(rank, n_negatives=m, n_candidates=n).cells()
+    columns = zip(cells.n_candidates, cells.n_negatives, cells.above, cells.counts, strict=True)
+    assert {(n, m, x + 1): count for n, m, x, count in columns} == {
+        (n, m, rank): count for (rank, m, n), count in Counter(rows).items()
+    }
+
+
+def test_cells_of_several_relevant_items_count_negatives_above() -> None:
+    ranks = SampledRanks(
+        rank=np.array([2, 3]),
+        n_negatives=np.array([4, 4]),
+        n_candidates=np.array([9, 9]),
+        replace=False,
+        user=np.array([0, 0]),
+        order=np.array([1, 2]),
+        n_relevant=np.array([2, 2]),
+    )
+    cells = ranks.cells()
+    assert (cells.n_candidates.tolist(), cells.above.tolist()) == ([8], [1])
+    assert cells.counts.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("rank", "m", "n", "finding"),
+    [
+        (1, 0, 9, "`n_negatives` must be at least 1, got 0"),
+        (1, 9, 9, "`n_negatives` must not be above the irrelevant candidates, got 9"),
+        (0, 3, 9, "ranks must be from 1 to the length of the list, got 0"),
+        (5, 3, 9, "ranks must be from 1 to the length of the list, got 5"),
+    ],
+)
+def test_what_cannot_be_is_told_with_its_row(rank: int, m: int, n: int, finding: str) -> None:
+    with pytest.raises(InputError) as caught:
+        SampledRanks.of([1, rank], n_negatives=[1, m], n_candidates=n)
+    assert str(caught.value) == f"{finding} in row 1 of the sampled ranks."
+
+
+def test_half_ranks_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"must be a whole number, got 2\.5: ranks that share ties"
+    ):
+        SampledRanks.of([1, 2.5], n_negatives=3, n_candidates=9)
+
+
+def test_ranks_that_are_not_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="must be a whole number, got nan"):
+        whole([np.nan], what="rank")
+
+
+def test_columns_have_one_length() -> None:
+    with pytest.raises(InputError, match="there must be one number of negatives for all 2 rows"):
+        SampledRanks.of([1, 2], n_negatives=[3, 3, 3], n_candidates=9)
+
+
+def test_the_order_is_a_place_among_the_relevant_items() -> None:
+    one = np.array([1])
+    with pytest.raises(InputError, match="`order` must be from 1 to the number of relevant items"):
+        SampledRanks(2 * one, 3 * one, 9 * one, True, order=2 * one, n_relevant=one)

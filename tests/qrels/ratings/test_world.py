@@ -1,0 +1,280 @@
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pydantic import ValidationError
+from scipy.stats import spearmanr
+from threadpoolctl import threadpool_limits
+
+from qrels import Split
+from qrels.ratings import world
+from qrels.ratings.splits import user_random
+from qrels.ratings.world import PRESETS, Truth, World, WorldSettings, make_world
+from runs import InputError, top_items
+
+TINY = WorldSettings(n_users=60, n_items=200, n_ratings=1200, min_ratings=5, gini=0.6)
+
+
+@pytest.fixture(scope="module")
+def small() -> World:
+    return make_world(PRESETS["small"])
+
+
+@pytest.fixture(scope="module")
+def large() -> World:
+    return make_world(PRESETS["ml-1m"])
+
+
+def varied(settings: WorldSettings, **changes: float) -> WorldSettings:
+    return WorldSettings(**{**settings.model_dump(), **changes})
+
+
+def gini(counts: NDArray[np.integer]) -> float:
+    differences = np.abs(counts[:, None] - counts)
+    return float(differences.mean() / (2 * counts.mean()))
+
+
+def observed(world: World) -> NDArray[np.float64]:
+    """True ratings of the pairs that were rated."""
+    everything = world.truth.ratings(np.arange(len(world.truth.users)))
+    return everything[world.ratings.user, world.ratings.item]
+
+
+def columns_of(world: World) -> list[NDArray[np.generic]]:
+    ratings = world.ratings
+    assert ratings.time is not None
+    return [ratings.user, ratings.item, ratings.rating, ratings.time]
+
+
+def test_the_small_preset_has_the_size_it_promises(small: World) -> None:
+    ratings = small.ratings
+    assert (len(ratings.users), len(ratings.items), len(ratings)) == (600, 1000, 40_000)
+
+
+def test_the_ml_1m_preset_has_the_size_of_movielens(large: World) -> None:
+    ratings = large.ratings
+    assert (len(ratings.users), len(ratings.items), len(ratings)) == (6040, 3706, 1_000_209)
+
+
+def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
+    settings = PRESETS["ml-10m"]
+    counts = world._activity(settings, np.random.default_rng(settings.seed).spawn(6)[1])
+    assert counts.sum() == 10_000_054
+
+
+def test_every_user_of_ml_1m_has_20_ratings(large: World) -> None:
+    assert large.ratings.user_counts().min() == 20
+
+
+def test_the_popularity_tail_of_ml_1m_is_that_of_movielens(large: World) -> None:
+    assert gini(large.ratings.item_counts()) == pytest.approx(0.634, abs=0.002)
+
+
+def test_the_quartiles_of_item_counts_are_near_those_of_movielens(large: World) -> None:
+    quartiles = np.percentile(large.ratings.item_counts(), [25, 50, 75])
+    np.testing.assert_allclose(quartiles, [33, 124, 350], rtol=0.15)
+
+
+def test_nearly_all_items_of_ml_1m_are_rated(large: World) -> None:
+    assert np.count_nonzero(large.ratings.item_counts()) > 0.98 * 3706
+
+
+def test_stars_are_shared_out_as_in_movielens(large: World) -> None:
+    shares = np.bincount(large.ratings.rating.astype(int), minlength=6) / len(large.ratings)
+    np.testing.assert_allclose(shares, [0, 0.056, 0.108, 0.261, 0.349, 0.226], atol=1e-5)
+
+
+def test_the_gini_asked_for_is_met() -> None:
+    for target in (0.55, 0.7):
+        world = make_world(varied(PRESETS["small"], gini=target))
+        assert gini(world.ratings.item_counts()) == pytest.approx(target, abs=0.002)
+
+
+def test_ratings_are_missing_not_at_random(small: World) -> None:
+    everything = small.truth.ratings(np.arange(600))
+    assert observed(small).mean() - everything.mean() > 0.5
+
+
+def test_without_exposure_and_liking_ratings_are_missing_at_random() -> None:
+    world = make_world(varied(PRESETS["small"], exposure=0.0, liking=0.0))
+    counts = world.ratings.user_counts()
+    everything = world.truth.ratings(np.arange(600))
+    # Users differ in activity and generosity, so each mean is taken within the user.
+    expected = everything.mean(axis=1) @ counts / counts.sum()
+    error = everything.std() / np.sqrt(len(world.ratings))
+    assert abs(observed(world).mean() - expected) < 4 * error
+
+
+def test_liking_raises_what_the_rated_items_are_worth() -> None:
+    surplus = []
+    for liking in (0.0, 1.0, 2.0):
+        world = make_world(varied(PRESETS["small"], liking=liking, gini=0.65))
+        everything = world.truth.ratings(np.arange(600))
+        surplus.append(observed(world).mean() - everything.mean())
+    assert surplus == sorted(surplus)
+    assert surplus[-1] > surplus[0] + 0.5
+
+
+def test_exposure_ties_being_rated_to_popularity() -> None:
+    agreement = []
+    for exposure in (0.0, 0.5, 1.0, 2.0):
+        world = make_world(varied(PRESETS["small"], exposure=exposure))
+        counts = world.ratings.item_counts()
+        agreement.append(float(spearmanr(world.truth.popularity, counts).statistic))
+    assert agreement == sorted(agreement)
+    assert abs(agreement[0]) < 0.1 < 0.7 < agreement[-1]
+
+
+def test_a_true_rating_is_the_mean_of_the_ratings_given(large: World) -> None:
+    first_users = large.ratings.user < 1000
+    user, item = large.ratings.user[first_users], large.ratings.item[first_users]
+    true = large.truth.ratings(np.arange(1000))[user, item]
+    bins = np.digitize(true, np.linspace(1.0, 5.0, 17)) - 1
+    sizes = np.bincount(bins)
+    given = np.bincount(bins, large.ratings.rating[first_users]) / sizes
+    np.testing.assert_allclose(given, np.bincount(bins, true) / sizes, atol=0.05)
+
+
+def test_true_ratings_lie_between_1_and_5(small: World) -> None:
+    everything = small.truth.ratings(np.arange(600))
+    assert everything.min() >= 1.0
+    assert everything.max() <= 5.0
+
+
+def test_true_ratings_do_not_depend_on_the_block(small: World) -> None:
+    everything = small.truth.ratings(np.arange(600))
+    users = np.array([599, 3, 3, 70])
+    np.testing.assert_array_equal(small.truth.ratings(users), everything[users])
+
+
+def precision_at_10(scores: NDArray[np.float64], split: Split) -> float:
+    candidates = np.where(split.train.matrix().toarray() > 0, -np.inf, scores)
+    relevant = split.test.matrix().toarray() >= 4.0
+    return float(np.take_along_axis(relevant, top_items(candidates, depth=10), axis=1).mean())
+
+
+def test_taste_beats_popularity_and_popularity_beats_chance(small: World) -> None:
+    split = user_random(small.ratings, test_share=0.2, seed=1)
+    train = split.train.matrix().toarray()
+    directions = np.linalg.svd(train, full_matrices=False)[2][:10]
+    chance = np.random.default_rng(1).random(train.shape)
+    popularity = np.tile(split.train.item_counts().astype(np.float64), (600, 1))
+    by_chance, by_popularity, by_taste = (
+        precision_at_10(scores, split)
+        for scores in (chance, popularity, train @ directions.T @ directions)
+    )
+    assert by_chance < 0.02
+    assert 0.08 < by_popularity < 0.2
+    assert by_taste > 1.4 * by_popularity
+
+
+def test_equal_settings_give_equal_worlds_on_any_number_of_threads() -> None:
+    with threadpool_limits(1):
+        one = make_world(TINY)
+    with threadpool_limits(2):
+        other = make_world(TINY)
+    for column, same in zip(columns_of(one), columns_of(other), strict=True):
+        np.testing.assert_array_equal(column, same)
+
+
+def test_another_seed_gives_another_world() -> None:
+    one, other = make_world(TINY), make_world(varied(TINY, seed=2))
+    assert not np.array_equal(one.ratings.item, other.ratings.item)
+
+
+def test_noise_leaves_the_choice_of_items_alone() -> None:
+    one, other = make_world(TINY), make_world(varied(TINY, noise=2.0))
+    np.testing.assert_array_equal(one.ratings.item, other.ratings.item)
+    assert not np.array_equal(one.ratings.rating, other.ratings.rating)
+
+
+def test_ids_sort_as_they_count(small: World) -> None:
+    assert small.ratings.users.ids[[0, 9, 599]].tolist() == ["u001", "u010", "u600"]
+
+
+def test_users_rate_in_sessions(small: World) -> None:
+    times, user = small.ratings.time, small.ratings.user
+    assert times is not None
+    ordered = np.lexsort((times, user))
+    gaps = np.diff(times[ordered])[np.diff(user[ordered]) == 0]
+    assert np.mean(gaps < 3600) > 0.7
+    assert np.mean((gaps > 3600) & (gaps < 43_200)) < 0.01
+
+
+def test_users_appear_over_time(small: World) -> None:
+    assert small.ratings.time is not None
+    joined = np.full(600, np.iinfo(np.int64).max)
+    np.minimum.at(joined, small.ratings.user, small.ratings.time)
+    quarters = np.histogram(joined, bins=4)[0]
+    assert (quarters > 60).all()
+
+
+def test_a_truth_that_was_saved_is_loaded_as_it_was(tmp_path: Path) -> None:
+    truth = make_world(TINY).truth
+    (tmp_path / "truth.npz").write_bytes(truth.to_bytes())
+    loaded = Truth.load(tmp_path / "truth.npz")
+    users = np.arange(60)
+    np.testing.assert_array_equal(loaded.ratings(users), truth.ratings(users))
+    np.testing.assert_array_equal(loaded.popularity, truth.popularity)
+    assert loaded.items.ids.tolist() == truth.items.ids.tolist()
+
+
+def test_equal_truths_are_saved_in_equal_bytes(tmp_path: Path) -> None:
+    (tmp_path / "one.npz").write_bytes(make_world(TINY).truth.to_bytes())
+    again = Truth.load(tmp_path / "one.npz").to_bytes()
+    assert (tmp_path / "one.npz").read_bytes() == again
+
+
+def test_a_saved_truth_does_not_tell_when_it_was_saved(tmp_path: Path) -> None:
+    (tmp_path / "truth.npz").write_bytes(make_world(TINY).truth.to_bytes())
+    with ZipFile(tmp_path / "truth.npz") as file:
+        assert {entry.date_time[0] for entry in file.infolist()} == {1980}
+
+
+@pytest.mark.parametrize("content", [b"not a truth", b""])
+def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other.npz").write_bytes(content)
+    with pytest.raises(InputError, match="does not hold the truth of a world"):
+        Truth.load(tmp_path / "other.npz")
+
+
+def test_arrays_of_something_else_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", scores=np.ones(3))
+    with pytest.raises(InputError, match="does not hold the truth of a world"):
+        Truth.load(tmp_path / "other.npz")
+
+
+def test_a_gini_out_of_reach_is_refused_with_what_is_in_reach() -> None:
+    with pytest.raises(InputError, match=r"`gini` must be between 0\.\d+ and 0\.\d+ .* got 0\.99"):
+        make_world(varied(TINY, gini=0.99))
+
+
+@pytest.mark.parametrize("n_ratings", [299, 12_001])
+def test_the_number_of_ratings_must_fit(n_ratings: int) -> None:
+    with pytest.raises(ValidationError, match=r"between 300 .* and 12,000 .* got"):
+        varied(TINY, n_ratings=n_ratings)
+
+
+@pytest.mark.parametrize(("n_ratings", "gini"), [(300, 0.75), (301, 0.75), (2400, 0.5)])
+def test_the_number_of_ratings_is_met(n_ratings: int, gini: float) -> None:
+    counts = make_world(varied(TINY, n_ratings=n_ratings, gini=gini)).ratings.user_counts()
+    assert counts.sum() == n_ratings
+    assert counts.min() >= 5
+
+
+def test_a_world_too_large_for_memory_is_refused() -> None:
+    with pytest.raises(ValidationError, match="at most 1,000,000,000"):
+        varied(TINY, n_users=100_000, n_items=100_000, n_ratings=1_000_000)
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(ValidationError, match="popularity"):
+        varied(TINY, popularity=1.0)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_setting_says_what_it_is(name: str) -> None:
+    fields = type(PRESETS[name]).model_fields.values()
+    assert all(field.description for field in fields)

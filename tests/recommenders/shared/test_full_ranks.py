@@ -1,0 +1,157 @@
+"""Full ranks of held-out items."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import recommenders
+from qrels import Ratings
+from qrels.ranks.ties import Ties
+from qrels.ratings.splits import user_random
+from recommenders.shared.train_and_rank import recommend
+from runs import InputError, Numbering
+
+USERS = Numbering.of(["u", "v"])
+ITEMS = Numbering.of(["a", "b", "c", "d", "e", "f"])
+
+
+@dataclass(frozen=True)
+class Given:
+    """Scores as they are given, of shape (n_users, n_items)."""
+
+    scores: NDArray[np.float32]
+    users: Numbering = USERS
+    items: Numbering = ITEMS
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        return self.scores[user_numbers]
+
+
+def _ratings(*pairs: tuple[int, int]) -> Ratings:
+    user, item = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    return Ratings(USERS, ITEMS, user, item, np.ones(len(user)))
+
+
+# u rated a; v rated all but a and b; f has no training rating.
+TRAIN = _ratings((0, 0), (0, 1), (1, 2), (1, 3), (1, 4))
+
+
+def _scorer(*scores: float) -> Given:
+    """Give both users these scores."""
+    return Given(np.array([scores, scores], dtype=np.float32))
+
+
+def test_ranks_are_among_trained_items_that_the_user_has_not_rated() -> None:
+    ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, _ratings((0, 3), (1, 1)))
+    assert ranks.rank.tolist() == [2, 2]
+    assert ranks.n_candidates.tolist() == [3, 2]
+
+
+def test_held_out_items_that_are_no_candidates_have_no_rank() -> None:
+    ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, _ratings((0, 3), (0, 5)))
+    assert ranks.item is not None
+    assert ranks.item.tolist() == [3]
+
+
+def test_what_will_be_ranked_is_known_before_training() -> None:
+    relevant = _ratings((0, 3), (0, 5), (1, 1))
+    ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, relevant)
+    foreseen = recommenders.rankable(TRAIN, relevant).best_ranks()
+    assert foreseen.user.tolist() == ranks.user.tolist()
+    assert foreseen.n_candidates.tolist() == ranks.n_candidates.tolist()
+    assert foreseen.above.tolist() == [0, 0]
+
+
+def test_candidates_may_be_fewer() -> None:
+    mask = np.array([True, True, False, True, True, True])
+    ranks = recommenders.full_ranks(
+        _scorer(9, 8, 3, 2, 1, 7), TRAIN, _ratings((0, 3)), candidates=mask
+    )
+    assert (ranks.rank.tolist(), ranks.n_candidates.tolist()) == ([1], [2])
+
+
+@pytest.mark.parametrize(("ties", "rank"), [("item", 2), ("min", 1), ("max", 3)])
+def test_equal_scores_follow_the_rule(ties: Ties, rank: int) -> None:
+    ranks = recommenders.full_ranks(_scorer(0, 0, 1, 1, 1, 0), TRAIN, _ratings((0, 3)), ties=ties)
+    assert ranks.rank.tolist() == [rank]
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("min", [1, 2]), ("max", [2, 3])])
+def test_relevant_items_with_equal_scores_follow_each_other(
+    ties: Ties, expected: list[int]
+) -> None:
+    ranks = recommenders.full_ranks(
+        _scorer(0, 0, 1, 1, 1, 0), TRAIN, _ratings((0, 2), (0, 4)), ties=ties
+    )
+    assert ranks.rank.tolist() == expected
+
+
+def test_scores_are_compared_as_float32() -> None:
+    close = Given(np.array([[0, 0, 1.0, 1.0 + 1e-12, 0, 0]] * 2))
+    assert recommenders.full_ranks(close, TRAIN, _ratings((0, 3))).rank.tolist() == [2]
+
+
+def test_items_without_a_score_come_last() -> None:
+    ranks = recommenders.full_ranks(
+        _scorer(0, 0, np.nan, -np.inf, -5, 0), TRAIN, _ratings((0, 2), (0, 3), (0, 4))
+    )
+    assert ranks.rank.tolist() == [2, 3, 1]
+
+
+def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
+    # One user's order of equal items does not depend on who else is ranked.
+    several = _ratings((0, 2), (1, 0))
+    first, again, alone = (
+        recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, some, ties="random", seed=4)
+        for some in (several, several, several.select(several.user == 1))
+    )
+    assert first.rank.tolist() == again.rank.tolist()
+    assert first.rank[1] == alone.rank[0]
+
+
+def test_random_orders_differ_between_seeds() -> None:
+    found = {
+        int(
+            recommenders.full_ranks(
+                _scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="random", seed=seed
+            ).rank[0]
+        )
+        for seed in range(40)
+    }
+    assert found == {1, 2, 3}
+
+
+def test_half_ranks_are_refused() -> None:
+    with pytest.raises(InputError, match="half ranks cannot be sampled"):
+        recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="mid")  # type: ignore[arg-type]
+
+
+def test_nothing_to_rank_gives_no_ranks() -> None:
+    assert len(recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings())) == 0
+
+
+@pytest.mark.parametrize("name", ["popularity", "krichene-z", "puresvd", "item-knn"])
+def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
+    split = user_random(ratings, test_share=0.2, seed=3)
+    scorer = recommenders.train(name, {}, split.train, seed=1)
+    ranks = recommenders.full_ranks(scorer, split.train, split.test)
+    run = recommend(
+        scorer, split.train, split.test_users, system=name, depth=len(split.train.items)
+    )
+    items = run.items[np.searchsorted(split.test_users, ranks.user)]
+    assert ranks.item is not None
+    found = items == ranks.item[:, np.newaxis]
+    listed = found.any(axis=1)
+    assert listed.mean() > 0.5
+    np.testing.assert_array_equal(ranks.rank[listed], found.argmax(axis=1)[listed] + 1)
+
+
+def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    split = user_random(ratings, test_share=0.2, seed=3)
+    scorer = recommenders.train("popularity", {}, split.train, seed=1)
+    whole = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
+    monkeypatch.setattr("recommenders.shared.train_and_rank.BLOCK_USERS", 7)
+    cut = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
+    np.testing.assert_array_equal(whole.rank, cut.rank)
