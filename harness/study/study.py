@@ -18,7 +18,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -43,6 +42,16 @@ from harness.metrics.shared.names import parse_name, print_name
 from qrels import FullRanks
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
+from runs.shared.settings import (
+    Cutoffs,
+    Levels,
+    Names,
+    Section,
+    Sizes,
+    Whole,
+    read_by,
+    without_repetition,
+)
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
@@ -57,39 +66,12 @@ SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
-def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Refuse a value that stands twice."""
-    repeated = {value for value in values if values.count(value) > 1}
-    if repeated:
-        raise ValueError(f"{min(repeated)!r} stands twice")
-    return values
-
-
-Whole = Annotated[int, Field(strict=True)]
-Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
-Cutoffs = Annotated[
-    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
-]
-Levels = Annotated[
-    tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
-]
-Sizes = Annotated[
-    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
-]
-
-
 def _of_set(names: Any) -> Any:
     """Put the systems of a set in place of its name."""
     try:
         return system_set(names) if isinstance(names, str) else names
     except InputError as error:
         raise ValueError(str(error).rstrip(".")) from None
-
-
-class Section(BaseModel):
-    """A table of the study file: frozen, and without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RatingsSection(Section):
@@ -313,26 +295,13 @@ class DiscriminationSection(Section):
         return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
 
 
-def _read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
-    """Refuse names that a reader refuses."""
-
-    def check(names: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            reader(names)
-        except InputError as error:
-            raise ValueError(str(error).rstrip(".")) from None
-        return names
-
-    return AfterValidator(check)
-
-
 class SampledSection(Section):
     """Metrics estimated from ranks among sampled negatives."""
 
     studies: Annotated[
         tuple[SampledStudyName, ...], Field(min_length=1), AfterValidator(without_repetition)
     ] = Field(SAMPLED_STUDIES, description="What is studied; see `harness sampled --help`.")
-    metrics: Annotated[tuple[str, ...], _read_by(read_metrics)] = Field(
+    metrics: Annotated[tuple[str, ...], read_by(read_metrics)] = Field(
         METRICS,
         description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with a cut-off or not.",
     )
@@ -349,14 +318,14 @@ class SampledSection(Section):
         "mean", description="Whose number of candidates corrections take."
     )
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
-    estimators: Annotated[tuple[str, ...], _read_by(read_estimators)] = Field(
+    estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
         ESTIMATORS, description="What the exact metrics are estimated by, with options."
     )
     sizes: Sizes | None = Field(
         None, description="Negatives of the studies `sizes` and `cost`; by default some twelve."
     )
     iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
-    priors: Annotated[tuple[str, ...], _read_by(read_priors)] | None = Field(
+    priors: Annotated[tuple[str, ...], read_by(read_priors)] | None = Field(
         None, description="Of BV and MN, in the study `priors`; by default all, and the true one."
     )
 

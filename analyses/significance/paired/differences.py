@@ -77,8 +77,7 @@ def exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
 
 
 def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the step of :func:`analyses.significance.permutation.monte_carlo.to_grid`, (n_measures,
-    1).
+    """Give the step of the grid of `to_grid`, of shape (n_measures, 1).
 
     Examples
     --------

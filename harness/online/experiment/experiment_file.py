@@ -15,10 +15,11 @@ from analyses.recall.grids import BETAS, CUTOFFS
 from analyses.recall.stratification import Stratification
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.study.study import NAME, Section, StudyFile, Whole, read_text, without_repetition
+from harness.study.study import NAME, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding
 from runs import InputError
+from runs.shared.settings import Section, Whole, without_repetition
 
 LONGEST = 2**53
 """Milliseconds that are no duration any more."""

@@ -43,10 +43,10 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ),
         (
             RATINGS + '[systems]\nnames = ["ease", "svd", "ease"]\n',
-            "study.toml, line 5: `names` in [systems]: 'ease' stands twice.",
+            "study.toml, line 5: `names` in [systems]: 'ease' is duplicated.",
         ),
-        (RATINGS + '[metrics]\nnames = ["P", "P"]\n', "`names` in [metrics]: 'P' stands twice."),
-        (RATINGS + "[metrics]\ncutoffs = [5, 5]\n", "`cutoffs` in [metrics]: 5 stands twice."),
+        (RATINGS + '[metrics]\nnames = ["P", "P"]\n', "`names` in [metrics]: 'P' is duplicated."),
+        (RATINGS + "[metrics]\ncutoffs = [5, 5]\n", "`cutoffs` in [metrics]: 5 is duplicated."),
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics]: input should be greater"),
         (RATINGS + "[metrics]\ncutoffs = []\n", "`cutoffs` in [metrics]: tuple should have at lea"),
         (
@@ -55,7 +55,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ),
         (
             RATINGS + "[analyses.sparsity]\nlevels = [1.0, 0.5, 1.0]\n",
-            "line 5: `levels` in [analyses.sparsity]: 1.0 stands twice.",
+            "line 5: `levels` in [analyses.sparsity]: 1.0 is duplicated.",
         ),
         (RATINGS + "[analyses.sparsity]\nlevels = [1.1]\n", "input should be less than or equal"),
         (RATINGS + "[analyses.popularity]\nlevels = [0.0]\n", "input should be greater than 0"),
@@ -70,7 +70,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ),
         (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "input should be 'all', 'per-user' or"),
         (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users]: input"),
-        (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 stands twice"),
+        (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 is duplicated"),
         (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean `sparsity`?"),
         (RUNS + "relevance_level = 0\n", "line 6: `relevance_level` in [qrels]: input should be"),
         (
