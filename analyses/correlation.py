@@ -7,26 +7,88 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
 
 from analyses.intervals.bootstrap import CONFIDENCE, interval, resample_means
-from analyses.intervals.differences import are_comparable
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
+from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.estimates import are_comparable
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import listed
+from analyses.shared.table import Table, at_place, crossed, shown
+from runs import InputError
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.work import Work
+
 Floats = NDArray[np.float64]
 
 
+def _known(name: str) -> str:
+    """Refuse a coefficient that there is not."""
+    try:
+        return find_coefficient(name).name
+    except InputError as error:
+        raise ValueError(str(error).rstrip(".")) from None
+
+
+class Settings(AnalysisSettings):
+    """Agreement among cut-offs and among metrics."""
+
+    coefficient: Annotated[str, AfterValidator(_known)] = Field(
+        "tau-b", description="Of the figures and intervals; the tables have all."
+    )
+    replicates: Whole = Field(
+        1000, ge=0, description="Resampled sets of users behind the intervals; 0: no intervals."
+    )
+    every_pair: bool = Field(
+        False,
+        description="Whether measures that share neither metric nor cut-off have intervals, too.",
+    )
+
+
+@analysis("correlation", source="Valcarce et al. (2018), Figures 1 and 5")
+def correlation(work: Work, settings: Settings) -> Correlation:
+    """Compare the orderings of the systems by all measures.
+
+    Notes
+    -----
+    With the topics of three TREC collections as the population (all 129, 61 and 34 systems), the
+    intervals for tau-b held its value in 91 to 100 of 100 samples of 50, 200 and 1,000 topics;
+    plain percentiles did in 51 to 99 (see `analyses.intervals.bootstrap.interval`).
+
+    References
+    ----------
+    Valcarce et al. (2018), sections 4.1 and 4.2.
+    """
+    scores, replicates = work.scores, settings.replicates
+    with work.progress("Correlating orderings", 1) as bar:
+        found = correlate_means(
+            scores.means(),
+            measures=scores.measures,
+            systems=scores.systems,
+            coefficient=settings.coefficient,
+        )
+        found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
+        if replicates:
+            found = _with_intervals(found, scores.values, every_pair=settings.every_pair)
+        bar.advance()
+    return found
+
+
 @dataclass(frozen=True, eq=False)
-class Correlation:
+class Correlation(Result):
     """Agreement between the orderings of the systems by any two measures.
 
     In every array the row is the estimate and the column the reference, which matters for the
@@ -52,7 +114,7 @@ class Correlation:
         Resampled agreements that are undefined; the intervals leave them out.
     """
 
-    measures: tuple[Measure, ...]
+    measures: Measures
     systems: tuple[str, ...]
     values: Mapping[str, Floats]
     coefficient: str
@@ -67,6 +129,13 @@ class Correlation:
     def taus(self) -> Floats:
         """Values of the chosen coefficient."""
         return self.values[self.coefficient]
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`."""
+        return {
+            "correlation_cutoffs": self.among_cutoffs(),
+            "correlation_metrics": self.among_metrics(),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """All pairs of measures; the second is the reference.
@@ -111,32 +180,82 @@ class Correlation:
         frame.insert(2, "cutoff", frame.pop("cutoff_a"))
         return frame.sort_values("cutoff", kind="stable", ignore_index=True)
 
-    def differences(self) -> pd.DataFrame:
-        """Every two metrics at the deepest cut-off, the least alike first.
+    def findings(self) -> Sequence[str]:
+        """Say how alike the metrics order the systems at the deepest cut-off."""
+        chosen = self.measures.at(self.measures.cutoff)
+        taus = {
+            (self.measures[a].metric, self.measures[b].metric): float(self.taus[a, b])
+            for a, b in combinations(chosen, 2)
+            if not np.isnan(self.taus[a, b])
+        }
+        if not taus:
+            return []
+        label, place = find_coefficient(self.coefficient).label, at_place(self.measures.cutoff)
+        return [f"Agreement of the metrics{place} by {label}: {_in_short(taus)}"]
 
-        Columns metric_a, metric_b, cutoff, tau, low, high. Where intervals lie apart, one pair of
-        metrics agrees more than another beyond what the choice of users explains.
+    @table("correlation", "agreement among metrics")
+    def table(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate the agreement of the metrics' orderings of the systems."""
+        place = self.measures.cutoff if cutoff is None else cutoff
+        chosen = self.measures.at(place)
+        cells = {
+            (self.measures[a].metric, self.measures[b].metric): float(self.taus[a, b])
+            for a in chosen
+            for b in chosen
+        }
+        headings, rows = crossed("metric", cells)
+        label = find_coefficient(self.coefficient).label
+        return Table(
+            name="correlation",
+            title=f"Agreement among metrics{at_place(place)}",
+            note=f"Orderings of the systems by mean, compared by {label}.",
+            headings=headings,
+            rows=rows,
+        )
+
+    def of_measures(self, *, reference: Measure | None = None) -> Table:
+        """Tabulate all measures down and across; with a reference, all coefficients with it.
+
+        Intervals stand beside the chosen coefficient where there are any.
         """
-        deepest = max((m.cutoff or 0 for m in self.measures), default=0)
-        place = {measure.metric: n for n, measure in reversed([*enumerate(self.measures)])}
-        frame = self.among_metrics()
-        is_later = frame["metric_a"].map(place) < frame["metric_b"].map(place)
-        frame = frame[is_later & (frame["cutoff"].fillna(0) == deepest)]
-        columns = ["metric_a", "metric_b", "cutoff", "tau", "low", "high"]
-        return frame[columns].sort_values("tau", kind="stable", ignore_index=True)
+        names = [str(measure) for measure in self.measures]
+        if reference is None:
+            title, headings = "Agreement of measures", ["", *names]
+            rows = [
+                [name, *(self._printed(row, column) for column in range(len(names)))]
+                for row, name in enumerate(names)
+            ]
+        else:
+            column = self.measures.index(reference)
+            further = [name for name in self.values if name != self.coefficient]
+            title = f"Agreement with {reference}"
+            headings = [f"with {reference}", self.coefficient, *further]
+            rows = [
+                [
+                    name,
+                    self._printed(row, column),
+                    *(shown(float(self.values[f][row, column]), decimals=3) for f in further),
+                ]
+                for row, name in enumerate(names)
+                if row != column
+            ]
+        return Table("agreement", title, self.caption(), headings, rows)
 
-    def with_deepest(self) -> pd.DataFrame:
-        """Every cut-off of a metric against its deepest one.
+    def _printed(self, row: int, column: int) -> str:
+        value, low, high = (
+            shown(float(each[row, column]), decimals=3) for each in (self.taus, self.low, self.high)
+        )
+        if row == column or np.isnan(self.low[row, column]):
+            return value
+        return f"{value} [{low}, {high}]"
 
-        Columns metric, cutoff, deepest, tau, low, high.
-        """
-        frame = self.among_cutoffs()
-        deepest = frame.groupby("metric")["cutoff_b"].transform("max")
-        frame = frame[frame["cutoff_b"] == deepest]
-        frame = frame.rename(columns={"cutoff_a": "cutoff", "cutoff_b": "deepest"})
-        columns = ["metric", "cutoff", "deepest", "tau", "low", "high"]
-        return frame[columns].reset_index(drop=True)
-
+    @figure(
+        "correlation_cutoffs",
+        "Agreement among the cut-offs of each metric",
+        number=1,
+        panels="metric",
+    )
+    @figure("correlation_metrics", "Agreement among metrics", number=5)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -196,60 +315,8 @@ class Correlation:
         return str(measure.cutoff) if metric is not None else measure.metric
 
 
-def correlate(
-    scores: Scores,
-    *,
-    coefficient: str = "tau-b",
-    replicates: int = 1000,
-    seed: int = 0,
-    every_pair: bool = False,
-) -> Correlation:
-    """Compare the orderings of the systems by all measures.
-
-    Parameters
-    ----------
-    scores
-        Scores of the systems; their means order them.
-    coefficient
-        Name of the one that gets intervals; the others are computed for the means alone.
-    replicates
-        Resampled sets of users, the same for all measures; 0: no intervals.
-    seed
-        Of the bootstrap.
-    every_pair
-        Whether all pairs of measures have an interval, or those that share a metric or a cut-off.
-
-    Raises
-    ------
-    InputError
-        If there is no such coefficient.
-
-    Notes
-    -----
-    With the topics of three TREC collections as the population (all 129, 61 and 34 systems), the
-    intervals for tau-b held its value in 91 to 100 of 100 samples of 50, 200 and 1,000 topics;
-    plain percentiles did in 51 to 99 (see `analyses.intervals.bootstrap.interval`).
-
-    References
-    ----------
-    Valcarce et al. (2018), sections 4.1 and 4.2.
-    """
-    found = correlate_means(
-        scores.means(), measures=scores.measures, systems=scores.systems, coefficient=coefficient
-    )
-    found = replace(found, n_users=len(scores.users), replicates=replicates, seed=seed)
-    if not replicates:
-        return found
-    wanted = np.array(
-        [[every_pair or are_comparable(a, b) for b in scores.measures] for a in scores.measures]
-    )
-    resampled = resample_means(scores.values, replicates=replicates, seed=seed)
-    low, high, undefined = _intervals(found.taus, resampled, find_coefficient(coefficient), wanted)
-    return replace(found, low=low, high=high, undefined=undefined)
-
-
 def correlate_means(
-    means: Floats, *, measures: Sequence[Measure], systems: Sequence[str], coefficient: str
+    means: Floats, *, measures: Measures, systems: Sequence[str], coefficient: str
 ) -> Correlation:
     """Compare orderings of which only the means are known; there are no intervals.
 
@@ -271,7 +338,7 @@ def correlate_means(
     --------
     Of three pairs of systems, AP turns one round: (2 - 1) / 3.
 
-    >>> measures = [Measure("P", 5), Measure("AP", 5)]
+    >>> measures = Measures([Measure("P", 5), Measure("AP", 5)])
     >>> found = correlate_means(np.array([[0.3, 0.2, 0.1], [0.3, 0.1, 0.2]]), measures=measures,
     ...                         systems=["a", "b", "c"], coefficient="tau-b")
     >>> found.taus.round(2)
@@ -281,7 +348,7 @@ def correlate_means(
     find_coefficient(coefficient)
     none = np.full((len(measures), len(measures)), np.nan)
     return Correlation(
-        measures=tuple(measures),
+        measures=measures,
         systems=tuple(systems),
         values={name: _all_pairs(one, means) for name, one in COEFFICIENTS.items()},
         coefficient=coefficient,
@@ -292,6 +359,35 @@ def correlate_means(
 
 def _all_pairs(coefficient: Coefficient, means: Floats) -> Floats:
     return coefficient.compare(means[:, None, :], means[None, :, :])
+
+
+def _with_intervals(found: Correlation, values: Floats, *, every_pair: bool) -> Correlation:
+    """Add intervals from resampled scores of shape (n_measures, n_systems, n_users)."""
+    measures = found.measures
+    wanted = np.array([[every_pair or are_comparable(a, b) for b in measures] for a in measures])
+    resampled = resample_means(values, replicates=found.replicates, seed=found.seed)
+    coefficient = find_coefficient(found.coefficient)
+    low, high, undefined = _intervals(found.taus, resampled, coefficient, wanted)
+    return replace(found, low=low, high=high, undefined=undefined)
+
+
+def _in_short(taus: Mapping[tuple[str, str], float]) -> str:
+    """Say what pairs of metrics have: the mean, the highest and the lowest."""
+    low, high = min(taus.values()), max(taus.values())
+    if len(taus) == 1:
+        ((first, second),) = taus
+        return f"{first} and {second} agree with {shown(low)}."
+    mean = sum(taus.values()) / len(taus)
+    if shown(low) == shown(high):
+        return f"{shown(mean)} in each of {len(taus)} pairs of metrics."
+    ends = (_extreme(taus, "highest", high), _extreme(taus, "lowest", low))
+    return f"on average {mean:.2f}; {', '.join(ends)}."
+
+
+def _extreme(taus: Mapping[tuple[str, str], float], place: str, value: float) -> str:
+    found = [pair for pair, tau in taus.items() if tau == value]
+    who = f"between {listed(found[0])}" if len(found) == 1 else f"in {len(found)} pairs of metrics"
+    return f"{place} {who} ({value:.2f})"
 
 
 def _intervals(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from analyses.intervals.bootstrap import CONFIDENCE
-from analyses.intervals.differences import Limits, paired_differences
+from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.estimates import Estimates, Limits
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Best, Cell, Table, at_place, crossed, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
@@ -27,10 +32,13 @@ from analyses.significance.question import (
     correct,
 )
 from runs import InputError
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
 
 # Curves are drawn up to the pair after which all of them stay below this p-value.
 SHOWN_P = 0.001
@@ -56,8 +64,152 @@ CORRECTIONS_IN_WORDS = {
 }
 
 
+MOST = 0.9
+"""From this share of significant pairs on, significance tells little."""
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A way to add up p-values: what it is called, and whether more is better."""
+
+    words: str
+    best: Best
+
+
+CONVENTIONS: Mapping[str, Summed] = {
+    "dp": Summed(
+        "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
+        "ordered pairs, twice as much): lower is better",
+        min,
+    ),
+    "dp_ordered": Summed(
+        "DP, the sum of p over ordered pairs of systems, twice that over unordered pairs, as "
+        "Valcarce et al. (2018) print it: lower is better",
+        min,
+    ),
+    "dp_mean": Summed("the mean p over pairs of systems: lower is better", min),
+    "significant_05": Summed("the share of pairs with p < .05: higher is better", max),
+    "median_p": Summed("the median p over pairs of systems: lower is better", min),
+}
+Convention = Literal["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]
+
+
+class Settings(AnalysisSettings):
+    """Tests between pairs of systems."""
+
+    test: Test = Field(
+        "exact", description="The permutation test, exactly or by random draws; or another."
+    )
+    correction: Correction = Field(
+        "none", description="For testing many pairs: of each measure, one family."
+    )
+    alpha: float = Field(
+        0.05, ge=1e-9, lt=1, description="Level of required differences and adjusted p-values."
+    )
+    permutations: Whole | None = Field(
+        None,
+        ge=99,
+        description="Random draws; 100,000 for monte-carlo and max-t, 10,000 for bootstrap, 5,000 "
+        "for tukey.",
+    )
+    replicates: Whole = Field(
+        REPLICATES,
+        ge=0,
+        description="Resamples of the users for intervals of discriminative power.",
+    )
+    baseline: str | None = Field(None, description="A system: only pairs with it are tested.")
+
+    @model_validator(mode="after")
+    def _askable(self) -> Settings:
+        try:
+            self.question(seed=0)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
+    def question(self, *, seed: int) -> Question:
+        """Put the settings together with a seed."""
+        return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
+
+    def check(self, given: Given) -> None:
+        """Refuse a baseline that is no system."""
+        if self.baseline is not None and self.baseline not in given.systems:
+            raise SettingError(
+                "baseline",
+                f"`baseline` in [analyses.discrimination]: the study has no system "
+                f"{self.baseline!r}.",
+            )
+
+
+@analysis("discrimination", source="Valcarce et al. (2018), Figures 4 and 8, Table 3")
+def discrimination(work: Work, settings: Settings) -> Discrimination:
+    """Test pairs of systems for every measure, and add up what that says of the measures.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, the baseline is none of them, or a scale of the work
+        does not fit its measure.
+
+    Examples
+    --------
+    Of the eight ways to sign the differences 3, 2 and 1, two add up to 6 or -6:
+
+    >>> from analyses.shared.work import ScoresAlone
+    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]]])
+    >>> measures = Measures([Measure("hits", 5)])
+    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3"]))
+    >>> found = discrimination(ScoresAlone(scores))
+    >>> found.to_frame()[["system_a", "system_b", "difference", "p"]]
+      system_a system_b  difference     p
+    0        a        b         2.0  0.25
+    """
+    scores, scales = work.scores, work.scales
+    question = settings.question(seed=work.seed)
+    _check(scores)
+    check_scales(scores, scales)
+    chosen = pair_numbers(scores.systems, question.baseline)
+    steps = question.n_steps(len(scores.measures))
+    with work.progress("Testing pairs of systems", steps) as bar:
+        found = answer(
+            scores, question, chosen, scales=scales, n_jobs=work.n_jobs, advance=bar.advance
+        )
+    adjusted = correct(found.p, scores, question, n_jobs=work.n_jobs)
+    first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
+    samples = resample_power(
+        scores.values,
+        found.p,
+        (first, second),
+        scales=tuple(scales.get(measure) for measure in scores.measures),
+        replicates=settings.replicates if question.test in OF_MEANS else 0,
+        seed=question.seed,
+        n_jobs=work.n_jobs,
+    )
+    means = scores.means()
+    return Discrimination(
+        measures=scores.measures,
+        systems=scores.systems,
+        differences=means[:, first] - means[:, second],
+        effects=_sizes(scores.values, chosen),
+        p=found.p,
+        methods=found.methods,
+        required=found.required,
+        p_adjusted=adjusted,
+        powers=samples.powers,
+        curve_low=samples.curve_low,
+        curve_high=samples.curve_high,
+        n_users=len(scores.users),
+        test=question.test,
+        correction=question.correction,
+        alpha=question.alpha,
+        permutations=question.draws,
+        seed=question.seed,
+        baseline=question.baseline,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Discrimination:
+class Discrimination(Result):
     """p-values of pairs of systems for every measure, and the powers they add up to.
 
     Parameters
@@ -95,7 +247,7 @@ class Discrimination:
         the number of random draws of the test.
     """
 
-    measures: tuple[Measure, ...]
+    measures: Measures
     systems: tuple[str, ...]
     differences: NDArray[np.float64]
     effects: Mapping[str, NDArray[np.float64]]
@@ -149,6 +301,14 @@ class Discrimination:
             return unknown, unknown
         low, high = spread_around(self.dp, self.powers)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``pvalues`` (`to_frame`), ``discrimination`` (`summary`), ``power_differences``."""
+        return {
+            "pvalues": self.to_frame(),
+            "discrimination": self.summary(),
+            "power_differences": self.estimates().differences(),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row per measure and pair.
@@ -216,14 +376,22 @@ class Discrimination:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
         return pd.DataFrame(columns)
 
-    def power_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Compare the powers of measures in pairs, over the same resampled users.
-
-        See `analyses.intervals.differences.paired_differences` for the parameter and the columns:
-        below 0, measure a is the more discriminative. Intervals are made as `interval` is; without
-        replicates they are NaN.
-        """
-        return paired_differences(self.measures, self.dp, self._limits, cutoff=cutoff)
+    def estimates(self) -> Estimates:
+        """Discriminative power, with intervals over the same resampled users."""
+        low, high = self.interval
+        return Estimates(
+            name="DP",
+            quantity="DP",
+            subject="Discriminative power",
+            best="discriminative",
+            more="discriminative",
+            measures=self.measures,
+            values=self.dp,
+            low=low,
+            high=high,
+            limits=self._limits,
+            lower_is_better=True,
+        )
 
     def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
         if self.powers.shape[1] < 2:
@@ -232,11 +400,11 @@ class Discrimination:
         differences = self.dp[first] - self.dp[second]
         return spread_around(differences, self.powers[first] - self.powers[second])
 
-    def cautions(self) -> tuple[str, ...]:
-        """Say in sentences what to beware of in these results."""
+    def cautions(self) -> Sequence[str]:
+        """Say what the literature warns of, and where significance tells little."""
         few = self.test != "exact" and self.n_users < FEW_USERS
         drawn = self.test in ("monte-carlo", "bootstrap")
-        return cautions(
+        warned = cautions(
             self.p,
             test=self.test,
             n_users=self.n_users,
@@ -244,7 +412,81 @@ class Discrimination:
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
         )
+        return [*warned, *self._all_significant()]
 
+    def _all_significant(self) -> list[str]:
+        shares = (self.p[self.measures.at(self.measures.cutoff)] < 0.05).mean(axis=1)
+        if not shares.min() >= MOST:
+            return []
+        share = "all" if shares.min() == 1 else f"at least {math.floor(100 * shares.min())} % of"
+        return [
+            f"With {self.n_users:,} users, each metric finds {share} pairs of systems different at "
+            "p < .05: significance alone says little here; look at the size of the differences too."
+        ]
+
+    @table("power", "discriminative power by metric and cut-off", alias="table3")
+    def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
+        """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
+        summed = CONVENTIONS[convention]
+        numbers = zip(self.measures, self.summary()[convention], strict=True)
+        cells = {
+            (m.metric, "whole lists" if m.cutoff is None else f"@{m.cutoff}"): float(number)
+            for m, number in numbers
+            if cutoff in (None, m.cutoff)
+        }
+        headings, rows = crossed("metric", cells)
+        return Table(
+            name="power",
+            title="Discriminative power by metric and cut-off",
+            note=f"The numbers are {summed.words}.",
+            headings=headings,
+            rows=rows,
+            best=dict.fromkeys(range(1, len(headings)), summed.best),
+        )
+
+    @table("conventions", "discriminative power in every convention, the most discriminative first")
+    def conventions(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate every convention, a row for each measure; what is not known is left out.
+
+        Without a cut-off these are the measures at the deepest; all, if each metric has but one.
+        """
+        one_each = len(self.measures) == len(self.measures.metrics)
+        place = self.measures.cutoff if cutoff is None else cutoff
+        everything = one_each and cutoff is None
+        chosen = [*range(len(self.measures))] if everything else self.measures.at(place)
+        summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
+        columns: dict[str, Sequence[Cell]] = {
+            "measure": [str(self.measures[n]) for n in summary.index],
+            "DP": [shown(dp, decimals=2) for dp in summary["dp"]],
+        }
+        if summary["dp_low"].notna().all():
+            ends = zip(summary["dp_low"], summary["dp_high"], strict=True)
+            columns["95 % interval"] = [
+                " to ".join(shown(end, decimals=2) for end in pair) for pair in ends
+            ]
+        columns["DP/pair"] = summary["dp_mean"].tolist()
+        columns["median p"] = summary["median_p"].tolist()
+        columns["p < .05"] = summary["significant_05"].tolist()
+        columns["p < .01"] = summary["significant_01"].tolist()
+        if "significant_adjusted" in summary:
+            columns[f"adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
+        if summary["required_max"].notna().any():
+            columns[f"required at {self.alpha:g}"] = summary["required_max"].tolist()
+        return Table(
+            name="discrimination",
+            title=f"Discriminative power{'' if everything else at_place(place)}",
+            note=self.caption(),
+            headings=list(columns),
+            rows=list(zip(*columns.values(), strict=True)),
+        )
+
+    @figure(
+        "pvalues_cutoffs",
+        "p-values of all pairs of systems, by cut-off",
+        number=4,
+        panels="metric",
+    )
+    @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -346,89 +588,6 @@ class Discrimination:
         )
 
 
-def discriminate(
-    scores: Scores,
-    question: Question | None = None,
-    *,
-    scales: Mapping[Measure, int] | None = None,
-    replicates: int = REPLICATES,
-    n_jobs: int = 1,
-    advance: Callable[[int], object] = lambda n_steps: None,
-) -> Discrimination:
-    """Test pairs of systems for every measure, and add up what that says of the measures.
-
-    Parameters
-    ----------
-    scores
-        Per-user scores of at least two systems.
-    question
-        Which test, correction and pairs; the exact permutation test of all pairs by default.
-    scales
-        Factors that make a measure's scores integers (P@k: k; RR@5: 60; RR@10: 2520), so that
-        ties are counted exactly. Usual ones are found without being told.
-    replicates
-        Number of resamples of the users for intervals of DP; 0 for none.
-    n_jobs
-        Number of threads; the results do not depend on it.
-    advance
-        Called with the number of steps of the test finished since the last call; there are
-        ``question.n_steps(n_measures)``.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, the baseline is none of them, a scale does not fit,
-        or a setting is out of range.
-
-    Examples
-    --------
-    Of the eight ways to sign the differences 3, 2 and 1, two add up to 6 or -6:
-
-    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]]])
-    >>> scores = Scores(values, (Measure("hits", 5),), ("a", "b"), np.array(["1", "2", "3"]))
-    >>> discriminate(scores).to_frame()[["system_a", "system_b", "difference", "p"]]
-      system_a system_b  difference     p
-    0        a        b         2.0  0.25
-    """
-    question, scales = question or Question(), scales or {}
-    _check(scores, replicates=replicates)
-    check_scales(scores, scales)
-    chosen = pair_numbers(scores.systems, question.baseline)
-    found = answer(scores, question, chosen, scales=scales, n_jobs=n_jobs, advance=advance)
-    adjusted = correct(found.p, scores, question, n_jobs=n_jobs)
-    first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
-    samples = resample_power(
-        scores.values,
-        found.p,
-        (first, second),
-        scales=tuple(scales.get(measure) for measure in scores.measures),
-        replicates=replicates if question.test in OF_MEANS else 0,
-        seed=question.seed,
-        n_jobs=n_jobs,
-    )
-    means = scores.means()
-    return Discrimination(
-        measures=scores.measures,
-        systems=scores.systems,
-        differences=means[:, first] - means[:, second],
-        effects=_sizes(scores.values, chosen),
-        p=found.p,
-        methods=found.methods,
-        required=found.required,
-        p_adjusted=adjusted,
-        powers=samples.powers,
-        curve_low=samples.curve_low,
-        curve_high=samples.curve_high,
-        n_users=len(scores.users),
-        test=question.test,
-        correction=question.correction,
-        alpha=question.alpha,
-        permutations=question.draws,
-        seed=question.seed,
-        baseline=question.baseline,
-    )
-
-
 def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
     """Number the pairs with the baseline, or all, in the order of `pair_indices`.
 
@@ -458,13 +617,11 @@ def _sizes(values: NDArray[np.float64], pairs: NDArray[np.intp]) -> dict[str, ND
     return {name: getattr(found, name)[:, pairs] for name in SIZES}
 
 
-def _check(scores: Scores, *, replicates: int) -> None:
+def _check(scores: Scores) -> None:
     if len(scores.systems) < 2:
         raise InputError(f"discrimination needs at least two systems, got {len(scores.systems)}.")
     if len(scores.users) == 0:
         raise InputError("discrimination needs at least one user, got none.")
-    if replicates < 0:
-        raise InputError(f"`replicates` must be at least 0, got {replicates}.")
 
 
 def _cutoffs(measures: tuple[Measure, ...]) -> NDArray[np.object_]:

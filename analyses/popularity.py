@@ -7,34 +7,124 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from analyses.intervals.areas import Curves
 from analyses.intervals.bands import Resampling, SumSamples
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, further_coefficients
+from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, figure
+from analyses.shared.work import CountedIn, Work
 from qrels import Qrels
+from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-CountedIn = Literal["train", "test", "all"]
+    from analyses.shared.estimates import Estimates
+
 Cut = Literal["items", "ratings"]
 Removed = Literal["most popular", "least popular"]
+
+Choice = tuple[Cut, Removed, CountedIn]
+"""What a level is a share of, which items go first, and where popularity is counted."""
 
 RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}
 TOLERANCE = 1e-9
 """Share of all ratings by which a sum of them may miss what is asked for: rounding of levels."""
 
 
+class Settings(AnalysisSettings):
+    """Loss of the judgements of popular items."""
+
+    levels: Levels = Field(
+        tuple(percent / 100 for percent in range(100, 79, -1)),
+        min_length=1,
+        description="Shares of the items, or of their ratings, that are kept.",
+    )
+    counted_in: CountedIn | None = Field(
+        None, description='Where popularity is counted; "train" if there are ratings, else "test".'
+    )
+    cut: Cut = Field(
+        "items", description="What a level is a share of: the items, or the ratings they have."
+    )
+    replicates: Whole = Field(
+        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+    )
+
+    def check(self, given: Given) -> None:
+        """Refuse to count in training ratings where there are none."""
+        if not given.has_training and self.counted_in in ("train", "all"):
+            raise SettingError(
+                "counted_in",
+                "without training ratings, `counted_in` in [analyses.popularity] must be 'test', "
+                f"got {self.counted_in!r}.",
+            )
+
+
+@analysis("popularity", source="Valcarce et al. (2018), Figures 3 and 7")
+def popularity(work: Work, settings: Settings) -> Popularity:
+    """Score systems on the judgements of the least popular items, and compare their orderings.
+
+    What other choices would have given is kept as checks: levels that count items or their
+    ratings, popularity counted where it can be, and, as the control, the least popular items
+    removed.
+    """
+    counts = work.popularity_counts
+    counted_in = next(iter(counts)) if settings.counted_in is None else settings.counted_in
+    chosen: Choice = (settings.cut, "most popular", counted_in)
+    others: list[Choice] = [
+        c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen
+    ]
+    sum_samples = work.rescorer(len(settings.levels) * (1 + len(others)))
+    resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
+    unresampled = Resampling.of(work.qrels.n_users, replicates=0, seed=work.seed)
+
+    def remove(choice: Choice, resampling: Resampling) -> _Curves:
+        cut, removed, where = choice
+        kept = keep_items(
+            work.qrels, counts[where], levels=settings.levels, cut=cut, removed=removed
+        )
+        return _agreement(sum_samples, work.qrels, kept, resampling)
+
+    with work.progress("Taking popular items away", 1 + len(others)) as bar:
+        found = remove(chosen, resampling)
+        bar.advance()
+        checks = []
+        for choice in others:
+            checks.append(remove(choice, unresampled))
+            bar.advance()
+    return Popularity(
+        measures=work.scores.measures,
+        levels=settings.levels,
+        taus=found.taus,
+        coefficients=found.coefficients,
+        replicates=found.replicates,
+        n_kept=found.n_kept,
+        cut=settings.cut,
+        counted_in=counted_in,
+        choices=tuple(others),
+        check_taus=tuple(check.taus for check in checks),
+        check_coefficients=tuple(check.coefficients for check in checks),
+        check_kept=tuple(check.n_kept for check in checks),
+        n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
+        n_systems=len(work.scores.systems),
+        n_users=work.qrels.n_users,
+        seed=work.seed,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Popularity:
+class Popularity(Result):
     """Agreement of every measure with itself when judgements of popular items are lost.
 
     Parameters
@@ -55,23 +145,28 @@ class Popularity:
         Judgements left, of shape (n_levels,).
     cut
         What levels are shares of: the items, or the ratings that these have.
-    removed
-        Which items go first.
     counted_in
         The ratings in which popularity was counted: training, test, or both.
+    choices
+        Other choices of ``cut``, of the items that go first, and of ``counted_in``.
+    check_taus, check_coefficients, check_kept
+        For each of them what ``taus``, ``coefficients`` and ``n_kept`` are.
     n_items, n_systems, n_users, seed
         Facts for the caption.
     """
 
-    measures: tuple[Measure, ...]
+    measures: Measures
     levels: tuple[float, ...]
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
     n_kept: NDArray[np.int64]
     cut: Cut
-    removed: Removed
     counted_in: CountedIn
+    choices: tuple[Choice, ...]
+    check_taus: tuple[NDArray[np.float64], ...]
+    check_coefficients: tuple[Mapping[str, NDArray[np.float64]], ...]
+    check_kept: tuple[NDArray[np.int64], ...]
     n_items: int
     n_systems: int
     n_users: int
@@ -81,45 +176,77 @@ class Popularity:
         """95 % band of the taus over users, of shape (n_measures, n_levels) each."""
         return self._curves().band()
 
-    def areas(self) -> pd.DataFrame:
-        """Areas under the curves with their intervals: `analyses.intervals.areas.Curves`."""
-        return self._curves().areas()
-
-    def area_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Paired differences of areas; see `analyses.intervals.areas.Curves.differences`."""
-        return self._curves().differences(cutoff=cutoff)
+    def estimates(self) -> Estimates:
+        """Areas under the curves with their intervals."""
+        return self._curves().estimates(loss="loss of the judgements of popular items")
 
     def _curves(self) -> Curves:
         return Curves(self.measures, self.levels, self.taus, self.replicates)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per measure and level.
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.
 
         Returns
         -------
-        Columns metric, cutoff, level, tau, low, high (95 %, over users), judgements (left), cut,
-        removed, counted_in, and one for each further coefficient, by its name.
+        ``popularity`` has one row per measure and level: columns metric, cutoff, level, tau, low,
+        high (95 %, over users), judgements (left), cut, removed, counted_in, and one for each
+        further coefficient, by its name; ``popularity_checks`` the same without low and high.
         """
         import pandas as pd
 
-        n_measures, n_levels = self.taus.shape
+        chosen: Choice = (self.cut, "most popular", self.counted_in)
         low, high = self.band()
+        frame = self._frame(chosen, self.taus, self.coefficients, self.n_kept)
+        frame.insert(4, "low", low.ravel())
+        frame.insert(5, "high", high.ravel())
+        parts = zip(
+            self.choices, self.check_taus, self.check_coefficients, self.check_kept, strict=True
+        )
+        return {
+            "popularity": frame,
+            "popularity_areas": self._curves().areas(),
+            "popularity_area_differences": self.estimates().differences(),
+            "popularity_checks": pd.concat(
+                [self._frame(*part) for part in parts], ignore_index=True
+            ),
+        }
+
+    def _frame(
+        self,
+        choice: Choice,
+        taus: NDArray[np.float64],
+        coefficients: Mapping[str, NDArray[np.float64]],
+        n_kept: NDArray[np.int64],
+    ) -> pd.DataFrame:
+        import pandas as pd
+
+        n_measures, n_levels = taus.shape
+        cut, removed, counted_in = choice
         return pd.DataFrame(
             {
                 "metric": np.repeat([m.metric for m in self.measures], n_levels),
                 "cutoff": np.repeat([m.cutoff for m in self.measures], n_levels),
                 "level": np.tile(self.levels, n_measures),
-                "tau": self.taus.ravel(),
-                "low": low.ravel(),
-                "high": high.ravel(),
-                "judgements": np.tile(self.n_kept, n_measures),
-                "cut": self.cut,
-                "removed": self.removed,
-                "counted_in": self.counted_in,
-                **{name: values.ravel() for name, values in self.coefficients.items()},
+                "tau": taus.ravel(),
+                "judgements": np.tile(n_kept, n_measures),
+                "cut": cut,
+                "removed": removed,
+                "counted_in": counted_in,
+                **{name: values.ravel() for name, values in coefficients.items()},
             }
         )
 
+    @figure(
+        "popularity_cutoffs",
+        "Popularity: loss of the judgements of popular items, by cut-off",
+        number=3,
+        panels="metric",
+    )
+    @figure(
+        "popularity_metrics",
+        "Popularity: loss of the judgements of popular items, by metric",
+        number=7,
+    )
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -135,19 +262,17 @@ class Popularity:
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
         band = self.band() if cutoff is not None and self.replicates.size else None
         ax = draw_agreement(axes_or_new(ax), self.levels, self.taus, curves, band=band)
-        stay = "least popular" if self.removed == "most popular" else "most popular"
         of = "items" if self.cut == "items" else "items' share of the ratings"
-        ax.set_xlabel(f"{stay} {of} kept (%)")
+        ax.set_xlabel(f"least popular {of} kept (%)")
         ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
         return ax
 
     def caption(self) -> str:
         """Say what the curves are, and where popularity was counted."""
-        stay = "least popular" if self.removed == "most popular" else "most popular"
         of = "items" if self.cut == "items" else "ratings that the items have,"
         return (
             f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
-            f"of the {stay} items and their ordering on all judgements of {self.n_users:,} "
+            f"of the least popular items and their ordering on all judgements of {self.n_users:,} "
             f"users. Popularity is the number of {RATINGS_IN_WORDS[self.counted_in]} of an item; "
             f"levels count {of} of {self.n_items:,} in the catalogue. Runs are left as they are."
             f"{self._band_in_words()}{IN_TABLES}"
@@ -164,48 +289,22 @@ class Popularity:
         )
 
 
-def popularity(
-    sum_samples: SumSamples,
-    qrels: Qrels,
-    *,
-    measures: Sequence[Measure],
-    levels: Sequence[float],
-    counts: NDArray[np.integer],
-    counted_in: CountedIn,
-    cut: Cut = "items",
-    removed: Removed = "most popular",
-    replicates: int = 0,
-    seed: int = 0,
-) -> Popularity:
-    """Score systems on the judgements of the least popular items, and compare their orderings.
+@dataclass(frozen=True, eq=False)
+class _Curves:
+    """What was found for one choice: arrays as in `Popularity`."""
 
-    Parameters
-    ----------
-    sum_samples
-        Scores the systems under the judgements left at each level.
-    qrels
-        All judgements.
-    measures
-        Label of the first axis of what ``sum_samples`` returns.
-    levels
-        Shares of the items, or of their ratings, to keep; in (0, 1].
-    counts
-        Number of ratings of every item, of shape (n_items,); -1 for those that are not in the
-        catalogue.
-    counted_in
-        Where they were counted.
-    cut
-        What levels are shares of.
-    removed
-        "least popular" is the control: what as many items, or ratings, do that are not popular.
-    replicates, seed
-        Bootstrap replicates of each curve, 0 for none, and their seed.
-    """
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
-    kept = keep_items(qrels, counts, levels=levels, cut=cut, removed=removed)
+    taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
+    replicates: NDArray[np.float64]
+    n_kept: NDArray[np.int64]
+
+
+def _agreement(
+    sum_samples: SumSamples, qrels: Qrels, kept: NDArray[np.bool_], resampling: Resampling
+) -> _Curves:
+    """Compare the orderings on the judgements kept, (n_judgements, n_levels), with that on all."""
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
-    both = np.concatenate([kept, everything], axis=1)
-    sums = sum_samples(both, blocks=resampling.blocks)
+    sums = sum_samples(np.concatenate([kept, everything], axis=1), blocks=resampling.blocks)
     means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
@@ -213,21 +312,7 @@ def popularity(
     without_relevant = ~(kept & qrels.relevant[:, None]).any(axis=0)
     for agreements in (taus, replicated, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
-    return Popularity(
-        measures=tuple(measures),
-        levels=tuple(levels),
-        taus=taus,
-        coefficients=coefficients,
-        replicates=replicated,
-        n_kept=kept.sum(axis=0),
-        cut=cut,
-        removed=removed,
-        counted_in=counted_in,
-        n_items=int(np.count_nonzero(counts >= 0)),
-        n_systems=means.shape[2],
-        n_users=qrels.n_users,
-        seed=seed,
-    )
+    return _Curves(taus, coefficients, replicated, kept.sum(axis=0))
 
 
 def keep_items(

@@ -5,32 +5,121 @@ Figures 2 and 6 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from analyses.intervals.areas import Curves
-from analyses.intervals.bands import Resampling, SumSamples
+from analyses.intervals.bands import Resampling
 from analyses.intervals.bootstrap import resampled_users
 from analyses.intervals.draws import RESAMPLING_SAMPLES
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
+from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
 from analyses.shared.judgement_samples import Mode, Sampling
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, figure
 from qrels import Qrels
+from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.estimates import Estimates
+    from analyses.shared.work import Work
+
+
+class Settings(AnalysisSettings):
+    """Random loss of judgements."""
+
+    levels: Levels = Field(
+        tuple(percent / 100 for percent in range(100, 0, -5)),
+        min_length=1,
+        description="Shares of the judgements that are kept.",
+    )
+    samples: Whole = Field(50, ge=1, description="Samples per level.")
+    mode: Mode = Field(
+        "all",
+        description="What a level is a share of: all judgements, each user's, or each user's "
+        "relevant and judged non-relevant items.",
+    )
+    least_relevant: Whole = Field(1, ge=0, description='Kept of every user; "stratified" only.')
+    least_nonrelevant: Whole = Field(10, ge=0, description='Kept of every user; "stratified" only.')
+    replicates: Whole = Field(
+        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+    )
+
+    @property
+    def sampling(self) -> Sampling:
+        """How judgements are drawn."""
+        return Sampling(self.mode, self.least_relevant, self.least_nonrelevant)
+
+
+@analysis("sparsity", source="Valcarce et al. (2018), Figures 2 and 6; Buckley & Voorhees (2004)")
+def sparsity(work: Work, settings: Settings) -> Sparsity:
+    """Score systems on random samples of the judgements, and compare their orderings.
+
+    Sample k of a level depends on (seed, level, k) alone. Levels are scored in threads.
+
+    References
+    ----------
+    Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
+    """
+    qrels, seed, n_samples, sampling = work.qrels, work.seed, settings.samples, settings.sampling
+    sum_samples = work.rescorer(len(settings.levels) * n_samples)
+    resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=seed)
+    everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
+    reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
+
+    def study(level: float) -> _Level:
+        kept = sampling.draw(qrels, level=level, n_samples=n_samples, seed=seed)
+        if kept.all():
+            kept = everything
+        sums = sum_samples(kept, blocks=resampling.blocks)
+        means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
+        full = reference.sum(axis=1)[:, None, :] / qrels.n_users
+        return _Level(
+            taus=np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
+            coefficients=mean_coefficients(means, full),
+            replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
+            without_relevant=_without_relevant(qrels, kept),
+            n_kept=float(kept.sum(axis=0).mean()),
+        )
+
+    studied = []
+    tasks = (joblib.delayed(study)(level) for level in settings.levels)
+    workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    with work.progress("Taking judgements away", len(settings.levels)) as bar:
+        for found in workers(tasks):
+            studied.append(found)
+            bar.advance()
+    return Sparsity(
+        measures=work.scores.measures,
+        levels=settings.levels,
+        taus=np.stack([level.taus for level in studied], axis=1),
+        coefficients=stacked([level.coefficients for level in studied]),
+        replicates=np.stack([level.replicates for level in studied], axis=1),
+        without_relevant=np.array([level.without_relevant for level in studied]),
+        n_kept=np.array([level.n_kept for level in studied]),
+        mode=sampling.mode,
+        least_relevant=sampling.least_relevant,
+        least_nonrelevant=sampling.least_nonrelevant,
+        n_systems=reference.shape[2],
+        n_users=qrels.n_users,
+        n_judgements=len(qrels.items),
+        seed=seed,
+    )
+
 
 @dataclass(frozen=True, eq=False)
-class Sparsity:
+class Sparsity(Result):
     """Agreement of every measure with itself when judgements are lost at random.
 
     Parameters
@@ -58,7 +147,7 @@ class Sparsity:
         Facts for the caption.
     """
 
-    measures: tuple[Measure, ...]
+    measures: Measures
     levels: tuple[float, ...]
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
@@ -91,16 +180,20 @@ class Sparsity:
         """95 % band of the means over users and samples, of shape (n_measures, n_levels) each."""
         return self._curves().band()
 
-    def areas(self) -> pd.DataFrame:
-        """Areas under the curves with their intervals: `analyses.intervals.areas.Curves`."""
-        return self._curves().areas()
-
-    def area_differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Paired differences of areas; see `analyses.intervals.areas.Curves.differences`."""
-        return self._curves().differences(cutoff=cutoff)
+    def estimates(self) -> Estimates:
+        """Areas under the curves with their intervals."""
+        return self._curves().estimates(loss="random loss of judgements")
 
     def _curves(self) -> Curves:
         return Curves(self.measures, self.levels, self.means(), self.replicates)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``sparsity`` (see `to_frame`), ``sparsity_areas``, ``sparsity_area_differences``."""
+        return {
+            "sparsity": self.to_frame(),
+            "sparsity_areas": self._curves().areas(),
+            "sparsity_area_differences": self.estimates().differences(),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and level.
@@ -138,6 +231,13 @@ class Sparsity:
             }
         )
 
+    @figure(
+        "sparsity_cutoffs",
+        "Sparsity: loss of judgements, by cut-off",
+        number=2,
+        panels="metric",
+    )
+    @figure("sparsity_metrics", "Sparsity: loss of judgements, by metric", number=6)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -181,92 +281,6 @@ class Sparsity:
             if n_replicates
             else ""
         )
-
-
-def sparsity(
-    sum_samples: SumSamples,
-    qrels: Qrels,
-    *,
-    measures: Sequence[Measure],
-    levels: Sequence[float],
-    n_samples: int,
-    seed: int,
-    sampling: Sampling | None = None,
-    replicates: int = 0,
-    n_jobs: int = 1,
-    advance: Callable[[], None] = lambda: None,
-) -> Sparsity:
-    """Score systems on random samples of the judgements, and compare their orderings.
-
-    Parameters
-    ----------
-    sum_samples
-        Scores the systems under the judgements left in each sample.
-    qrels
-        All judgements.
-    measures
-        Label of the first axis of what ``sum_samples`` returns.
-    levels
-        Shares of the judgements to keep, in (0, 1].
-    n_samples
-        Samples per level.
-    seed
-        Sample k of a level depends on (seed, level, k) alone.
-    sampling
-        How judgements are drawn; over the whole test set by default.
-    replicates
-        Bootstrap replicates of each curve; 0 for none.
-    n_jobs
-        Levels scored at a time, in threads; the result does not depend on it.
-    advance
-        Called after every level.
-
-    References
-    ----------
-    Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
-    """
-    sampling = sampling or Sampling()
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
-    everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
-    reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
-
-    def study(level: float) -> _Level:
-        kept = sampling.draw(qrels, level=level, n_samples=n_samples, seed=seed)
-        if kept.all():
-            kept = everything
-        sums = sum_samples(kept, blocks=resampling.blocks)
-        means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
-        full = reference.sum(axis=1)[:, None, :] / qrels.n_users
-        return _Level(
-            taus=np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
-            coefficients=mean_coefficients(means, full),
-            replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
-            without_relevant=_without_relevant(qrels, kept),
-            n_kept=float(kept.sum(axis=0).mean()),
-        )
-
-    studied = []
-    tasks = (joblib.delayed(study)(level) for level in levels)
-    workers = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    for found in workers(tasks):
-        studied.append(found)
-        advance()
-    return Sparsity(
-        measures=tuple(measures),
-        levels=tuple(levels),
-        taus=np.stack([level.taus for level in studied], axis=1),
-        coefficients=stacked([level.coefficients for level in studied]),
-        replicates=np.stack([level.replicates for level in studied], axis=1),
-        without_relevant=np.array([level.without_relevant for level in studied]),
-        n_kept=np.array([level.n_kept for level in studied]),
-        mode=sampling.mode,
-        least_relevant=sampling.least_relevant,
-        least_nonrelevant=sampling.least_nonrelevant,
-        n_systems=reference.shape[2],
-        n_users=qrels.n_users,
-        n_judgements=len(qrels.items),
-        seed=seed,
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from analyses.intervals.bootstrap import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
+from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import (
     Curve,
     axes_or_new,
@@ -22,15 +24,20 @@ from analyses.shared.drawing import (
     legend_beside,
     side_by_side,
 )
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Best, Table, at_place, crossed
 from analyses.significance.permutation import monte_carlo_test
 from analyses.significance.permutation.monte_carlo import grid_exponents, to_grid
 from runs import InputError
+from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
 
 CONFIDENCE = 0.9
 """Lines run from the 5 % to the 95 % quantile of the subsets."""
@@ -45,8 +52,80 @@ SUMS_AT_LEAST = 1024
 """Users below which the sums, not the scores, fill the memory."""
 
 
+class Settings(AnalysisSettings):
+    """Random subsets of the users."""
+
+    sizes: Sizes | None = Field(
+        None, description="Numbers of users; 50, 100, 200, 500 and so on if absent. All come last."
+    )
+    repeats: Whole = Field(50, ge=1, description="Subsets of each size.")
+    permutations: Whole = Field(1000, ge=99, description="Of the permutation test of each subset.")
+
+
+@analysis("users", source="Valcarce et al. (2018), section 6")
+def users(work: Work, settings: Settings) -> Users:
+    """Order and test the systems on random subsets of the users.
+
+    The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
+    random order, which depends on (seed, k) alone. The permutation test by random sign flips is
+    used for every size: the exact test is slow where few users leave it few methods.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, or no user.
+
+    Examples
+    --------
+    Of three users two prefer the first system; with all users every subset agrees:
+
+    >>> from analyses.shared.work import ScoresAlone
+    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 2.0]]])
+    >>> measures = Measures([Measure("hits", 5)])
+    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3"]))
+    >>> found = users(ScoresAlone(scores), Settings(sizes=(1,), repeats=4, permutations=99))
+    >>> found.sizes, found.taus[0, 1]
+    ((1, 3), array([1., 1., 1., 1.]))
+    """
+    scores, repeats = work.scores, settings.repeats
+    n_users = len(scores.users)
+    if len(scores.systems) < 2 or n_users == 0:
+        raise InputError(
+            "the analysis of users needs at least two systems and one user, got "
+            f"{len(scores.systems)} and {n_users}."
+        )
+    wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
+    sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
+    orders = np.stack([_random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
+    at_deepest = scores.measures.at(scores.measures.cutoff)
+    taus, coefficients, tests = [], [], []
+    with work.progress("Taking users away", len(sizes)) as bar:
+        for size in sizes:
+            means, full = _subset_means(scores, orders[:, :size])
+            taus.append(tau_b(means, full))
+            coefficients.append(mean_coefficients(means, full))
+            some = orders[:1] if size == n_users else orders[:, :size]
+            p = _test(work, settings, at_deepest, some)
+            tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
+            bar.advance()
+    p = np.stack(tests, axis=1)
+    return Users(
+        measures=scores.measures,
+        sizes=tuple(sizes),
+        taus=np.stack(taus, axis=1),
+        coefficients=stacked(coefficients),
+        tested=scores.measures.reported,
+        dp=_without_the_one(p, settings.permutations).sum(axis=-1),
+        significant=(p < 0.05).mean(axis=-1),
+        median_p=np.asarray(np.median(p, axis=-1)),
+        n_systems=len(scores.systems),
+        permutations=settings.permutations,
+        seed=work.seed,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Users:
+class Users(Result):
     """Agreement of subsets of the users with all of them, and their discriminative power.
 
     Parameters
@@ -72,7 +151,7 @@ class Users:
         Facts for the caption.
     """
 
-    measures: tuple[Measure, ...]
+    measures: Measures
     sizes: tuple[int, ...]
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
@@ -88,6 +167,10 @@ class Users:
     def n_repeats(self) -> int:
         """Subsets of each size."""
         return self.taus.shape[2]
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table ``users``; see `to_frame`."""
+        return {"users": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and number of users.
@@ -128,6 +211,61 @@ class Users:
         filled[[self.measures.index(measure) for measure in self.tested]] = values
         return filled.ravel()
 
+    @table("users", "agreement of subsets of the users with all users")
+    def agreement(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate how subsets of the users order the systems, compared with all users."""
+        return self._by_users(
+            mean_of_defined(self.taus),
+            self.measures,
+            cutoff,
+            name="users",
+            title="Agreement of subsets of the users with all users",
+            note="Mean Kendall's tau-b between the ordering of the systems by as many users, drawn "
+            "at random, and by all.",
+            best=max,
+        )
+
+    @table("users_power", "discriminative power with fewer users")
+    def power(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate the discriminative power that subsets of the users have."""
+        return self._by_users(
+            self.dp.mean(axis=2),
+            self.tested,
+            cutoff,
+            name="users_dp",
+            title="Discriminative power with fewer users",
+            note="Means over random subsets of the users of DP, the sum of p over unordered pairs "
+            "of systems (Valcarce et al. 2018 print that over ordered pairs, twice as much): lower "
+            "is better.",
+            best=min,
+        )
+
+    def _by_users(
+        self,
+        values: NDArray[np.float64],
+        measures: Sequence[Measure],
+        cutoff: int | None,
+        *,
+        name: str,
+        title: str,
+        note: str,
+        best: Best,
+    ) -> Table:
+        """Lay means over subsets out: metrics down, numbers of users across."""
+        place = self.measures.cutoff if cutoff is None else cutoff
+        cells = {
+            (measure.metric, f"{size} users"): float(value)
+            for measure, row in zip(measures, values, strict=True)
+            for size, value in zip(self.sizes, row, strict=True)
+            if measure.cutoff == place
+        }
+        headings, rows = crossed("metric", cells)
+        every = range(1, len(headings))
+        return Table(
+            name, f"{title}{at_place(place)}", note, headings, rows, best=dict.fromkeys(every, best)
+        )
+
+    @figure("users_tau", "Users: agreement of subsets of the users with all of them", number=9)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -146,6 +284,7 @@ class Users:
         ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
         return ax
 
+    @figure("users_dp", "Users: discriminative power of subsets of the users", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
         """Draw discriminative power at the deepest cut-off against the number of users.
 
@@ -204,88 +343,6 @@ class Users:
         )
 
 
-def study_users(
-    scores: Scores,
-    *,
-    sizes: Sequence[int] | None = None,
-    repeats: int = 50,
-    permutations: int = 1000,
-    seed: int = 0,
-    n_jobs: int = 1,
-    advance: Callable[[], None] = lambda: None,
-) -> Users:
-    """Order and test the systems on random subsets of the users.
-
-    Parameters
-    ----------
-    scores
-        Per-user scores of at least two systems.
-    sizes
-        Numbers of users; by default those of `usual_sizes`. All users always come last, and stand
-        for what is more.
-    repeats
-        Subsets of each size. The smaller are parts of the larger: subset k of a size has the first
-        users in the k-th random order, which depends on (seed, k) alone.
-    permutations
-        Random sign flips of the permutation test, which is used for every size: the exact test
-        is slow where few users leave it few methods.
-    seed
-        Of the subsets and of the signs.
-    n_jobs
-        Subsets tested at a time, in threads; the result does not depend on it.
-    advance
-        Called after every size.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, or no user.
-
-    Examples
-    --------
-    Of three users two prefer the first system; with all users every subset agrees:
-
-    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 2.0]]])
-    >>> scores = Scores(values, (Measure("hits", 5),), ("a", "b"), np.array(["1", "2", "3"]))
-    >>> found = study_users(scores, sizes=[1], repeats=4, permutations=99)
-    >>> found.sizes, found.taus[0, 1]
-    ((1, 3), array([1., 1., 1., 1.]))
-    """
-    n_users = len(scores.users)
-    if len(scores.systems) < 2 or n_users == 0:
-        raise InputError(
-            "the analysis of users needs at least two systems and one user, got "
-            f"{len(scores.systems)} and {n_users}."
-        )
-    wanted = usual_sizes(n_users) if sizes is None else sizes
-    sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
-    orders = np.stack([_random_order(n_users, seed, repeat) for repeat in range(repeats)])
-    at_deepest = _at_deepest(scores)
-    taus, coefficients, tests = [], [], []
-    for size in sizes:
-        means, full = _subset_means(scores, orders[:, :size])
-        taus.append(tau_b(means, full))
-        coefficients.append(mean_coefficients(means, full))
-        some = orders[:1] if size == n_users else orders[:, :size]
-        p = _test(scores, at_deepest, some, permutations=permutations, seed=seed, n_jobs=n_jobs)
-        tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
-        advance()
-    p = np.stack(tests, axis=1)
-    return Users(
-        measures=scores.measures,
-        sizes=tuple(sizes),
-        taus=np.stack(taus, axis=1),
-        coefficients=stacked(coefficients),
-        tested=tuple(scores.measures[number] for number in at_deepest),
-        dp=_without_the_one(p, permutations).sum(axis=-1),
-        significant=(p < 0.05).mean(axis=-1),
-        median_p=np.asarray(np.median(p, axis=-1)),
-        n_systems=len(scores.systems),
-        permutations=permutations,
-        seed=seed,
-    )
-
-
 def usual_sizes(n_users: int) -> list[int]:
     """Give 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer.
 
@@ -303,12 +360,6 @@ def usual_sizes(n_users: int) -> list[int]:
 def _random_order(n_users: int, seed: int, repeat: int) -> NDArray[np.intp]:
     words = random_words(n_users, seed, "users", n_users, repeat)
     return np.argsort(words, kind="stable")
-
-
-def _at_deepest(scores: Scores) -> list[int]:
-    """Number the measures at the deepest cut-off; those of whole lists if there is none."""
-    deepest = scores.cutoffs[-1] if scores.cutoffs else None
-    return [n for n, measure in enumerate(scores.measures) if measure.cutoff == deepest]
 
 
 def _subset_means(
@@ -336,32 +387,26 @@ def _means(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> NDArray[
 
 
 def _test(
-    scores: Scores,
-    measures: Sequence[int],
-    subsets: NDArray[np.intp],
-    *,
-    permutations: int,
-    seed: int,
-    n_jobs: int,
+    work: Work, settings: Settings, measures: Sequence[int], subsets: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs).
 
     Subsets are tested together as if they were measures: they share their signs.
     """
-    values = scores.values[measures]
+    values = work.scores.values[measures]
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
     at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))
 
     def test(some: NDArray[np.intp]) -> NDArray[np.float64]:
         together = values[:, :, some].transpose(2, 0, 1, 3).reshape(-1, n_systems, size)
-        p = monte_carlo_test(together, permutations=permutations, seed=seed)
+        p = monte_carlo_test(together, permutations=settings.permutations, seed=work.seed)
         return p.reshape(len(some), n_measures, -1)
 
     firsts = range(0, len(subsets), at_once)
     tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
     with threadpool_limits(limits=1, user_api="blas"):
-        return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+        return np.concatenate(Parallel(n_jobs=work.n_jobs, prefer="threads")(tasks))
 
 
 def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.float64]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
-from analyses.intervals.differences import paired_differences
-from analyses.shared.measure import Measure
+from analyses.shared.estimates import Estimates, Limits, Numbers
+from analyses.shared.measure import Measures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ class Curves:
         `analyses.intervals.bands.centred` for what becomes of them.
     """
 
-    measures: Sequence[Measure]
+    measures: Measures
     levels: Sequence[float]
     taus: NDArray[np.float64]
     replicates: NDArray[np.float64]
@@ -53,7 +54,7 @@ class Curves:
         """
         import pandas as pd
 
-        values, replicates = self._areas()
+        values, replicates = self._areas
         low, high = band(replicates)
         frame = pd.DataFrame(
             {
@@ -68,21 +69,38 @@ class Curves:
         frame["rank"] = at_cutoff.rank(ascending=False, method="min").astype("Int64")
         return frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
 
-    def differences(self, *, cutoff: int | None = None) -> pd.DataFrame:
-        """Compare areas: every two metrics at a cut-off, and every two cut-offs of a metric.
+    def estimates(self, *, loss: str) -> Estimates:
+        """Give the areas as numbers of the measures.
 
-        Intervals are of paired differences: both curves saw the same resampled users and samples.
-        See `analyses.intervals.differences.paired_differences` for the parameter and the columns.
+        Intervals of differences are paired: both curves saw the same resampled users and samples.
+
+        Parameters
+        ----------
+        loss
+            What the orderings stand, as in "random loss of judgements".
         """
-        values, replicates = self._areas()
-        return paired_differences(
-            self.measures,
-            values,
-            lambda first, second: band(replicates[first] - replicates[second]),
-            cutoff=cutoff,
+        values, replicates = self._areas
+        low, high = band(replicates)
+
+        def limits(first: Numbers, second: Numbers) -> Limits:
+            return band(replicates[first] - replicates[second])
+
+        return Estimates(
+            name=f"area, {loss}",
+            quantity="area under the curve of tau",
+            subject=f"Robustness to {loss}",
+            best="robust",
+            more=f"robust to {loss}",
+            measures=self.measures,
+            values=values,
+            low=low,
+            high=high,
+            limits=limits,
         )
 
+    @cached_property
     def _areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Areas, and those of the replicates, of shape (n_measures, n_replicates)."""
         replicates = centred(self.taus, self.replicates).swapaxes(1, 2)
         return area(self.levels, self.taus), area(self.levels, replicates)
 

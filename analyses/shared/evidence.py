@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 from zipfile import BadZipFile
 
 import numpy as np
 
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -30,13 +30,10 @@ def to_evidence(result: DataclassInstance) -> bytes:
     ----------
     result
         A dataclass whose fields are arrays, dictionaries of arrays by name, measures, texts,
-        numbers, None, and tuples of them.
+        numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
     """
     arrays: dict[str, Any] = {}
-    facts = {
-        field.name: _pack(field.name, getattr(result, field.name), arrays)
-        for field in fields(result)
-    }
+    facts = _pack_fields("", result, arrays)
     stream = BytesIO()
     contents: dict[str, Any] = {FACTS: np.array(json.dumps(facts)), **arrays}
     np.savez(stream, **contents)
@@ -55,11 +52,19 @@ def read_evidence(path: Path, kind: type[Result]) -> Result:
         with np.load(path) as file:
             stored = dict(file)
         facts = json.loads(str(stored.pop(FACTS)))
-        return kind(**{name: _unpack(value, stored) for name, value in facts.items()})
+        return _unpack_fields(facts, stored, kind)
     except FileNotFoundError:
         raise InputError(f"{path}: the study has no such result.") from None
     except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not a result of this analysis ({error}).") from None
+
+
+def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) -> dict[str, Any]:
+    prefix = f"{name}." if name else ""
+    return {
+        field.name: _pack(f"{prefix}{field.name}", getattr(value, field.name), arrays)
+        for field in fields(value)
+    }
 
 
 def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
@@ -69,6 +74,11 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
         return {"array": name}
     if isinstance(value, Measure):
         return {"measure": [value.metric, value.cutoff]}
+    if isinstance(value, Measures):
+        every = [[measure.metric, measure.cutoff] for measure in value]
+        return {"measures": every, "falling": sorted(value.falling)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"fields": _pack_fields(name, value, arrays)}
     if isinstance(value, tuple):
         return [_pack(f"{name}.{n}", part, arrays) for n, part in enumerate(value)]
     if isinstance(value, Mapping):
@@ -77,13 +87,28 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     return value
 
 
-def _unpack(value: Any, arrays: Mapping[str, Any]) -> Any:
+def _unpack_fields(
+    facts: Mapping[str, Any], arrays: Mapping[str, Any], kind: type[Result]
+) -> Result:
+    hints = get_type_hints(kind)
+    return kind(**{name: _unpack(value, arrays, hints.get(name)) for name, value in facts.items()})
+
+
+def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
+    """Give back what was packed; the annotation of a field says which class its value has."""
     if isinstance(value, list):
-        return tuple(_unpack(part, arrays) for part in value)
+        part = next(iter(get_args(hint)), None)
+        return tuple(_unpack(each, arrays, part) for each in value)
     if not isinstance(value, dict):
         return value
     if "array" in value:
         return arrays[value["array"]]
     if "measure" in value:
         return Measure(*value["measure"])
-    return {key: _unpack(part, arrays) for key, part in value["mapping"].items()}
+    if "measures" in value:
+        every = (Measure(*measure) for measure in value["measures"])
+        return Measures(every, falling=value["falling"])
+    if "fields" in value:
+        kinds = [each for each in (hint, *get_args(hint)) if isinstance(each, type)]
+        return _unpack_fields(value["fields"], arrays, next(filter(is_dataclass, kinds)))
+    return {key: _unpack(part, arrays, None) for key, part in value["mapping"].items()}

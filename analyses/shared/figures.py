@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from io import BytesIO
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from analyses.shared.measure import Measure
+from analyses.shared.result import FigureFace, Result, choices_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,56 +40,92 @@ CHARACTER, HANDLE = 0.07, 0.5
 LARGEST_LEGEND = 0.25
 """Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
 
+METRIC = "metric"
+"""The keyword that names a panel in most figures of several panels."""
+
 CURVE = "curve"
 MARK = re.compile(r"<use ([^>]*)/>")
 
 
-class Drawable(Protocol):
-    """A result that draws one panel."""
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What was measured."""
-
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
-        """Draw the cut-offs of one metric, or the metrics at one cut-off."""
-
-
-def panel_per_metric(
-    result: Drawable,
-    metrics: Sequence[str],
+def draw_figure(
+    result: Result,
+    face: FigureFace,
     *,
+    chosen: Mapping[str, Any] | None = None,
+    panels: Sequence[str] = (),
     most_columns: int = N_COLUMNS,
-    comparable: bool = True,
 ) -> Figure:
-    """Draw one panel for each metric.
+    """Draw a figure of a result, on one page.
 
-    Panels have common scales where all have the same cut-offs, if their values are comparable.
+    Parameters
+    ----------
+    result, face
+        What is shown, and how.
+    chosen
+        Keywords of a figure of one panel; those that it has with a cut-off have the deepest by
+        default.
+    panels
+        Of a figure of several panels: those that it has; all by default.
+    most_columns
+        Panels side by side.
     """
+    if face.panels is None:
+        usual = {"cutoff": result.measures.cutoff} if "cutoff" in _choices(result, face) else {}
+        return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
+    names = list(panels or panels_of(result, face))
+    keyword = face.panels
+    return _side_by_side(
+        {name: partial(_draw_panel, result, face, keyword, name) for name in names},
+        most_columns=most_columns,
+        alike=face.comparable and _have_the_same_cutoffs(result, names),
+        legend="cut-off" if face.comparable and keyword == METRIC else None,
+    )
+
+
+def panels_of(result: Result, face: FigureFace) -> tuple[str, ...]:
+    """Name the panels of a figure: the metrics, or what the result has of another kind."""
+    if face.panels == METRIC:
+        return result.measures.metrics
+    return tuple(getattr(result, f"{face.panels}s"))
+
+
+def _choices(result: Result, face: FigureFace) -> Collection[str]:
+    return choices_of(type(result), face)
+
+
+def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: Axes) -> Axes:
+    return face.draw(result, ax, **{keyword: name})
+
+
+def _side_by_side(
+    draws: Mapping[str, Callable[[Axes], Axes]],
+    *,
+    most_columns: int,
+    alike: bool,
+    legend: str | None,
+) -> Figure:
+    """Draw panels in rows; those that are alike share their scales, and a legend stands once."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    n_columns = min(len(metrics), most_columns)
-    n_rows = ceil(len(metrics) / n_columns)
+    n_columns = min(len(draws), most_columns)
+    n_rows = ceil(len(draws) / n_columns)
     with rc_context(STYLE):
         size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        alike = comparable and _have_the_same_cutoffs(result, metrics)
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
-        panels, spare = list(grid.flat[: len(metrics)]), list(grid.flat[len(metrics) :])
-        for panel, metric in zip(panels, metrics, strict=True):
-            result.plot(panel, metric=metric)
+        panels, spare = list(grid.flat[: len(draws)]), list(grid.flat[len(draws) :])
+        for panel, draw in zip(panels, draws.values(), strict=True):
+            draw(panel)
         if alike:
             _label_outer(panels, n_columns)
         for panel in spare:
             panel.axis("off")
-        _share_legend(figure, panels, spare, title="cut-off" if comparable else None)
+        _share_legend(figure, panels, spare, title=legend)
     return figure
 
 
-def _have_the_same_cutoffs(result: Drawable, metrics: Sequence[str]) -> bool:
+def _have_the_same_cutoffs(result: Result, metrics: Sequence[str]) -> bool:
     measured = [[m.cutoff for m in result.measures if m.metric == metric] for metric in metrics]
     return all(cutoffs == measured[0] for cutoffs in measured)
 
@@ -103,38 +140,13 @@ def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
         panel.set_xlabel(label)
 
 
-def panels_of(draws: Mapping[str, Callable[[Axes], Axes]]) -> Figure:
-    """Draw panels side by side, each with its title; a legend that all share stands once."""
+def panel_of(draw: Callable[[Axes], Axes], *, size: tuple[float, float] = WIDE_PANEL) -> Figure:
+    """Draw one panel, of a width and height in inches."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    n_columns = min(len(draws), 2)
-    n_rows = ceil(len(draws) / n_columns)
     with rc_context(STYLE):
-        size = (1.3 * PANEL[0] * n_columns, 1.2 * PANEL[1] * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
-        for panel, (title, draw) in zip(panels, draws.items(), strict=False):
-            draw(panel)
-            panel.set_title(title)
-        for panel in panels[len(draws) :]:
-            panel.axis("off")
-        _share_legend(figure, panels[: len(draws)], panels[len(draws) :], title=None)
-    return figure
-
-
-def panel_at(result: Drawable, cutoff: int | None) -> Figure:
-    """Draw one panel for a cut-off, or for whole lists."""
-    return panel_of(lambda ax: result.plot(ax, cutoff=cutoff))
-
-
-def panel_of(draw: Callable[[Axes], Axes]) -> Figure:
-    """Draw one panel."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=WIDE_PANEL, layout="constrained")
         draw(figure.subplots())
     return figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,63 @@ class Measure:
         return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
 
 
+class Measures(tuple[Measure, ...]):
+    """What a study measures: a tuple that knows what is reported, and of what less is better.
+
+    Parameters
+    ----------
+    every
+        All measures, for the curves over cut-offs.
+    falling
+        Names of the metrics of which less is better.
+
+    Examples
+    --------
+    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("RBP", 10)])
+    >>> measures.cutoff, [str(measure) for measure in measures.reported]
+    (10, ['P@10', 'RBP@10'])
+    """
+
+    falling: frozenset[str]
+
+    def __new__(cls, every: Iterable[Measure], *, falling: Iterable[str] = ()) -> Self:
+        """Make the tuple, and remember what is falling."""
+        made = super().__new__(cls, every)
+        made.falling = frozenset(falling)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _measures, (tuple(self), self.falling)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, in order of appearance."""
+        return tuple(dict.fromkeys(measure.metric for measure in self))
+
+    @property
+    def cutoffs(self) -> tuple[int, ...]:
+        """Cut-offs, rising; those of whole lists are not among them."""
+        return rising_cutoffs(self)
+
+    @property
+    def cutoff(self) -> int | None:
+        """The deepest cut-off, at which metrics are compared; None for whole lists."""
+        return self.cutoffs[-1] if self.cutoffs else None
+
+    @property
+    def reported(self) -> tuple[Measure, ...]:
+        """The measures that are compared with each other: the metrics at the deepest cut-off."""
+        return tuple(self[number] for number in self.at(self.cutoff))
+
+    def at(self, cutoff: int | None) -> list[int]:
+        """Number the measures at a cut-off, or of whole lists."""
+        return [number for number, measure in enumerate(self) if measure.cutoff == cutoff]
+
+
+def _measures(every: tuple[Measure, ...], falling: frozenset[str]) -> Measures:
+    return Measures(every, falling=falling)
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Score of every user, for every system and measure.
@@ -50,7 +108,7 @@ class Scores:
     """
 
     values: NDArray[np.float64]
-    measures: tuple[Measure, ...]
+    measures: Measures
     systems: tuple[str, ...]
     users: NDArray[np.str_]
 
@@ -64,16 +122,6 @@ class Scores:
                 f"scores must be finite, got {self.values[measure, system, user]} for "
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
             )
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, in order of appearance."""
-        return tuple(dict.fromkeys(measure.metric for measure in self.measures))
-
-    @property
-    def cutoffs(self) -> tuple[int, ...]:
-        """Cut-offs, rising; those of whole lists are not among them."""
-        return rising_cutoffs(self.measures)
 
     def means(self) -> NDArray[np.float64]:
         """Mean over all users, of shape (n_measures, n_systems)."""

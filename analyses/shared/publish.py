@@ -1,20 +1,23 @@
-"""What commands print and leave in folders: frames in full, tables to read, and figures."""
+"""What results print and leave in folders: frames in full, tables to read, figures, captions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from analyses.shared.figures import as_png, as_svg
+from analyses.shared.figures import as_png, as_svg, draw_figure, settle
+from analyses.shared.result import Result, figures_of, tables_of
 from analyses.shared.table import Table
+from runs import InputError
 from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
-    from harness.catalogue import Result
+Results: TypeAlias = Mapping[str, Result]
+"""Results by what they are called."""
 
 
 def as_csv(frame: pd.DataFrame) -> str:
@@ -27,32 +30,77 @@ def records_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-def under_titles(tables: Iterable[Table]) -> list[str]:
-    """Print tables in aligned columns, rounded, each under its title."""
-    return [f"{table.title}\n{table.to_columns()}" for table in tables]
+def every_table(results: Results) -> list[Table]:
+    """Make all tables of results that have rows."""
+    made = [face.make(result) for result in results.values() for face in tables_of(type(result))]
+    return [table for table in made if table.rows]
 
 
-def as_latex(tables: Iterable[Table]) -> str:
-    """Print tables for a paper; see `Table.to_latex`."""
-    return "\n".join(table.to_latex() for table in tables)
+def in_columns(results: Results) -> str:
+    """Print the tables in aligned columns, rounded, each under its title, and the findings."""
+    parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results)]
+    parts += [f"{finding}\n" for result in results.values() for finding in result.findings()]
+    return "\n".join(parts)
 
 
-def write_frames(frames: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write frames by name, as CSV."""
-    for name, frame in frames.items():
-        write_whole(folder / f"{name}.csv", as_csv(frame).encode())
+def first_frame(results: Results) -> str:
+    """Print the first frame of the one result as CSV, in full.
+
+    Raises
+    ------
+    InputError
+        If there are several results.
+    """
+    if len(results) > 1:
+        raise InputError(
+            f"csv is one table, and there are {len(results)}: {', '.join(results)}; choose one, or "
+            "--output."
+        )
+    (result,) = results.values()
+    return as_csv(next(iter(result.frames().values())))
 
 
-def write_figure(figure: Figure, folder: Path, name: str, caption: str) -> None:
-    """Write a figure as SVG and PNG, with its caption."""
-    write_whole(folder / f"{name}.svg", as_svg(figure))
-    write_whole(folder / f"{name}.png", as_png(figure))
-    write_whole(folder / f"{name}.txt", f"{caption}\n".encode())
+def as_json(results: Results) -> str:
+    """Print all frames in full, with captions; null where nothing is known."""
+    frames = {name: f for result in results.values() for name, f in result.frames().items()}
+    document = {name: records_of(frame) for name, frame in frames.items()}
+    captions = {name: result.caption() for name, result in results.items()}
+    return json.dumps(document | {"captions": captions}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write_drawings(analysis: str, result: Result, folder: Path) -> None:
-    """Write the figures that the catalogue has of a result, under their names without numbers."""
-    from harness.catalogue import figures_of
+def as_latex(results: Results) -> str:
+    """Print all tables for a paper; see `Table.to_latex`."""
+    return "\n".join(table.to_latex() for table in every_table(results))
 
-    for name, drawing in figures_of(analysis).items():
-        write_figure(drawing.draw(result), folder, name.partition("_")[2], result.caption())
+
+PRINTED: Mapping[str, Callable[[Results], str]] = {
+    "table": in_columns,
+    "csv": first_frame,
+    "json": as_json,
+    "latex": as_latex,
+}
+"""How results are printed, by the name of the format."""
+
+
+def write_results(results: Results, folder: Path) -> None:
+    """Write frames and figures into a folder; figures under their names, without numbers."""
+    for result in results.values():
+        for name, content in frame_files(result).items():
+            write_whole(folder / name, content)
+        for face in figures_of(type(result)):
+            for ending, content in figure_files(result, face.name).items():
+                write_whole(folder / f"{face.name}.{ending}", content)
+
+
+def frame_files(result: Result) -> dict[str, bytes]:
+    """Write the frames of a result as CSV files, by their names."""
+    return {f"{name}.csv": as_csv(frame).encode() for name, frame in result.frames().items()}
+
+
+def figure_files(result: Result, name: str) -> dict[str, bytes]:
+    """Write a figure of a result as SVG and PNG, with its caption, by the ending of the file."""
+    face = next(face for face in figures_of(type(result)) if face.name == name)
+    figure = draw_figure(result, face)
+    svg = as_svg(figure)
+    settle(figure)
+    return {"svg": svg, "png": as_png(figure), "txt": f"{result.caption()}\n".encode()}

@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float
@@ -47,7 +47,7 @@ class Table:
     note: str
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    best: Mapping[int, Best]
+    best: Mapping[int, Best] = field(default_factory=dict)
 
     def is_best(self, row: int, column: int) -> bool:
         """Whether no other row shows a better number in the column.
@@ -121,6 +121,29 @@ class Table:
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
         ]
+
+
+def crossed(
+    corner: str, cells: Mapping[tuple[str, str], float]
+) -> tuple[list[str], list[list[Cell]]]:
+    """Lay numbers out by row and column, in order of appearance: headings and rows.
+
+    Examples
+    --------
+    >>> crossed("metric", {("P", "@5"): 0.5, ("P", "@10"): 0.25})
+    (['metric', '@5', '@10'], [['P', 0.5, 0.25]])
+    """
+    rows = dict.fromkeys(row for row, _ in cells)
+    columns = dict.fromkeys(column for _, column in cells)
+    laid_out: list[list[Cell]] = [
+        [row, *(cells.get((row, column), math.nan) for column in columns)] for row in rows
+    ]
+    return [corner, *columns], laid_out
+
+
+def at_place(cutoff: int | None) -> str:
+    """Say where something was measured, to end a title."""
+    return " of whole lists" if cutoff is None else f" at cut-off {cutoff}"
 
 
 FORMATS: Mapping[str, Callable[[Table], str]] = {

@@ -1,0 +1,253 @@
+"""What an analysis is: a name, settings, how its result is made; and the register of analyses.
+
+The folder is the list: a module of ``analyses`` that declares an analysis is one, by the name of
+its file; so is a user's file. In a group, which is a folder, every module that declares one is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import analyses
+from analyses.shared.result import Result
+from runs import InputError
+from runs.shared.errors import nearest
+from runs.shared.modules import load_module
+from runs.shared.settings import Section
+
+if TYPE_CHECKING:
+    from analyses.shared.measure import Measures
+    from analyses.shared.work import Work
+    from qrels import FullRanks
+
+SettingsT = TypeVar("SettingsT", bound="AnalysisSettings")
+ResultT = TypeVar("ResultT", bound=Result)
+
+
+class SettingError(InputError):
+    """A setting that does not fit what is studied.
+
+    Parameters
+    ----------
+    key
+        The setting.
+    finding
+        What is wrong with it, as a sentence.
+    """
+
+    def __init__(self, key: str, finding: str) -> None:
+        super().__init__(finding)
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known of a study before any work.
+
+    Parameters
+    ----------
+    systems, measures
+        What is compared.
+    has_training
+        Whether there are training ratings.
+    best_ranks
+        Gives the ranks of a perfect system among all candidates.
+    """
+
+    systems: tuple[str, ...]
+    measures: Measures
+    has_training: bool
+    best_ranks: Callable[[], FullRanks]
+
+
+class AnalysisSettings(Section):
+    """Settings of an analysis: described fields with ranges; unknown names are refused.
+
+    A field that is a `Path` names a file that the analysis reads: it counts from the folder of the
+    study file, and its checksum goes into the manifest.
+    """
+
+    def check(self, given: Given) -> None:
+        """Refuse, before any work, what does not fit the study; by default nothing.
+
+        Raises
+        ------
+        SettingError
+            If a setting does not fit.
+        """
+
+    def files(self) -> list[Path]:
+        """Give the files that the analysis reads."""
+        return [value for _, value in self if isinstance(value, Path)]
+
+
+@dataclass(frozen=True)
+class Analysis(Generic[SettingsT, ResultT]):
+    """An analysis, as its file declares it.
+
+    Parameters
+    ----------
+    name
+        What a study calls it.
+    source
+        The publication, as a short citation.
+    make
+        Makes the result; its annotations name the classes of settings and result.
+    needs
+        What must be made before it: "full_ranks".
+    on_request
+        Whether it is made only if it is named.
+    group
+        The group that it belongs to, if any.
+    """
+
+    name: str
+    source: str
+    make: Callable[[Work, SettingsT], ResultT]
+    needs: tuple[str, ...] = ()
+    on_request: bool = False
+    group: str | None = None
+
+    def __call__(self, work: Work, settings: SettingsT | None = None) -> ResultT:
+        """Make the result; with the defaults if no settings are given."""
+        return self.make(work, self.settings() if settings is None else settings)
+
+    @property
+    def settings(self) -> type[SettingsT]:
+        """Class of what it is told."""
+        return self._annotated("settings")
+
+    @property
+    def result(self) -> type[ResultT]:
+        """Class of what it finds."""
+        return self._annotated("return")
+
+    def _annotated(self, name: str) -> Any:
+        """Resolve one annotation alone: others may be imported for type checkers only."""
+        annotation = self.make.__annotations__[name]
+        if not isinstance(annotation, str):
+            return annotation
+        return eval(annotation, inspect.unwrap(self.make).__globals__)
+
+    @property
+    def key(self) -> str:
+        """What its part of a study is called, and the file that keeps its result."""
+        return self.name if self.group is None else f"{self.group}_{self.name}"
+
+    @property
+    def summary(self) -> str:
+        """First line of the documentation."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether every study can make it, and makes it without a word about it."""
+        required = [f for f in self.settings.model_fields.values() if f.is_required()]
+        return not (self.needs or required or self.on_request)
+
+
+def analysis(
+    name: str, *, source: str, needs: Iterable[str] = (), on_request: bool = False
+) -> Callable[[Callable[[Work, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
+    """Declare a function of work and settings as an analysis.
+
+    Parameters
+    ----------
+    name, source, needs, on_request
+        See `Analysis`.
+    """
+
+    def declare(make: Callable[[Work, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
+        return Analysis(name, source, make, tuple(needs), on_request)
+
+    return declare
+
+
+@cache
+def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
+    """Give every analysis of the folder ``analyses``, by key.
+
+    Examples
+    --------
+    >>> built_in_analyses()["users"].source
+    'Valcarce et al. (2018), section 6'
+    """
+    found: dict[str, Analysis[Any, Any]] = {}
+    for module in iter_modules(analyses.__path__):
+        if module.ispkg:
+            found |= {member.key: member for member in members_of(module.name)}
+        else:
+            found |= _declared(import_module(f"{analyses.__name__}.{module.name}"))
+    return found
+
+
+@cache
+def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
+    """Give the analyses that the modules of a folder declare."""
+    package = import_module(f"{analyses.__name__}.{group}")
+    modules = [
+        import_module(f"{package.__name__}.{module.name}")
+        for module in iter_modules(package.__path__)
+        if not module.ispkg
+    ]
+    return tuple(
+        replace(member, group=group) for module in modules for member in _declared(module).values()
+    )
+
+
+def find_analysis(name: str) -> Analysis[Any, Any]:
+    """Import an analysis of the folder by its name, and no other.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> find_analysis("user")
+    Traceback (most recent call last):
+    runs.InputError: no analysis is called 'user'; did you mean 'users'?
+    """
+    names = [module.name for module in iter_modules(analyses.__path__) if not module.ispkg]
+    found = _declared(import_module(f"{analyses.__name__}.{name}")) if name in names else {}
+    if not found:
+        raise InputError(f"no analysis is called {name!r}; {nearest(name, names)}")
+    return found[name]
+
+
+@cache
+def user_analysis(path: Path) -> Analysis[Any, Any]:
+    """Give the analysis that a user's Python file declares.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, fails when run, declares no analysis, or takes a name that is
+        taken.
+    """
+    declared = _declared(load_module(path, what="analysis"))
+    if len(declared) != 1:
+        raise InputError(f"{path}: one function must be declared with @analysis(...).")
+    ((name, found),) = declared.items()
+    known = built_in_analyses().values()
+    if name in {taken for other in known for taken in (other.key, other.group)}:
+        raise InputError(f"{path}: an analysis called {name!r} exists already.")
+    return found
+
+
+def _declared(module: ModuleType) -> dict[str, Analysis[Any, Any]]:
+    """Give the analyses declared in a module, not those that it imports."""
+    return {
+        value.name: value
+        for value in vars(module).values()
+        if isinstance(value, Analysis) and value.make.__module__ == module.__name__
+    }

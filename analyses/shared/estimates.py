@@ -1,0 +1,143 @@
+"""One number for each measure, with its interval, and how sure the differences are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.table import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Numbers = NDArray[np.intp]
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, with its interval; NaN where a limit is not known."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both limits are known."""
+        return not math.isnan(self.low + self.high)
+
+    @property
+    def is_beyond_noise(self) -> bool:
+        """Whether the interval is known and excludes 0."""
+        return self.low > 0 or self.high < 0
+
+    def __str__(self) -> str:
+        interval = f" [{shown(self.low)}, {shown(self.high)}]" if self.has_interval else ""
+        return f"{shown(self.value)}{interval}"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """One number for each measure.
+
+    Parameters
+    ----------
+    name
+        Heading of the number in tables of several analyses.
+    quantity
+        What it is, as in "area under the curve of tau".
+    subject
+        What it is about, as in "Robustness to random loss of judgements".
+    best
+        What the best measure has most of, as in "robust".
+    more
+        The same in full, as in "robust to random loss of judgements".
+    measures
+        Label of the arrays.
+    values, low, high
+        Of shape (n_measures,): the numbers and the limits of their 95 % intervals; NaN where they
+        are not known.
+    limits
+        Gives the limits of the 95 % intervals of the differences between the measures with the
+        numbers in its two arguments, over the same replicates.
+    lower_is_better
+        Whether small numbers are good.
+    """
+
+    name: str
+    quantity: str
+    subject: str
+    best: str
+    more: str
+    measures: Measures
+    values: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    limits: Callable[[Numbers, Numbers], Limits]
+    lower_is_better: bool = False
+
+    def at(self, cutoff: int | None) -> dict[str, Estimate]:
+        """Give the estimates at a cut-off by metric, where they are defined."""
+        return {
+            self.measures[n].metric: Estimate(*map(float, (self.values[n], *ends)))
+            for n, ends in ((n, (self.low[n], self.high[n])) for n in self.measures.at(cutoff))
+            if not math.isnan(self.values[n])
+        }
+
+    def difference(self, first: Measure, second: Measure) -> Estimate:
+        """Compare two measures over the same replicates: the first less the second."""
+        a, b = self.measures.index(first), self.measures.index(second)
+        low, high = self.limits(np.array([a]), np.array([b]))
+        return Estimate(float(self.values[a] - self.values[b]), float(low[0]), float(high[0]))
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return [
+            (a, b)
+            for a, b in combinations(range(len(self.measures)), 2)
+            if are_comparable(self.measures[a], self.measures[b])
+        ]
+
+    def differences(self) -> pd.DataFrame:
+        """Compare every two metrics at a cut-off, and every two cut-offs of a metric.
+
+        No correction is made for the number of comparisons: of twenty pairs that do not differ,
+        expect one that seems to.
+
+        Returns
+        -------
+        Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a less b), low, high (95 %) and
+        beyond_noise: whether the interval excludes 0.
+        """
+        import pandas as pd
+
+        first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
+        low, high = self.limits(first, second)
+        metrics = np.array([measure.metric for measure in self.measures], dtype=object)
+        cutoffs = np.array([measure.cutoff for measure in self.measures], dtype=object)
+        return pd.DataFrame(
+            {
+                "metric_a": metrics[first],
+                "cutoff_a": cutoffs[first],
+                "metric_b": metrics[second],
+                "cutoff_b": cutoffs[second],
+                "difference": self.values[first] - self.values[second],
+                "low": low,
+                "high": high,
+                "beyond_noise": (low > 0) | (high < 0),
+            }
+        )
+
+
+def are_comparable(first: Measure, second: Measure) -> bool:
+    """Tell whether two measures share a cut-off or a metric."""
+    return first.cutoff == second.cutoff or first.metric == second.metric

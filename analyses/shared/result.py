@@ -1,0 +1,188 @@
+"""What an analysis finds, and the tables and figures in which it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
+
+from analyses.shared.measure import Measures
+from analyses.shared.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.estimates import Estimates
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+MARK = "__shown__"
+
+
+@dataclass(frozen=True)
+class TableFace:
+    """A table that a result has: its keywords are what a reader may choose.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, and what it shows, in the list of tables.
+    alias
+        Its number in a paper, such as ``table3``.
+    method
+        Name of the method that makes it.
+    """
+
+    name: str
+    title: str
+    alias: str | None
+    method: str
+
+    def make(self, result: Result, **chosen: Any) -> Table:
+        """Make the table; what is not chosen is as the result has it."""
+        made: Table = getattr(result, self.method)(**chosen)
+        return made
+
+
+@dataclass(frozen=True)
+class FigureFace:
+    """A figure that a result has.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, and what it shows.
+    number
+        Its place in the report, and in a paper; None comes last.
+    panels
+        The keyword of the method that names a panel, with one panel for each value: "metric", or
+        another of which the result has a plural; None for one panel.
+    comparable
+        Whether panels share their axes where they can.
+    method
+        Name of the method that draws a panel on given axes.
+    """
+
+    name: str
+    title: str
+    number: int | None
+    panels: str | None
+    comparable: bool
+    method: str
+
+    @property
+    def file(self) -> str:
+        """Name of its files, without their ending."""
+        return self.name if self.number is None else f"figure{self.number}_{self.name}"
+
+    @property
+    def short(self) -> str:
+        """What a user types to name it."""
+        return self.name if self.number is None else f"fig{self.number}"
+
+    def draw(self, result: Result, ax: Axes, **chosen: Any) -> Axes:
+        """Draw a panel."""
+        drawn: Axes = getattr(result, self.method)(ax, **chosen)
+        return drawn
+
+
+class Result:
+    """What an analysis finds: a frozen dataclass of arrays and labels, and its face.
+
+    Its fields can be kept as evidence (see `analyses.shared.evidence`). Methods that are declared
+    with `table` and `figure` show it; listing them computes nothing.
+    """
+
+    measures: Measures
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give everything that was found as tidy tables by name, in full."""
+        raise NotImplementedError
+
+    def caption(self) -> str:
+        """Say in full sentences what tables and figures show."""
+        raise NotImplementedError
+
+    def estimates(self) -> Estimates | None:
+        """Give one number for each measure, where that sums the result up."""
+        return None
+
+    def findings(self) -> Sequence[str]:
+        """Say in sentences what was found, beside what the estimates say."""
+        return ()
+
+    def cautions(self) -> Sequence[str]:
+        """Say in sentences what to beware of."""
+        return ()
+
+
+def table(name: str, title: str, *, alias: str | None = None) -> Callable[[Method], Method]:
+    """Declare a method of a result as a table; see `TableFace`."""
+
+    def declare(method: Method) -> Method:
+        return _marked(method, TableFace(name, title, alias, method.__name__))
+
+    return declare
+
+
+def figure(
+    name: str,
+    title: str,
+    *,
+    number: int | None = None,
+    panels: str | None = None,
+    comparable: bool = True,
+) -> Callable[[Method], Method]:
+    """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
+
+    def declare(method: Method) -> Method:
+        face = FigureFace(name, title, number, panels, comparable, method.__name__)
+        return _marked(method, face)
+
+    return declare
+
+
+def _marked(method: Method, face: TableFace | FigureFace) -> Method:
+    setattr(method, MARK, (face, *getattr(method, MARK, ())))
+    return method
+
+
+def tables_of(kind: type[Result]) -> list[TableFace]:
+    """List the tables that results of a class have, in the order in which they are declared."""
+    return [face for face in _faces(kind) if isinstance(face, TableFace)]
+
+
+def figures_of(kind: type[Result]) -> list[FigureFace]:
+    """List the figures that results of a class have, in the order in which they are declared."""
+    return [face for face in _faces(kind) if isinstance(face, FigureFace)]
+
+
+def _faces(kind: type[Result]) -> Iterator[TableFace | FigureFace]:
+    for method in vars(kind).values():
+        yield from getattr(method, MARK, ())
+
+
+def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tuple[Any, ...]]:
+    """Say what a reader may choose: the keywords of the method, with their values if few.
+
+    Examples
+    --------
+    >>> class Counts(Result):
+    ...     @table("counts", "how many")
+    ...     def counts(self, *, of: Literal["users", "items"] = "users") -> Table: ...
+    >>> choices_of(Counts, *tables_of(Counts))
+    {'of': ('users', 'items')}
+    """
+    method = getattr(kind, face.method)
+    hints = get_type_hints(method, localns={"Axes": Any})
+    keywords = [p.name for p in signature(method).parameters.values() if p.kind == p.KEYWORD_ONLY]
+    return {name: _literals(hints.get(name)) for name in keywords}
+
+
+def _literals(hint: Any) -> tuple[Any, ...]:
+    """Give the values of a Literal, also where it may be None."""
+    values = get_args(hint)
+    if getattr(hint, "__origin__", None) is Literal:
+        return values
+    return tuple(value for part in values for value in _literals(part))

@@ -1,0 +1,137 @@
+"""Sentences about estimates: which measure is best, and whether that may be noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from analyses.shared.estimates import Estimate, Estimates
+from analyses.shared.measure import Measure
+from analyses.shared.table import at_place, shown
+
+
+def best_of(estimates: Estimates) -> str:
+    """Say which metric has the best number at the deepest cut-off; empty if none is defined."""
+    cutoff = estimates.measures.cutoff
+    by_metric = estimates.at(cutoff)
+    if not by_metric:
+        return ""
+    told = comparison(
+        by_metric,
+        estimates.best,
+        lower_is_better=estimates.lower_is_better,
+        difference_of=lambda a, b: estimates.difference(Measure(a, cutoff), Measure(b, cutoff)),
+    )
+    how = ", lower is better" if estimates.lower_is_better else ""
+    return f"{estimates.subject} ({estimates.quantity}{at_place(cutoff)}{how}): {told}"
+
+
+def comparison(
+    estimates: Mapping[str, Estimate],
+    quality: str,
+    *,
+    lower_is_better: bool = False,
+    difference_of: Callable[[str, str], Estimate] = lambda first, second: Estimate(0.0),
+) -> str:
+    """Say which metric is best, which comes next, and whether the two can be told apart.
+
+    Parameters
+    ----------
+    estimates
+        One for each metric.
+    quality
+        What the best has most of.
+    lower_is_better
+        Whether low numbers are better.
+    difference_of
+        Gives the difference of two metrics, with the interval of the difference itself, where
+        it is known: it says more than two intervals that overlap.
+
+    Examples
+    --------
+    >>> print(comparison({"P": Estimate(0.9), "AP": Estimate(0.9)}, "robust"))
+    P and AP were level as the most robust: 0.9000.
+    >>> print(comparison({"P": Estimate(0.9, 0.8, 1.0)}, "robust"))
+    The only metric, P, has 0.9000 [0.8000, 1.0000].
+    """
+    if len(estimates) < 2:
+        return "".join(f"The only metric, {name}, has {e}." for name, e in estimates.items())
+    sign = 1 if lower_is_better else -1
+    ordered = sorted(estimates.items(), key=lambda item: sign * item[1].value)
+    (best, first), (second_best, second) = ordered[:2]
+    level = [name for name, e in ordered if shown(e.value) == shown(first.value)]
+    if len(level) > 1:
+        return f"{listed(level)} were level as the most {quality}: {shown(first.value)}."
+    return (
+        f"{best} was the most {quality}: {first}. Next came {second_best}: {second}. "
+        f"{_told_apart(first, second, difference_of(best, second_best))}"
+    )
+
+
+def _told_apart(first: Estimate, second: Estimate, difference: Estimate) -> str:
+    if difference.has_interval:
+        place = "beyond" if difference.is_beyond_noise else "within"
+        return f"Their difference, {difference}, is {place} noise."
+    if not (first.has_interval and second.has_interval):
+        return "Without intervals it is not known whether that difference is noise."
+    if first.low <= second.high and second.low <= first.high:
+        return "The intervals overlap, so the order of these two may be noise."
+    return "The intervals do not overlap."
+
+
+def deeper_or_shallower(estimates: Estimates) -> str:
+    """Compare the deepest cut-off with the shallowest, metric by metric; empty if there is one."""
+    cutoffs = estimates.measures.cutoffs
+    if len(cutoffs) < 2:
+        return ""
+    shallow, deep = cutoffs[0], cutoffs[-1]
+    at_shallow, at_deep = estimates.at(shallow), estimates.at(deep)
+    sign = -1 if estimates.lower_is_better else 1
+    gains = {
+        metric: sign * (at_deep[metric].value - at_shallow[metric].value)
+        for metric in at_shallow
+        if metric in at_deep
+    }
+    if not gains:
+        return ""
+    differences = {
+        metric: estimates.difference(Measure(metric, deep), Measure(metric, shallow))
+        for metric in gains
+    }
+    sure = {name: d.is_beyond_noise for name, d in differences.items() if d.has_interval}
+    answers = {
+        "more": [metric for metric, gain in gains.items() if gain > 0],
+        "less": [metric for metric, gain in gains.items() if gain < 0],
+        "as much": [metric for metric, gain in gains.items() if gain == 0],
+    }
+    parts = [
+        f"{answer} by {listed([metric + '*' * sure.get(metric, False) for metric in metrics])}"
+        for answer, metrics in answers.items()
+        if metrics
+    ]
+    return (
+        f"Is cut-off {deep} more {estimates.more} than {shallow}? "
+        f"{capitalised('; '.join(parts))}{_of_noise(sure)}."
+    )
+
+
+def _of_noise(sure: Mapping[str, bool]) -> str:
+    if not sure:
+        return ""
+    return " (* beyond noise)" if any(sure.values()) else ", all within noise"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["P"]), listed(["P", "AP"]), listed(["P", "AP", "RR"])
+    ('P', 'P and AP', 'P, AP and RR')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def capitalised(text: str) -> str:
+    """Begin a sentence."""
+    return text[0].upper() + text[1:]

@@ -1,0 +1,115 @@
+"""What an analysis may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure, Scores
+from runs import InputError
+from runs.shared.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from analyses.intervals.bands import SumSamples
+    from qrels import FullRanks, Qrels
+
+
+CountedIn = Literal["train", "test", "all"]
+"""Where the ratings of an item are counted."""
+
+
+class Work(Protocol):
+    """What an analysis may use; what takes time is made when it is asked for."""
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of every user, by measure and system."""
+
+    @property
+    def scales(self) -> Mapping[Measure, int]:
+        """Factors that make the scores of some measures whole numbers."""
+
+    @property
+    def seed(self) -> int:
+        """Key of all that is random."""
+
+    @property
+    def n_jobs(self) -> int:
+        """Workers; results do not depend on it."""
+
+    @property
+    def progress(self) -> Progress:
+        """Shows what is being done."""
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgements."""
+
+    @property
+    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
+        """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
+
+    @property
+    def full_ranks(self) -> Mapping[str, FullRanks]:
+        """By system: where the relevant items stand among all candidates."""
+
+    def rescorer(self, n_samples: int) -> SumSamples:
+        """Give what scores the systems under changed judgements, of so many samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresAlone:
+    """Scores without judgements, such as tables and notebooks have them.
+
+    Parameters
+    ----------
+    scores
+        Scores of every user, by measure and system.
+    seed
+        Key of all that is random.
+    n_jobs
+        Workers; results do not depend on it.
+    progress
+        Shows what is being done.
+    scales
+        Factors that make the scores of some measures whole numbers; usual ones are found.
+    name
+        What the study is called.
+    """
+
+    scores: Scores
+    seed: int = 0
+    n_jobs: int = 1
+    progress: Progress = field(default_factory=Silent)
+    scales: Mapping[Measure, int] = field(default_factory=dict)
+    name: str = "scores"
+
+    @property
+    def qrels(self) -> Qrels:
+        """Refuse: there are none."""
+        self._refuse("judgements")
+
+    @property
+    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
+        """Refuse: there are none."""
+        self._refuse("counts of ratings")
+
+    @property
+    def full_ranks(self) -> Mapping[str, FullRanks]:
+        """Refuse: there are none."""
+        self._refuse("ranks among all candidates")
+
+    def rescorer(self, n_samples: int) -> SumSamples:
+        """Refuse: without judgements nothing can be scored anew."""
+        self._refuse("judgements")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise InputError(f"the analysis needs {what}, and only scores are known.")
