@@ -18,7 +18,7 @@ from analyses.intervals.bootstrap import CONFIDENCE, interval, resample_means
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of
-from analyses.shared.estimates import are_comparable
+from analyses.shared.estimates import Estimate, are_comparable
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -192,6 +192,17 @@ class Correlation(Result):
             return []
         label, place = find_coefficient(self.coefficient).label, at_place(self.measures.cutoff)
         return [f"Agreement of the metrics{place} by {label}: {_in_short(taus)}"]
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give the agreement with the other metrics at the same cut-off."""
+        row, label = self.measures.index(measure), find_coefficient(self.coefficient).label
+        return {
+            f"{label} with {self.measures[column].metric}": str(
+                Estimate(*(float(each[row, column]) for each in (self.taus, self.low, self.high)))
+            )
+            for column in self.measures.at(measure.cutoff)
+            if column != row
+        }
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:

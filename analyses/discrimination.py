@@ -424,6 +424,14 @@ class Discrimination(Result):
             "p < .05: significance alone says little here; look at the size of the differences too."
         ]
 
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give the further conventions of discriminative power."""
+        p = self.p[self.measures.index(measure)]
+        return {
+            "share of pairs with p < .05": shown(float((p < 0.05).mean())),
+            "median p": shown(float(np.median(p))),
+        }
+
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""

@@ -1,13 +1,14 @@
 """What an analysis is: a name, settings, how its result is made; and the register of analyses.
 
 The folder is the list: a module of ``analyses`` that declares an analysis is one, by the name of
-its file; so is a user's file. In a group, which is a folder, every module that declares one is.
+its file; so is a user's file. In a group, which is a folder with the constant ``GROUP``, every
+module that declares one is a member.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 SettingsT = TypeVar("SettingsT", bound="AnalysisSettings")
 ResultT = TypeVar("ResultT", bound=Result)
+
+
+GROUP = "GROUP"
+"""The constant by which a folder says that it is a group: a sentence on what its members study."""
 
 
 class SettingError(InputError):
@@ -138,6 +143,11 @@ class Analysis(Generic[SettingsT, ResultT]):
         return eval(annotation, inspect.unwrap(self.make).__globals__)
 
     @property
+    def section(self) -> str:
+        """Name of the section of a study file that has its settings."""
+        return self.group or self.name
+
+    @property
     def key(self) -> str:
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
@@ -182,10 +192,11 @@ def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
     """
     found: dict[str, Analysis[Any, Any]] = {}
     for module in iter_modules(analyses.__path__):
-        if module.ispkg:
+        declaring = import_module(f"{analyses.__name__}.{module.name}")
+        if module.ispkg and hasattr(declaring, GROUP):
             found |= {member.key: member for member in members_of(module.name)}
-        else:
-            found |= _declared(import_module(f"{analyses.__name__}.{module.name}"))
+        elif not module.ispkg:
+            found |= _declared(declaring)
     return found
 
 
@@ -239,9 +250,21 @@ def user_analysis(path: Path) -> Analysis[Any, Any]:
         raise InputError(f"{path}: one function must be declared with @analysis(...).")
     ((name, found),) = declared.items()
     known = built_in_analyses().values()
-    if name in {taken for other in known for taken in (other.key, other.group)}:
+    if name in {taken for other in known for taken in (other.key, other.section)}:
         raise InputError(f"{path}: an analysis called {name!r} exists already.")
     return found
+
+
+def register_with(plugins: Sequence[Path]) -> Mapping[str, Analysis[Any, Any]]:
+    """Give the built-in analyses and those of users' files, by key.
+
+    Raises
+    ------
+    InputError
+        If a file is no analysis; see `user_analysis`.
+    """
+    own = (user_analysis(path) for path in plugins)
+    return {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
 
 
 def _declared(module: ModuleType) -> dict[str, Analysis[Any, Any]]:

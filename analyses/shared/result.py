@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import Table
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class Result:
     """
 
     measures: Measures
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give everything that was found as tidy tables by name, in full."""
@@ -115,6 +116,15 @@ class Result:
     def cautions(self) -> Sequence[str]:
         """Say in sentences what to beware of."""
         return ()
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Say what its card shows of one measure, beside its estimate: labels and numbers."""
+        return {}
+
+
+def measures_of(result: Result) -> Measures:
+    """Give the measures of a result; none, if it is about something else."""
+    return getattr(result, "measures", Measures(()))
 
 
 def table(name: str, title: str, *, alias: str | None = None) -> Callable[[Method], Method]:

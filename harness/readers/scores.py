@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
 
 ID_HEADERS = ("", "topic", "user", "query", "qid")
@@ -83,7 +83,7 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     measures = _measures([table.path for table in tables])
     values = [_aligned(table, first) for table in tables]
     users = np.array(first.topic_ids, dtype=np.str_)
-    return Scores(np.array(values), measures, first.systems, users)
+    return Scores(np.array(values), Measures(measures), first.systems, users)
 
 
 def read_score_table(path: Path) -> ScoreTable:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from analyses.shared.figures import STYLE, as_svg
-from analyses.shared.table import MISSING, Cell, Table, shown
+from analyses.shared.measure import Measure
+from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
+from analyses.shared.table import MISSING, Table
 from harness.metrics.shared.metric import Metric, available_metrics, built_in_metrics, find_metric
 from harness.metrics.shared.names import parse_name
 from harness.report.page import Overlay, image_source, overlay_of, render_page
-from harness.report.study_folder import FinishedStudy, Row, number
-from harness.report.summary import Estimate, areas_of, powers_of
+from harness.report.study_folder import FinishedStudy
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -47,82 +45,34 @@ NOTATION = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric at a cut-off in a finished study that has it.
+    """A measure in a finished study that has it.
 
     Parameters
     ----------
     study
         The study.
-    metric
-        Name of the metric in that study.
-    cutoff
-        The cut-off.
+    measure
+        The measure, by its name in that study.
+    results
+        What the study found of it, by key.
     """
 
     study: FinishedStudy
-    metric: str
-    cutoff: int
+    measure: Measure
+    results: Mapping[str, Result]
 
-    def own(self, table: str) -> list[Row]:
-        """Rows of a table about the metric."""
-        rows = self.study.rows(table, cutoff=self.cutoff)
-        return [row for row in rows if row["metric"] == self.metric]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A kind of curve: the table and columns that have it, and how it is drawn."""
-
-    title: str
-    table: str
-    x: str
-    x_label: str
-    y: str = "tau"
-    y_label: str = "Kendall's tau-b"
-    low: str = "low"
-    high: str = "high"
-    x_unit: float = 1.0
-    falling_x: bool = False
-    log_x: bool = False
-
-
-PANELS = (
-    Panel(
-        title="Random loss of judgements",
-        table="sparsity",
-        x="level",
-        x_label="judgements kept (%)",
-        x_unit=100,
-        falling_x=True,
-    ),
-    Panel(
-        title="Loss of the judgements of popular items",
-        table="popularity",
-        x="level",
-        x_label="least popular items kept (%)",
-        x_unit=100,
-        falling_x=True,
-    ),
-    Panel(
-        title="Fewer users",
-        table="users",
-        x="users",
-        low="tau_low",
-        high="tau_high",
-        x_label="users",
-        log_x=True,
-    ),
-    Panel(
-        title="p-values of all pairs of systems",
-        table="pvalues",
-        x="rank",
-        y="p",
-        low="",
-        high="",
-        x_label="pair of systems, by falling p",
-        y_label="p-value",
-    ),
-)
+    def estimates(self) -> dict[str, str]:
+        """Print the estimates of the measure, each with its place among those of all metrics."""
+        found = {}
+        for result in self.results.values():
+            estimates = result.estimates()
+            by_metric = {} if estimates is None else estimates.at(self.measure.cutoff)
+            if estimates is not None and self.measure.metric in by_metric:
+                own = by_metric.pop(self.measure.metric)
+                sign = -1 if estimates.lower_is_better else 1
+                better = [e for e in by_metric.values() if sign * e.value > sign * own.value]
+                found[estimates.name] = f"{own}, {len(better) + 1} of {len(by_metric) + 1}"
+        return found
 
 
 def metric_card(
@@ -147,8 +97,10 @@ def metric_card(
         If there is no such metric, or a study lacks it; the sentence says what there is.
     """
     metric = find_metric(name, _known(studies, plugins))
-    cutoff = parse_name(name).cutoff or (studies[0].cutoff if studies else None)
-    measured = [_measured(study, metric, cutoff) for study in studies if cutoff is not None]
+    cutoff = parse_name(name).cutoff
+    if cutoff is None and studies:
+        cutoff = studies[0].means.measures.cutoff
+    measured = [_measured(study, metric, cutoff) for study in studies]
     return render_page(
         "card.html",
         label=metric.label if cutoff is None else f"{metric.label}@{cutoff}",
@@ -158,8 +110,8 @@ def metric_card(
         notation=NOTATION if metric.name in built_in_metrics() else "",
         laws=_laws(metric, tries),
         studies=[m.study for m in measured],
-        panels=[_panel(panel, measured) for panel in PANELS if _has(panel, measured)],
-        tables=[make(measured) for make in (_glance, _taus, _means) if measured],
+        panels=list(_panels(measured)),
+        tables=list(_tables(measured)),
     )
 
 
@@ -229,11 +181,11 @@ def _drawable(tex: str) -> str:
 def _known(studies: Sequence[FinishedStudy], plugins: Sequence[Path]) -> dict[str, Metric]:
     paths = [path.resolve() for path in plugins]
     for study in studies:
-        paths += [path for path in study.plugins if path not in paths]
+        paths += [path for path in study.plugins("metrics") if path not in paths]
     return available_metrics(paths)
 
 
-def _measured(study: FinishedStudy, metric: Metric, cutoff: int) -> Measured:
+def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measured:
     """Find a metric in a study.
 
     Raises
@@ -241,21 +193,24 @@ def _measured(study: FinishedStudy, metric: Metric, cutoff: int) -> Measured:
     InputError
         If the study lacks the metric or the cut-off.
     """
-    known = study.available_metrics()
-    named = {find_metric(name, known).label: name for name in study.metrics}
+    known = available_metrics(study.plugins("metrics"))
+    measures = study.means.measures
+    named = {find_metric(name, known).label: name for name in measures.metrics}
     if metric.label not in named:
         raise InputError(
             f"{study.folder}: the study has no metric {metric.label!r}; it has "
-            f"{', '.join(study.metrics)}."
+            f"{', '.join(measures.metrics)}."
         )
-    found = Measured(study, named[metric.label], cutoff)
-    if not found.own("means"):
-        cutoffs = [r["cutoff"] for r in study.rows("means") if r["metric"] == found.metric]
+    measure = Measure(named[metric.label], cutoff)
+    if measure not in measures:
+        cutoffs = [str(m.cutoff) for m in measures if m.metric == measure.metric]
         raise InputError(
-            f"{study.folder}: {found.metric} was not measured at cut-off {cutoff}, but at "
-            f"{', '.join(dict.fromkeys(cutoffs))}."
+            f"{study.folder}: {measure.metric} was not measured at cut-off {cutoff}, but at "
+            f"{', '.join(cutoffs)}."
         )
-    return found
+    return Measured(
+        study, measure, {key: r for key, r in study.results() if measure in measures_of(r)}
+    )
 
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
@@ -272,165 +227,97 @@ def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
     }
 
 
-def _has(panel: Panel, measured: Sequence[Measured]) -> bool:
-    return any(m.own(panel.table) for m in measured)
+def _panels(measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+    """Draw the curve of the metric over those of the others, for every study that has it."""
+    faces = {
+        face.name: face
+        for m in measured
+        for result in m.results.values()
+        for face in figures_of(type(result))
+        if face.panels is None and "cutoff" in choices_of(type(result), face)
+    }
+    for face in faces.values():
+        images = [_draw(face, m) for m in measured]
+        if any(images):
+            yield {"title": face.title, "images": list(zip(measured, images, strict=True))}
 
 
-def _panel(panel: Panel, measured: Sequence[Measured]) -> dict[str, Any]:
-    """Draw the curves of every study."""
-    images = [_draw(panel, m) if m.own(panel.table) else None for m in measured]
-    return {"title": panel.title, "images": list(zip(measured, images, strict=True))}
-
-
-def _draw(panel: Panel, measured: Measured) -> tuple[str, Overlay]:
-    """Draw the metric's curve over those of the other metrics, which are grey."""
+def _draw(face: FigureFace, measured: Measured) -> tuple[str, Overlay] | None:
+    """Draw a figure with the curve of the metric alone in colour; None if it has no curves."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    curves: dict[str, list[Row]] = {}
-    for row in _ranked(panel, measured.study.rows(panel.table, cutoff=measured.cutoff)):
-        curves.setdefault(row["metric"], []).append(row)
+    result = next((r for r in measured.results.values() if face in figures_of(type(r))), None)
+    if result is None:
+        return None
     with rc_context(STYLE):
         figure = Figure(figsize=PANEL, layout="constrained")
-        axes = figure.subplots()
-        for name, rows in curves.items():
-            _draw_curve(axes, panel, rows, label=name, is_own=name == measured.metric)
-        axes.set_xlabel(panel.x_label)
-        axes.set_ylabel(panel.y_label)
-        _scale_x(axes, panel)
-    svg = as_svg(figure)
+        axes = face.draw(result, figure.subplots(), cutoff=measured.measure.cutoff)
+        if not _emphasise(axes, measured.measure.metric):
+            return None
+        svg = as_svg(figure)
     return image_source(svg), overlay_of(svg)
 
 
-def _scale_x(axes: Axes, panel: Panel) -> None:
-    """Number the axis at round numbers; a logarithmic one where its curves have points."""
-    from matplotlib.ticker import MaxNLocator, NullLocator
+def _emphasise(axes: Axes, metric: str) -> bool:
+    """Leave colour and band to one curve, and tell whether there is one; take the legend away."""
+    labelled = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    own = next((line for line in labelled if _is_of(str(line.get_label()), metric)), None)
+    if own is None:
+        return False
+    from matplotlib.colors import to_rgba
 
-    if panel.log_x:
-        numbers = sorted({x for line in axes.lines for x in np.asarray(line.get_xdata())})
-        axes.set_xscale("log")
-        axes.set_xticks(numbers, [f"{x:,.0f}" for x in numbers])
-        axes.xaxis.set_minor_locator(NullLocator())
+    kept = to_rgba(own.get_color())[:3]
+    for band in list(axes.collections):
+        colours: Any = band.get_facecolor()
+        if len(colours) and tuple(colours[0][:3]) != kept:
+            band.remove()
+        else:
+            band.set(color=ACCENT)
+    for line in labelled:
+        if line is own:
+            line.set(color=ACCENT, linestyle="-", linewidth=1.8, zorder=3)
+        else:
+            line.set(color=OTHERS, linestyle="-", linewidth=1.0, marker="", zorder=1)
+    legend = axes.get_legend()
+    if legend is not None:
+        legend.remove()
+    axes.set_title("")
+    return True
+
+
+def _is_of(label: str, metric: str) -> bool:
+    """Tell whether a label is that of a metric, which may have a number behind it."""
+    return label == metric or label.startswith(f"{metric} (")
+
+
+def _tables(measured: Sequence[Measured]) -> Iterator[Table]:
+    """Tabulate what is known of the metric, a study in each column."""
+    if not measured:
         return
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
-    if panel.falling_x:
-        axes.invert_xaxis()
-
-
-def _ranked(panel: Panel, rows: Sequence[Row]) -> Sequence[Row]:
-    """Rank p-values by metric, the highest first; other curves have an axis of their own."""
-    if panel.x != "rank":
-        return rows
-    falling = sorted(rows, key=lambda row: -number(row, panel.y))
-    counts: dict[str, int] = {}
-    ranked = []
-    for row in falling:
-        counts[row["metric"]] = counts.get(row["metric"], 0) + 1
-        ranked.append({**row, "rank": str(counts[row["metric"]])})
-    return ranked
-
-
-def _draw_curve(axes: Axes, panel: Panel, rows: Sequence[Row], *, label: str, is_own: bool) -> None:
-    def column(name: str) -> Any:
-        return np.array([number(row, name) for row in rows])
-
-    x = panel.x_unit * column(panel.x)
-    if not is_own:
-        axes.plot(x, column(panel.y), color=OTHERS, linewidth=1.0, label=label, zorder=1)
-        return
-    axes.plot(
-        x, column(panel.y), color=ACCENT, linewidth=1.8, marker="o", markersize=3, label=label
+    note = (
+        "Areas: 1 where the ordering of the systems never changes. DP: the sum of p over "
+        "unordered pairs of systems; lower is more discriminative, and only numbers of one study "
+        "compare. In brackets 95 % intervals, then the place among the study's metrics."
     )
-    axes.fill_between(x, column(panel.low), column(panel.high), color=ACCENT, alpha=0.18, lw=0)
+    glance = _beside("At a glance", note, measured, [m.estimates() for m in measured])
+    if glance.rows:
+        yield glance
+    for key in dict.fromkeys(key for m in measured for key in m.results):
+        cells = [m.results[key].about(m.measure) if key in m.results else {} for m in measured]
+        table = _beside(key.replace("_", " ").capitalize(), "", measured, cells)
+        if table.rows:
+            yield table
 
 
-def _glance(measured: Sequence[Measured]) -> Table:
-    """Tabulate what summarises the metric, a study in each column."""
-    quantities: Mapping[str, Callable[[Measured], str]] = {
-        "area, loss of judgements": lambda m: _placed(
-            m, areas_of(m.study, "sparsity", cutoff=m.cutoff)
-        ),
-        "area, loss of popular items": lambda m: _placed(
-            m, areas_of(m.study, "popularity", cutoff=m.cutoff)
-        ),
-        "DP": lambda m: _placed(m, powers_of(m.study, cutoff=m.cutoff), fewer_is_more=True),
-        "share of pairs with p < .05": lambda m: _of_pairs(m, "significant_05"),
-        "median p": lambda m: _of_pairs(m, "median_p"),
-    }
-    rows: list[list[Cell]] = [
-        [name, *(quantity(m) for m in measured)] for name, quantity in quantities.items()
-    ]
-    return Table(
-        name="",
-        title="At a glance",
-        note="Areas: 1 where the ordering of the systems never changes. DP: the sum of p over "
-        "unordered pairs of systems; lower is more discriminative, and only numbers of one "
-        "study compare. In brackets 95 % intervals, then the place among the study's metrics.",
-        headings=["", *(m.study.name for m in measured)],
-        rows=[row for row in rows if any(cell != MISSING for cell in row[1:])],
-        best={},
-    )
-
-
-def _placed(
-    measured: Measured, estimates: Sequence[Estimate], *, fewer_is_more: bool = False
-) -> str:
-    """Print an estimate with its place among those of all metrics; equal ones share a place."""
-    own = [estimate for estimate in estimates if estimate.metric == measured.metric]
-    if not own:
-        return MISSING
-    sign = -1 if fewer_is_more else 1
-    place = 1 + sum(sign * other.value > sign * own[0].value for other in estimates)
-    return f"{own[0]}, {place} of {len(estimates)}"
-
-
-def _of_pairs(measured: Measured, column: str) -> str:
-    rows = measured.own("discrimination")
-    return shown(number(rows[0], column)) if rows else MISSING
-
-
-def _taus(measured: Sequence[Measured]) -> Table:
-    """Tabulate the agreement with the other metrics."""
-    asked = [m.study for m in measured if m.study.rows("correlation_metrics")]
-    words = dict.fromkeys(f"{study.coefficient} ({study.name})" for study in asked)
-    return _by_study(
-        "Agreement with other metrics",
-        f"Orderings of the systems, at the same cut-off, compared by {', '.join(words)}.",
-        "metric",
-        measured,
-        lambda m: {
-            row["metric_b"]: str(Estimate("", *(number(row, c) for c in ("tau", "low", "high"))))
-            for row in m.study.rows("correlation_metrics", cutoff=m.cutoff)
-            if row["metric_a"] == m.metric != row["metric_b"]
-        },
-    )
-
-
-def _means(measured: Sequence[Measured]) -> Table:
-    """Tabulate the mean scores of the systems."""
-    return _by_study(
-        "Mean scores",
-        "Means over all users in the qrels.",
-        "system",
-        measured,
-        lambda m: {row["system"]: number(row, "mean") for row in m.own("means")},
-    )
-
-
-def _by_study(
-    title: str,
-    note: str,
-    corner: str,
-    measured: Sequence[Measured],
-    cells: Callable[[Measured], Mapping[str, Cell]],
+def _beside(
+    title: str, note: str, measured: Sequence[Measured], cells: Sequence[Mapping[str, str]]
 ) -> Table:
-    columns = [cells(m) for m in measured]
-    names = dict.fromkeys(name for column in columns for name in column)
+    names = dict.fromkeys(name for column in cells for name in column)
     return Table(
         name="",
         title=title,
         note=note,
-        headings=[corner, *(m.study.name for m in measured)],
-        rows=[[name, *(column.get(name, math.nan) for column in columns)] for name in names],
-        best={},
+        headings=["", *(m.study.name for m in measured)],
+        rows=[[name, *(column.get(name, MISSING) for column in cells)] for name in names],
     )

@@ -5,22 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from analyses.online.agreement.agreement_study import ClickStudy
-from analyses.online.agreement.agreement_tables import tables_of
+from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Cell, Table, shown
-from harness.catalogue import FIGURES, number_of
-from harness.report.study_folder import FinishedStudy, number
+from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
-from harness.report.tables import SAMPLED, clicks_of, tabulate
-from harness.sampled.estimates import OF_ORDERS
-from runs import InputError
+from harness.report.tables import areas, areas_of
 
 VIEW = re.compile(r'viewBox="([^"]*)"')
 POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]*)</title>')
@@ -52,23 +47,14 @@ def render_report(folder: Path) -> bytes:
     """
     study = FinishedStudy.at(folder)
     manifest = study.manifest
-    clicks = clicks_of(study) if "online" in study.tables else None
     return render_page(
         "report.html",
         manifest=manifest,
-        data=study.data(),
+        data=manifest["data"],
         summary=summarise(study),
-        means=tabulate(study, "means"),
-        coverage=tabulate(study, "coverage"),
-        robustness=_present(study, ["areas", "users", "users_power"]),
-        agreement=_present(study, ["correlation"]),
-        power=_present(study, ["power"]),
-        sampled=[_without_caption(table) for table in _present(study, SAMPLED)],
-        clicks=clicks.in_words() if clicks else "",
-        online=_of_clicks(clicks) if clicks else [],
-        shares=_shares(study),
-        figures=[_figure(study, figure) for figure in _in_order(manifest["figures"])],
-        tables=study.tables,
+        joint=[areas(study)] if areas_of(study) else [],
+        sections=[_section(study, key, result) for key, result in study.results()],
+        frames=study.frames,
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
         seconds=_seconds(manifest["seconds"]),
@@ -77,17 +63,35 @@ def render_report(folder: Path) -> bytes:
     )
 
 
+def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
+    """Give what the page shows of a result: its figures, then its tables."""
+    figures = [_figure(study, result, face) for face in figures_of(type(result))]
+    caption = result.caption()
+    tables = [face.make(result) for face in tables_of(type(result))]
+    return {
+        "key": key,
+        "title": key.replace("_", " ").capitalize(),
+        "figures": sorted(figures, key=lambda figure: figure["place"]),
+        # What the caption of a figure says stands below the figure alone.
+        "tables": [
+            replace(table, note="") if figures and table.note == caption else table
+            for table in tables
+            if table.rows
+        ],
+    }
+
+
 def render_page(template: str, **content: Any) -> bytes:
     """Fill in a template of this package."""
     import jinja2
 
-    text = files("harness").joinpath(template).read_text(encoding="utf-8")
+    text = files("harness.report").joinpath(template).read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.filters["shown"] = shown
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
-    style = files("harness").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("harness.report").joinpath("page.css").read_text(encoding="utf-8")
     return environment.from_string(text).render(style=style, **content).encode()
 
 
@@ -103,69 +107,18 @@ def overlay_of(svg: bytes) -> Overlay:
     return Overlay(view[1] if view else "", POINT.findall(text))
 
 
-def _in_order(figures: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Put figures in the order of their numbers; 10 comes after 9."""
-    known = [figure for figure in figures if figure["name"] in FIGURES]
-    return sorted(known, key=lambda figure: number_of(figure["name"]))
-
-
-def _figure(study: FinishedStudy, figure: dict[str, str]) -> dict[str, Any]:
-    svg = (study.folder / "figures" / f"{figure['name']}.svg").read_bytes()
-    drawing = FIGURES[figure["name"]]
+def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
+    svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
+    single = face.panels is None
     return {
-        "name": figure["name"],
-        "number": f"Figure {number_of(figure['name'])}",
-        "title": drawing.title,
-        "caption": study.caption(figure["caption"]),
-        "single": drawing.single,
+        "name": face.file,
+        "place": float("inf") if face.number is None else face.number,
+        "title": face.title if face.number is None else f"Figure {face.number}. {face.title}",
+        "caption": study.caption(result.caption()),
+        "single": single,
         "source": image_source(svg),
-        "overlay": overlay_of(svg) if drawing.single else None,
+        "overlay": overlay_of(svg) if single else None,
     }
-
-
-def _without_caption(table: Table) -> Table:
-    """Leave out what the caption of the figure says already."""
-    return replace(table, note=OF_ORDERS if table.name == "sampled_orders" else "")
-
-
-def _of_clicks(clicks: ClickStudy) -> list[Table]:
-    """Tabulate offline measures and clicks; the caption of the first stands below its figure."""
-    first, *others = tables_of(clicks)
-    return [replace(first, note=""), *others]
-
-
-def _present(study: FinishedStudy, names: Iterable[str]) -> list[Table]:
-    """Make those tables that the study has something for."""
-    tables = []
-    for name in names:
-        with suppress(InputError):
-            tables.append(tabulate(study, name))
-    return tables
-
-
-def _shares(study: FinishedStudy) -> Table | None:
-    """Tabulate discriminative power in every convention, at the deepest cut-off."""
-    headings = {
-        "dp": "DP",
-        "dp_low": "DP, low",
-        "dp_high": "DP, high",
-        "dp_ordered": "DP, ordered pairs",
-        "significant_05": "p < .05",
-        "significant_01": "p < .01",
-        "median_p": "median p",
-    }
-    rows = study.rows("discrimination", cutoff=study.cutoff)
-    if not rows:
-        return None
-    names = [name for name in headings if name in rows[0]]
-    return Table(
-        name="conventions",
-        title=f"At cut-off {study.cutoff}",
-        note=study.caption("Shares are of the pairs of systems."),
-        headings=["metric", *(headings[name] for name in names)],
-        rows=[[row["metric"], *(number(row, name) for name in names)] for row in rows],
-        best={1 + names.index("dp"): min},
-    )
 
 
 def _plain(title: str, rows: Sequence[Sequence[Cell]], headings: Sequence[str] = ()) -> Table:

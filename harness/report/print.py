@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
-from analyses.shared.figures import as_pdf, as_png, as_svg, panel_at, panel_per_metric
-from harness.catalogue import (
-    FIGURES,
-    Drawing,
-    by_cutoff,
-    by_metric,
-    by_sampled_metric,
-    number_of,
-)
-from harness.metrics.shared.metric import nearest
+from analyses.shared.figures import METRIC, as_pdf, as_png, as_svg, draw_figure, panels_of
+from analyses.shared.result import FigureFace, Result, choices_of, measures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from harness.catalogue import Result
 
 Width = Literal["single", "double"]
 
@@ -55,23 +47,38 @@ CELL_TEXT = 1.8
 FORMATS = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
 
 
+def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
+    """Find a figure of a study by its number, as ``fig6``, or its name; and the key of its result.
+
+    Raises
+    ------
+    InputError
+        If there is no such figure; the sentence says which there are.
+    """
+    every = list(study.figures())
+    named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
+    for key, face in every:
+        if text in (face.name, face.file) or (named and int(named[1]) == face.number):
+            return key, face
+    known = [face.short for _, face in every]
+    raise InputError(f"no figure is called {text!r}; {nearest(text, known)}")
+
+
 def print_figure(
-    study: FinishedStudy,
-    name: str,
+    result: Result,
+    face: FigureFace,
     *,
     cutoff: int | None = None,
     metrics: Sequence[str] = (),
     width: Width | None = None,
     grey: bool = False,
 ) -> Figure:
-    """Redraw a figure of the catalogue.
+    """Redraw a figure of a result.
 
     Parameters
     ----------
-    study
-        The finished study.
-    name
-        Full name of the figure.
+    result, face
+        What it shows, and which figure of it.
     cutoff
         For a figure of all metrics: their cut-off, in place of the deepest.
     metrics
@@ -85,16 +92,35 @@ def print_figure(
     Raises
     ------
     InputError
-        If the study lacks the analysis, or what is asked for is not in it or not in the figure.
+        If what is asked for is not in the result, or not in the figure.
     """
-    drawing = FIGURES[name]
-    columns = width or ("single" if drawing.single else "double")
-    result = study.result(drawing.analysis)
-    figure = _draw(drawing, name, result, cutoff, metrics, most_columns=COLUMNS[columns])
+    columns = width or ("single" if face.panels is None else "double")
+    chosen = _choose(result, face, cutoff)
+    _check_panels(result, face, metrics)
+    figure = draw_figure(result, face, chosen=chosen, panels=metrics, most_columns=COLUMNS[columns])
     _fit(figure, INCHES[columns])
     if grey:
         _take_colours(figure)
     return figure
+
+
+def _choose(result: Result, face: FigureFace, cutoff: int | None) -> dict[str, int]:
+    if cutoff is None:
+        return {}
+    if face.panels is not None or "cutoff" not in choices_of(type(result), face):
+        raise InputError(f"{face.short} has no cut-off to choose.")
+    if cutoff not in measures_of(result).cutoffs:
+        raise InputError(f"nothing was measured for cut-off {cutoff}.")
+    return {"cutoff": cutoff}
+
+
+def _check_panels(result: Result, face: FigureFace, metrics: Sequence[str]) -> None:
+    if metrics and face.panels != METRIC:
+        raise InputError(f"{face.short} has no metric to choose.")
+    known = panels_of(result, face) if metrics else ()
+    for metric in metrics:
+        if metric not in known:
+            raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")
 
 
 def format_of(path: Path | None, chosen: str | None) -> str:
@@ -117,46 +143,14 @@ def render(figure: Figure, kind: str) -> bytes:
     return FORMATS[kind](figure)
 
 
-def caption_of(study: FinishedStudy, name: str) -> str:
+def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:
     """Give title and caption of a figure, and what the data are."""
-    drawing = FIGURES[name]
-    return study.caption(f"{drawing.title}. {study.result(drawing.analysis).caption()}")
+    return study.caption(f"{face.title}. {result.caption()}")
 
 
 def listing(study: FinishedStudy) -> list[tuple[str, str]]:
     """Name the figures that the study has, with their titles."""
-    made = {figure["name"] for figure in study.manifest["figures"]}
-    return [(f"fig{number_of(n)}", drawing.title) for n, drawing in FIGURES.items() if n in made]
-
-
-def _draw(
-    drawing: Drawing,
-    name: str,
-    result: Result,
-    cutoff: int | None,
-    metrics: Sequence[str],
-    *,
-    most_columns: int,
-) -> Figure:
-    if cutoff is not None and drawing.draw is not by_metric:
-        raise InputError(f"fig{number_of(name)} has no cut-off to choose.")
-    has_panels = drawing.draw in (by_cutoff, by_sampled_metric)
-    if metrics and not has_panels:
-        raise InputError(f"fig{number_of(name)} has no metric to choose.")
-    if cutoff is not None:
-        return panel_at(result, cutoff)
-    if not has_panels:
-        return drawing.draw(result)
-    known = list(dict.fromkeys(measure.metric for measure in result.measures))
-    for metric in metrics:
-        if metric not in known:
-            raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")
-    return panel_per_metric(
-        result,
-        metrics or known,
-        most_columns=most_columns,
-        comparable=drawing.draw is by_cutoff,
-    )
+    return [(face.short, face.title) for _, face in study.figures()]
 
 
 def _fit(figure: Figure, width: float) -> None:

@@ -1,46 +1,32 @@
-"""A finished study, read back from its folder: its manifest, tables and results."""
+"""A finished study, read back from its folder: its manifest and its results."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeVar
 
-from analyses.ordering import find_coefficient
+from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
-from harness.metrics.shared.metric import Metric, available_metrics, built_in_metrics
-from harness.metrics.shared.names import parse_name
+from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
+from harness.scoring.coverage import Coverage
+from harness.scoring.means import Means
 from runs import InputError
+from runs.shared.errors import nearest
 
-if TYPE_CHECKING:
-    from harness.catalogue import Result
+SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage}
+"""Results of scoring, which every study of systems has beside those of its analyses."""
 
-Row: TypeAlias = Mapping[str, str]
+ResultT = TypeVar("ResultT", bound=Result)
 
-RESULTS: Mapping[str, str] = {
-    "correlation": "correlation:Correlation",
-    "sparsity": "sparsity:Sparsity",
-    "popularity": "popularity:Popularity",
-    "users": "users:Users",
-    "discrimination": "discrimination:Discrimination",
-    "sampled": "sampled:Sampled",
-    "sampled_ranks": "sampled:RankDistributions",
-    "sampled_sizes": "sampled:SampleSize",
-    "sampled_cost": "sampled:Cost",
-    "sampled_adaptive": "sampled:AdaptiveSizes",
-    "sampled_iterations": "sampled:Iterations",
-    "sampled_priors": "sampled:Priors",
-    "online": "online.agreement:Agreement",
-    "online_best": "online.best_of_many:BestOfMany",
-}
-"""Module and class of what each analysis finds, imported when it is read."""
+
+def evidence_name(key: str) -> str:
+    """Name the file that keeps a result."""
+    return f"evidence/{key}.npz"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -49,7 +35,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or it was made by a version that kept other things.
     """
     path = folder / "manifest.json"
     try:
@@ -58,8 +44,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: no finished study is here (no manifest.json).") from None
     except ValueError as error:
         raise InputError(f"{path}: not the manifest of a study ({error}).") from None
-    if not isinstance(manifest, dict) or "report cut-off" not in manifest:
+    if not isinstance(manifest, dict) or "study" not in manifest:
         raise InputError(f"{path}: not the manifest of a study.")
+    if "results" not in manifest:
+        version = manifest.get("versions", {}).get("harness", "of old")
+        raise InputError(
+            f"{folder}: the study was made by the harness {version}; make it again with "
+            "`harness run`."
+        )
     return manifest
 
 
@@ -77,6 +69,7 @@ class FinishedStudy:
 
     folder: Path
     manifest: Mapping[str, Any]
+    _lost: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def at(cls, folder: Path) -> FinishedStudy:
@@ -90,118 +83,98 @@ class FinishedStudy:
         return cls(folder, read_manifest(folder))
 
     @property
-    def cutoff(self) -> int:
-        """The deepest cut-off, at which metrics are compared."""
-        return int(self.manifest["report cut-off"])
-
-    @property
-    def cutoffs(self) -> list[int]:
-        """All cut-offs of the study."""
-        return list(self.manifest["cut-offs"])
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of the metrics, with their options."""
-        return list(self.manifest["metrics"])
-
-    @property
-    def systems(self) -> list[str]:
-        """Names of the systems."""
-        return list(self.manifest["systems"])
-
-    @property
-    def tables(self) -> list[str]:
-        """Names of the tables that the study has."""
-        return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
-
-    def rows(self, table: str, *, cutoff: int | None = None) -> list[Row]:
-        """Read a table, or what it says of one cut-off; nothing if the study lacks it."""
-        path = self.folder / "tables" / f"{table}.csv"
-        if not path.is_file():
-            return []
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-        return [row for row in rows if cutoff is None or number(row, "cutoff") == cutoff]
-
-    @property
     def name(self) -> str:
         """Name of the study."""
         return str(self.manifest["study"])
 
     @property
-    def plugins(self) -> list[Path]:
-        """Files of metrics that the study uses."""
-        study = tomllib.loads((self.folder / "study.toml").read_text(encoding="utf-8"))
-        return [Path(path) for path in study.get("metrics", {}).get("plugins", [])]
-
-    def available_metrics(self) -> dict[str, Metric]:
-        """Give the built-in metrics and those of the study's plug-ins.
-
-        Raises
-        ------
-        InputError
-            If a plug-in is no longer where it was.
-        """
-        return available_metrics(self.plugins)
-
-    def falling_metrics(self) -> set[str]:
-        """Name the metrics of which less is better; a plug-in that is lost cannot say so."""
-        try:
-            known = self.available_metrics()
-        except InputError:
-            known = built_in_metrics()
-        found = {name: known.get(parse_name(name).name) for name in self.metrics}
-        return {name for name, metric in found.items() if metric and not metric.higher_is_better}
-
-    def result(self, analysis: str) -> Result:
-        """Read what an analysis found.
-
-        Raises
-        ------
-        InputError
-            If the study did not make the analysis.
-        """
-        module, _, kind = RESULTS[analysis].partition(":")
-        path = self.folder / "evidence" / f"{analysis}.npz"
-        result: Result = read_evidence(path, getattr(import_module(f"analyses.{module}"), kind))
-        return result
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, with their options."""
+        return self.means.measures.metrics
 
     @property
-    def coefficient(self) -> str:
-        """Label of the coefficient in which the study says how metrics agree.
+    def means(self) -> Means:
+        """Mean scores of the systems."""
+        return self.result_of("means", Means)
+
+    @property
+    def frames(self) -> list[str]:
+        """Names of the tables in full that are files of the study."""
+        return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        return tomllib.loads((self.folder / "study.toml").read_text(encoding="utf-8"))
+
+    def plugins(self, section: str) -> list[Path]:
+        """Give the users' files that a section of the study names: "metrics", "analyses"."""
+        return [Path(path) for path in self._settings.get(section, {}).get("plugins", [])]
+
+    @cached_property
+    def kinds(self) -> Mapping[str, type[Result]]:
+        """Classes of the results that the study has, by key, in the order of the report.
+
+        What a user's file declares is left out, and named in `lost`, if the file is lost.
+        """
+        plugins = []
+        for path in self.plugins("analyses"):
+            try:
+                register_with([path])
+                plugins.append(path)
+            except InputError as error:
+                self._lost[str(path)] = str(error)
+        known = {**SCORED, **{key: a.result for key, a in register_with(plugins).items()}}
+        found = [key for key in self.manifest["results"] if key in known]
+        numbers = {key: _first_number(known[key]) for key in found}
+        ordered = sorted(found, key=lambda key: (key not in SCORED, numbers[key]))
+        return {key: known[key] for key in ordered}
+
+    @property
+    def lost(self) -> list[str]:
+        """Sentences about users' files whose results cannot be shown."""
+        _ = self.kinds
+        return [f"Results of a user's analysis are not shown: {why}" for why in self._lost.values()]
+
+    def result(self, key: str) -> Result:
+        """Read what an analysis found, or what scoring gave.
 
         Raises
         ------
         InputError
-            If the study did not ask.
+            If the study has no such result.
         """
-        from analyses.correlation import Correlation
+        if key not in self.kinds:
+            raise InputError(
+                f"{self.folder}: the study has no {key!r}; {nearest(key, list(self.kinds))}"
+            )
+        return read_evidence(self.folder / evidence_name(key), self.kinds[key])
 
-        path = self.folder / "evidence" / "correlation.npz"
-        return find_coefficient(read_evidence(path, Correlation).coefficient).label
+    def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
+        """Read a result whose class is known."""
+        return read_evidence(self.folder / evidence_name(key), kind)
 
-    def data(self) -> str:
-        """Say in a sentence which study this is, and what its data are."""
-        facts = self.manifest["collection"]
-        counts = f"{facts['users']:,} users with {facts['judgements']:,} judgements"
-        simulated = " of a simulated world" if "world" in self.manifest["inputs"][0] else ""
-        ratings = facts.get("ratings")
-        origin = f", from {ratings['ratings']:,} ratings{simulated}" if ratings else ""
-        return (
-            f"Data: {self.name} ({counts}{origin}); {len(self.systems)} systems; "
-            f"study seed {self.manifest['seed']}."
-        )
+    def results(self) -> Iterator[tuple[str, Result]]:
+        """Read all results, in the order of the report."""
+        for key in self.kinds:
+            yield key, self.result(key)
+
+    def tables(self) -> Iterator[tuple[str, TableFace]]:
+        """Give the tables that can be made, each with the key of its result."""
+        return ((key, face) for key, kind in self.kinds.items() for face in tables_of(kind))
+
+    def figures(self) -> Iterator[tuple[str, FigureFace]]:
+        """Give the figures that can be drawn, by number, each with the key of its result."""
+        found = [(key, face) for key, kind in self.kinds.items() for face in figures_of(kind)]
+        return iter(sorted(found, key=lambda pair: _place(pair[1])))
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
-        return f"{of_result} {self.data()}"
+        return f"{of_result} {self.manifest['data']}"
 
 
-def number(row: Row, column: str) -> float:
-    """Read a number; NaN where the table has no such column, or nothing in it.
+def _first_number(kind: type[Result]) -> float:
+    return min(map(_place, figures_of(kind)), default=float("inf"))
 
-    Examples
-    --------
-    >>> number({"tau": "0.5", "low": ""}, "tau"), number({"low": ""}, "low"), number({}, "low")
-    (0.5, nan, nan)
-    """
-    return float(row.get(column) or math.nan)
+
+def _place(face: FigureFace) -> float:
+    return float("inf") if face.number is None else face.number

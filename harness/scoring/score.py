@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Scores, rising_cutoffs
+from analyses.shared.measure import Measure, Measures, Scores, rising_cutoffs
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric
 from harness.scoring.blocks import Block, divide
@@ -53,7 +53,10 @@ def score(
                 block, block.judge(qrels), measures, metrics, values[:, system : system + 1]
             )
         advance()
-    return Scores(values, tuple(measures), tuple(run.system for run in runs), users)
+    falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
+    return Scores(
+        values, Measures(measures, falling=falling), tuple(run.system for run in runs), users
+    )
 
 
 def _score_block(

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.popularity import CountedIn
+from analyses.shared.work import CountedIn
 from harness.study.study import QrelsSection, RatingsSection, SplitSection, Study, run_paths
 from qrels import Qrels, Ratings, Scale, Split, describe, k_core, qrels_from_columns, rating_scale
 from qrels.ratings.datasets import read_ratings

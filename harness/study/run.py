@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness import __version__
-from harness.catalogue import FIGURES
 from harness.metrics.shared.metric import Metric, available_metrics, find_metric, plugin_metrics
 from harness.report.page import render_report
 from harness.study.collection import collect, split_options
+from harness.study.provenance import machine, versions
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import Study
@@ -27,17 +25,6 @@ from runs import InputError, InputWarning
 from runs.shared.files import write_whole
 from runs.shared.progress import Progress
 
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "numba",
-    "joblib",
-    "pyarrow",
-    "matplotlib",
-    "lenskit",
-    "torch",
-)
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
     "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
@@ -194,10 +181,11 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
             bar.advance()
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
-        stages.check_rates()
+        stages.check_settings()
     remarks = [str(w.message) for w in caught if issubclass(w.category, InputWarning)]
     for remark in remarks:
         progress.note(f"Warning: {remark}")
+    _note_version(store.folder, progress)
     with store.held():
         _run_stages(stages)
         manifest = manifest_of(stages, remarks)
@@ -212,7 +200,6 @@ def _run_stages(stages: Stages) -> None:
     (stages.store.folder / "manifest.json").unlink(missing_ok=True)
     as_run = spelled_out(stages.study).to_toml()
     write_whole(stages.store.folder / "study.toml", as_run)
-    stages.check_ranks()
     stages.store.remove_others(set(stages.parts))
     stages.keep_input()
     runs = stages.make_runs()
@@ -220,38 +207,62 @@ def _run_stages(stages: Stages) -> None:
     stages.analyse(runs, scores)
 
 
+def _note_version(folder: Path, progress: Progress) -> None:
+    """Say that what another version made is made again."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        version = manifest["versions"]["harness"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if version != __version__:
+        progress.note(
+            f"{folder} was made by the harness {version}; this is {__version__}, and what differs "
+            "is made again."
+        )
+
+
 def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
     """Say what the study was made from, by what, and what it cost."""
-    study, collection = stages.study, stages.collection
+    study, collection, facts = stages.study, stages.collection, stages.collection.facts
+    counts = f"{facts['users']:,} users"
+    judgements = f"{facts['judgements']:,} judgements"
     return {
         "study": study.name,
         "seed": study.seed,
+        "lead": f"Can these metrics be trusted to compare recommenders? {len(stages.systems)} "
+        f"systems, {counts}, {judgements}, {len(study.metric_labels)} metrics at "
+        f"{len(study.cutoffs)} cut-offs; seed {study.seed}.",
+        "data": f"Data: {study.name} ({counts} with {judgements}{_origin(stages)}); "
+        f"{len(stages.systems)} systems; study seed {study.seed}.",
+        "results": ["means", "coverage", *stages.analyses],
         "inputs": [*collection.inputs, *stages.tables_read],
-        "collection": collection.facts,
+        "collection": facts,
         "systems": list(stages.systems),
-        "metrics": list(study.metric_labels),
-        "cut-offs": list(study.cutoffs),
-        "report cut-off": study.cutoffs[-1],
-        "ties": TIES,
+        "notes": [_about_users(facts), TIES],
         "warnings": remarks,
-        "figures": figures_of(stages),
         "seconds": seconds_of(stages),
+        "made by": made_by_of(stages),
         "workers": stages.n_jobs,
         "versions": versions(),
-        "host": {"system": platform.platform(), "processor": platform.machine()},
+        "host": machine(),
     }
 
 
-def figures_of(stages: Stages) -> list[dict[str, str]]:
-    """List the figures in the order of the catalogue, each with its caption."""
-    entries = [stages.store.entry(part) for part in stages.parts]
-    files = {name for entry in entries if entry is not None for name in entry.files}
-    captions = {name: f"figures/{name}.txt" for name in FIGURES}
-    return [
-        {"name": name, "caption": stages.store.read(caption).decode().strip()}
-        for name, caption in captions.items()
-        if caption in files
-    ]
+def _origin(stages: Stages) -> str:
+    ratings = stages.collection.facts.get("ratings")
+    if not ratings:
+        return ""
+    simulated = "" if stages.collection.truth is None else " of a simulated world"
+    return f", from {ratings['ratings']:,} ratings{simulated}"
+
+
+def _about_users(facts: Mapping[str, Any]) -> str:
+    return (
+        f"{facts['users without relevant items']} of the {facts['users']:,} users have no relevant "
+        "item and score 0 (but for nDCG, which counts low grades too), "
+        f"{facts['users without judged non-relevant items']} have no judged non-relevant one. "
+        f"Relevance level {facts['relevance level']}. infAP is the paper's, not trec_eval's."
+    )
 
 
 def seconds_of(stages: Stages) -> dict[str, dict[str, float]]:
@@ -264,12 +275,7 @@ def seconds_of(stages: Stages) -> dict[str, dict[str, float]]:
     }
 
 
-def versions() -> dict[str, str]:
-    """Give the versions of Python, the harness and what computes for it."""
-    found = {"python": platform.python_version(), "harness": __version__}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+def made_by_of(stages: Stages) -> dict[str, dict[str, str]]:
+    """Give the code and the packages that made every part."""
+    entries = {part: stages.store.entry(part) for part in stages.parts}
+    return {part: entry.made_by for part, entry in entries.items() if entry is not None}

@@ -6,13 +6,14 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,24 +22,30 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from analyses.online.tables.links import link, paths_of
-from analyses.sampled.sampled_studies import PLACED
-from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Scores
-from harness import __version__
-from harness.analysing import ANALYSES, Output, Work, wanted
+from analyses.shared.analysis import Analysis, Given, SettingError
+from analyses.shared.evidence import to_evidence
+from analyses.shared.measure import Measures, Scores
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
+from harness.scoring.coverage import Coverage
+from harness.scoring.means import Means
 from harness.scoring.score import score
 from harness.study.collection import Collection, checksum
-from harness.study.scores import (
-    coverage_table,
-    means_table,
-    scores_from_parquet,
-    scores_to_parquet,
+from harness.study.parts import result_files
+from harness.study.provenance import (
+    ANALYSES,
+    DRAWING,
+    NUMBERS,
+    RATINGS,
+    SCORES,
+    SYSTEMS,
+    TRAINING,
+    made_by,
 )
+from harness.study.scores import scores_from_parquet, scores_to_parquet
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
+from harness.study.work import StudyWork
 from harness.study.workers import restarts_in_silence, train_and_place
 from qrels import FullRanks, Ratings, Split
 from qrels.trec import format_qrels
@@ -51,7 +58,7 @@ from recommenders import (
     require_memory,
     workers_within,
 )
-from runs import InputError, InputWarning, Run
+from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
@@ -90,8 +97,20 @@ class Stages:
 
     @property
     def placed(self) -> tuple[str, ...]:
-        """Names of the systems whose full ranks are kept."""
-        return () if self.study.analyses.sampled is None else tuple(self.study.systems.labels)
+        """Names of the systems whose full ranks are kept: all, if an analysis needs them."""
+        needed = any("full_ranks" in analysis.needs for analysis, _ in self.wanted)
+        return tuple(self.study.systems.labels) if needed else ()
+
+    @cached_property
+    def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
+        """The analyses of the study, with their settings."""
+        return list(self.study.analyses.wanted())
+
+    @property
+    def measures(self) -> Measures:
+        """What is measured."""
+        falling = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
+        return Measures(self.study.measures, falling=falling)
 
     @property
     def parts(self) -> list[str]:
@@ -99,27 +118,15 @@ class Stages:
         world = [] if self.collection.truth is None else ["world"]
         runs = [run_part(system) for system in self.systems]
         ranks = [ranks_part(system) for system in self.placed]
-        return ["qrels", *world, *runs, *ranks, "scores", *(name for name, _ in wanted(self.study))]
+        return ["qrels", *world, *runs, *ranks, "scores", *self.analyses]
 
-    def check_ranks(self) -> None:
-        """Refuse to sample what the data do not have, before any system is trained.
+    @property
+    def analyses(self) -> list[str]:
+        """Keys of the analyses."""
+        return [analysis.key for analysis, _ in self.wanted]
 
-        Raises
-        ------
-        InputError
-            If it is so.
-        """
-        section, split = self.study.analyses.sampled, self.collection.split
-        relevant = None if split is None else self._relevant(split)
-        if section is None or split is None or relevant is None:
-            return
-        candidates = candidates_of(self.study.systems, split)
-        ranked = rankable(split.train, relevant, candidates=candidates).best_ranks()
-        with self.study.placed("analyses", "sampled", "negatives"):
-            section.check(ranked)
-
-    def check_rates(self) -> None:
-        """Refuse tables of rates that do not fit the systems, before any system is trained.
+    def check_settings(self) -> None:
+        """Refuse settings of analyses that do not fit the study, before anything is trained.
 
         Raises
         ------
@@ -129,31 +136,41 @@ class Stages:
         Warns
         -----
         InputWarning
-            If some systems or models cannot be compared.
+            If something is left out.
         """
-        section = self.study.analyses.online
-        if section is None:
-            return
-        with self.study.placed("analyses", "online", "rates"):
-            left_out = link(section, self.systems).left_out
-        if left_out:
-            finding = (
-                f"[analyses.online] leaves out what is not known on all sides: "
-                f"{', '.join(left_out)}."
-            )
-            warnings.warn(finding, InputWarning, stacklevel=2)
+        given = Given(
+            systems=self.systems,
+            measures=self.measures,
+            has_training=self.collection.split is not None and bool(self.study.systems.names),
+            best_ranks=self._best_ranks,
+        )
+        for analysis, settings in self.wanted:
+            try:
+                settings.check(given)
+            except SettingError as error:
+                with self.study.placed("analyses", analysis.section, error.key):
+                    raise InputError(str(error)) from error
+
+    def _best_ranks(self) -> FullRanks:
+        """Rank as a perfect system does."""
+        split, section = self.collection.split, self.study.ratings
+        if split is None or section is None:
+            raise InputError("without training ratings there are no ranks among all candidates.")
+        relevant = split.test.select(split.test.rating >= section.threshold)
+        candidates = candidates_of(self.study.systems, split)
+        return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     @property
     def tables_read(self) -> list[dict[str, Any]]:
         """Paths and checksums of the tables that the analyses read."""
-        section = self.study.analyses.online
-        return [] if section is None else [checksum(path) for path in paths_of(section)]
+        return [checksum(path) for _, settings in self.wanted for path in settings.files()]
 
     def keep_input(self) -> None:
         """Write the qrels, and the log and the truth of a simulated world."""
-        self._make("qrels", content_key(self._qrels_key), self._qrels_files)
+        by = made_by(RATINGS, NUMBERS)
+        self._make("qrels", content_key(self._qrels_key), self._qrels_files, by)
         if self.collection.truth is not None:
-            self._make("world", content_key(__version__, self.collection.inputs), self._world_files)
+            self._make("world", content_key(self.collection.inputs), self._world_files, by)
 
     def make_runs(self) -> list[Run]:
         """Train the systems and rank for every topic; write the runs that were given.
@@ -180,13 +197,16 @@ class Stages:
 
         def build() -> dict[str, bytes]:
             made.append(self._score(runs))
-            output = Output({SCORES_FILE: scores_to_parquet(made[0])})
-            output.add_table("means", means_table(made[0], self.metrics))
-            output.add_table("coverage", coverage_table(runs, self.collection))
-            return output.files
+            return {
+                SCORES_FILE: scores_to_parquet(made[0]),
+                **result_files("means", Means.of(made[0], self.metrics)),
+                **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
+            }
 
-        self._make("scores", self._scores_key, build)
-        return made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
+        self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
+        if made:
+            return made[0]
+        return scores_from_parquet(self.store.read(SCORES_FILE), falling=self.measures.falling)
 
     def _score(self, runs: Sequence[Run]) -> Scores:
         with self.progress("Scoring the runs", len(runs)) as bar:
@@ -201,32 +221,51 @@ class Stages:
 
     def analyse(self, runs: Sequence[Run], scores: Scores) -> None:
         """Make every analysis of the study."""
-        work = Work(
-            study=self.study,
+        work = StudyWork(
+            name=self.study.name,
+            seed=self.study.seed,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
             collection=self.collection,
             runs=runs,
             scores=scores,
             metrics=self.metrics,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            full_ranks={
-                system: read_evidence(self.store.folder / ranks_name(system), FullRanks)
-                for system in self.placed
-            },
+            ranks={system: self.store.folder / ranks_name(system) for system in self.placed},
         )
-        for name, settings in wanted(self.study):
-            made_from = self._ranks_key if name in PLACED else self._scores_key
-            read = [table["sha256"] for table in self.tables_read] if name == "online" else []
-            key = content_key(made_from, name, settings, self.study.seed, *read)
-            self._make(name, key, partial(analysis_files, name, work))
+        for analysis, settings in self.wanted:
+            made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
+            read = [checksum(path)["sha256"] for path in settings.files()]
+            asked = settings.model_dump(mode="json")
+            key = content_key(made_from, analysis.key, asked, self.study.seed, *read)
+            build = partial(self._analyse, analysis, settings, work)
+            self._make(analysis.key, key, build, _made_by(analysis))
 
-    def _make(self, part: str, key: str, build: Callable[[], Mapping[str, bytes]]) -> None:
+    def _analyse(
+        self, analysis: Analysis[Any, Any], settings: Any, work: StudyWork
+    ) -> dict[str, bytes]:
+        """Make an analysis, say what to beware of, and give its files."""
+        with self.study.placed("analyses", analysis.section):
+            result = analysis(work, settings)
+        for caution in result.cautions():
+            self.progress.note(caution)
+        with self.progress("Drawing figures", 1) as bar:
+            files = result_files(analysis.key, result)
+            bar.advance()
+        return files
+
+    def _make(
+        self,
+        part: str,
+        key: str,
+        build: Callable[[], Mapping[str, bytes]],
+        made_by: Mapping[str, str],
+    ) -> None:
         """Build and write a part, unless it is complete."""
-        if self.store.is_complete(part, key):
+        if self.store.is_complete(part, key, made_by):
             return
         clock = Clock()
         files = build()
-        self.store.write(part, key, files, cost=clock.cost())
+        self.store.write(part, key, files, cost=clock.cost(), made_by=made_by)
 
     def _train(self, split: Split) -> None:
         names, settings = self.study.systems.labels, self.study.systems.settings
@@ -234,12 +273,9 @@ class Stages:
         relevant = self._relevant(split)
         marks = "" if relevant is None else ratings_digest(relevant)
         ranks_keys = {system: content_key(keys[system], marks) for system in self.placed}
-        pending = [
-            system
-            for system in names
-            if not self.store.is_complete(run_part(system), keys[system])
-            or not self._is_placed(system, ranks_keys)
-        ]
+        by = self._trained_by
+        unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
+        pending = [s for s in names if s in unranked or not self._is_placed(s, ranks_keys)]
         if not pending:
             return
         needs = [
@@ -265,17 +301,27 @@ class Stages:
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for run, cost, ranks, ranks_cost in workers(tasks):
-                if not self.store.is_complete(run_part(run.system), keys[run.system]):
+                if not self.store.is_complete(
+                    run_part(run.system), keys[run.system], self._trained_by
+                ):
                     self._write_run(run, keys[run.system], cost)
                 if ranks is not None and not self._is_placed(run.system, ranks_keys):
                     files = {ranks_name(run.system): to_evidence(ranks)}
                     key = ranks_keys[run.system]
-                    self.store.write(ranks_part(run.system), key, files, cost=ranks_cost)
+                    self.store.write(
+                        ranks_part(run.system),
+                        key,
+                        files,
+                        cost=ranks_cost,
+                        made_by=self._trained_by,
+                    )
                 bar.advance()
 
     def _is_placed(self, system: str, keys: Mapping[str, str]) -> bool:
         """Tell whether the full ranks of a system are kept, or not asked for."""
-        return not keys or self.store.is_complete(ranks_part(system), keys[system])
+        return not keys or self.store.is_complete(
+            ranks_part(system), keys[system], self._trained_by
+        )
 
     def _relevant(self, split: Split) -> Ratings | None:
         """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
@@ -285,9 +331,7 @@ class Stages:
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
-            self._write_run(
-                run, content_key(__version__, self._qrels_key, digest(run.items)), Cost(0, 0)
-            )
+            self._write_run(run, content_key(self._qrels_key, digest(run.items)), Cost(0, 0))
 
     def _write_run(self, run: Run, key: str, cost: Cost) -> None:
         if not run.lengths.any():
@@ -298,6 +342,7 @@ class Stages:
             key,
             {run_name(run.system): content},
             cost=cost,
+            made_by=self._trained_by,
         )
 
     def _run_key(self, split: Split, system: str) -> str:
@@ -305,7 +350,6 @@ class Stages:
         candidates = candidates_of(self.study.systems, split)
         settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
-            __version__,
             sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
             ratings_digest(split.train),
             digest(split.test_users),
@@ -316,11 +360,14 @@ class Stages:
             "all" if candidates is None else digest(candidates),
         )
 
+    @property
+    def _trained_by(self) -> dict[str, str]:
+        return made_by(SYSTEMS, TRAINING)
+
     @cached_property
     def _qrels_key(self) -> str:
         qrels = self.collection.qrels
         return content_key(
-            __version__,
             digest(self.collection.topics.ids, self.collection.items.ids),
             digest(qrels.offsets, qrels.items, qrels.grades),
             qrels.relevance_level,
@@ -338,7 +385,7 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(__version__, self._files_of([ranks_part(s) for s in self.placed]))
+        return content_key(self._files_of([ranks_part(s) for s in self.placed]))
 
     def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
@@ -421,6 +468,11 @@ def ratings_digest(ratings: Ratings) -> str:
     return digest(*columns, *([] if ratings.time is None else [ratings.time]))
 
 
-def analysis_files(name: str, work: Work) -> dict[str, bytes]:
-    """Make an analysis and give its files."""
-    return ANALYSES[name](work).files
+def _made_by(analysis: Analysis[Any, Any]) -> dict[str, str]:
+    """Say what makes an analysis: its file or group, what analyses share, and packages below."""
+    module = analysis.make.__module__
+    if not module.startswith("analyses."):
+        own = {"plugin": sha256(Path(inspect.getfile(analysis.make)).read_bytes()).hexdigest()}
+        return made_by(ANALYSES, DRAWING) | own
+    home = f"analyses.{analysis.group}" if analysis.group else module
+    return made_by((*ANALYSES, home), DRAWING)

@@ -1,7 +1,8 @@
 """The study folder: files written whole, each known by the key of what it was made from.
 
 A part of a study (a run, the scores, an analysis) is complete when its entry in the ledger bears
-the key that is wanted now and every file it names is there with the checksum it had. Whatever
+the key that is wanted now, it was made by the same code and packages (see
+`harness.study.provenance`), and every file it names is there with the checksum it had. Whatever
 else is found is made again. So a study that was killed goes on from what is complete, and one
 whose settings changed makes again just what depends on them.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,13 @@ def content_key(*parts: Any) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the ledger says of a part: its key, its files' checksums, its costs."""
+    """What the ledger says of a part: its key, its files' checksums, its costs, what made it."""
 
     key: str
     files: dict[str, str]
     seconds: float
     cpu_seconds: float
+    made_by: dict[str, str] = field(default_factory=dict)
 
 
 class Store:
@@ -110,16 +112,25 @@ class Store:
         except (OSError, ValueError, TypeError):
             return None
 
-    def is_complete(self, part: str, key: str) -> bool:
-        """Tell whether a part was made from this key and its files are as they were."""
+    def is_complete(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
+        """Tell whether a part was made from this key, by this code, and is as it was."""
         entry = self.entry(part)
         return (
             entry is not None
             and entry.key == key
+            and entry.made_by == made_by
             and all(self._checksum(name) == known for name, known in entry.files.items())
         )
 
-    def write(self, part: str, key: str, files: Mapping[str, bytes], *, cost: Cost) -> None:
+    def write(
+        self,
+        part: str,
+        key: str,
+        files: Mapping[str, bytes],
+        *,
+        cost: Cost,
+        made_by: Mapping[str, str],
+    ) -> None:
         """Write the files of a part, then enter it in the ledger.
 
         Files of an earlier version of the part that are no longer among them are removed. All
@@ -134,7 +145,7 @@ class Store:
             write_whole(self.folder / name, content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
-        self._enter(part, Entry(key, checksums, seconds, cpu_seconds))
+        self._enter(part, Entry(key, checksums, seconds, cpu_seconds, dict(made_by)))
 
     def remove_others(self, parts: set[str]) -> None:
         """Remove the files of parts that the study no longer has."""

@@ -1,0 +1,105 @@
+"""Mean scores of the systems, by every measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import Result, table
+from analyses.shared.table import Table, at_place, crossed, shown
+from harness.metrics.shared.metric import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Means(Result):
+    """Means over users, as each metric asks for them: arithmetic or geometric.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels of the arrays.
+    values
+        Of shape (n_measures, n_systems).
+    deviations
+        Standard deviations over users, of the same shape; NaN for a single user.
+    n_users
+        Users in the qrels.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    values: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    n_users: int
+
+    @classmethod
+    def of(cls, scores: Scores, metrics: Mapping[str, Metric]) -> Means:
+        """Average scores over users."""
+        shape = scores.values.shape[:2]
+        one = len(scores.users) < 2
+        means = [
+            metrics[measure.metric].average(values)
+            for measure, values in zip(scores.measures, scores.values, strict=True)
+        ]
+        return cls(
+            measures=scores.measures,
+            systems=scores.systems,
+            values=np.array(means),
+            deviations=np.full(shape, np.nan) if one else scores.values.std(axis=2, ddof=1),
+            n_users=len(scores.users),
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``means``: columns system, metric, cutoff, mean, sd, users."""
+        import pandas as pd
+
+        n_measures, n_systems = self.values.shape
+        return {
+            "means": pd.DataFrame(
+                {
+                    "system": np.repeat(self.systems, n_measures),
+                    "metric": np.tile([m.metric for m in self.measures], n_systems),
+                    "cutoff": np.tile([m.cutoff for m in self.measures], n_systems),
+                    "mean": self.values.T.ravel(),
+                    "sd": self.deviations.T.ravel(),
+                    "users": self.n_users,
+                }
+            )
+        }
+
+    def caption(self) -> str:
+        """Say over whom the means are."""
+        return "Means over all users in the qrels, as with trec_eval -c."
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give the mean scores of the systems."""
+        values = self.values[self.measures.index(measure)].tolist()
+        return dict(zip(self.systems, map(shown, values), strict=True))
+
+    @table("means", "mean score of every system by every metric", alias="table2")
+    def table(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate the mean score of every system by every metric: Table 2."""
+        place = self.measures.cutoff if cutoff is None else cutoff
+        cells = {
+            (system, self.measures[number].metric): float(self.values[number, column])
+            for column, system in enumerate(self.systems)
+            for number in self.measures.at(place)
+        }
+        headings, rows = crossed("system", cells)
+        falling = self.measures.falling
+        return Table(
+            name="means",
+            title=f"Mean scores{at_place(place)}",
+            note=self.caption(),
+            headings=headings,
+            rows=rows,
+            best={n: min if metric in falling else max for n, metric in enumerate(headings) if n},
+        )

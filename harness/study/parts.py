@@ -1,0 +1,18 @@
+"""What a result leaves in the study folder: evidence, tables in full, figures with captions."""
+
+from __future__ import annotations
+
+from analyses.shared.evidence import to_evidence
+from analyses.shared.publish import figure_files, frame_files
+from analyses.shared.result import Result, figures_of
+from harness.report.study_folder import evidence_name
+
+
+def result_files(key: str, result: Result) -> dict[str, bytes]:
+    """Give the files of a result, by their names in the study folder."""
+    files = {evidence_name(key): to_evidence(result)}
+    files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
+    for face in figures_of(type(result)):
+        drawn = figure_files(result, face.name)
+        files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
+    return files

@@ -1,0 +1,210 @@
+"""A file of settings: TOML that is checked, and knows where each of its keys stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, PrivateAttr, ValidationError
+
+from runs import InputError
+from runs.shared.settings import Section
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a study was read; it plays no part in whether two studies are equal.
+
+    Parameters
+    ----------
+    source
+        Name of the file.
+    text
+        Its content.
+    base
+        The folder that relative input paths count from.
+    """
+
+    source: str = field(compare=False)
+    text: str = field(compare=False)
+    base: Path = field(default=Path(), compare=False)
+
+    def anchor(self, path: Path) -> Path:
+        """Make a path absolute.
+
+        Raises
+        ------
+        InputError
+            If it cannot be a path.
+        """
+        try:
+            return (self.base / os.path.expanduser(path)).resolve()
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"{str(path)!r} cannot be a path: {error}.") from None
+
+    @contextmanager
+    def named(self, *location: str) -> Iterator[None]:
+        """Put the file and the line of a key before what is found wrong with it."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(f"{self.place(*location)}: {error}") from error
+
+    def place(self, *location: str) -> str:
+        r"""Name the file and, if the key is found, its line.
+
+        Examples
+        --------
+        >>> Origin("study.toml", "[metrics]\nnames = []").place("metrics", "names")
+        'study.toml, line 2'
+        """
+        line = _line_of(self.text, list(location))
+        return f"{self.source}, line {line}" if line else self.source
+
+
+class StudyFile(Section):
+    """A study as a file describes it, which knows where its keys stand."""
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def placed(self, *location: str) -> Iterator[None]:
+        """Put the file and the line of a key before what is found wrong with it."""
+        with nullcontext() if self._origin is None else self._origin.named(*location):
+            yield
+
+    @classmethod
+    def parse(
+        cls, text: str, *, source: str, changes: Mapping[str, Any], base: Path = Path()
+    ) -> Self:
+        """Make a study of TOML text.
+
+        Parameters
+        ----------
+        text
+            The TOML.
+        source
+            Its name, for errors.
+        changes
+            Top-level values that replace those of the text.
+        base
+            The folder that relative input paths count from.
+
+        Raises
+        ------
+        InputError
+            If it is not TOML, or breaks a rule; with line, key, rule and value.
+        """
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{source}: not a TOML file: {error}.") from None
+        origin = Origin(source, text, base)
+        try:
+            study = cls.model_validate({**cls.prepared(values, origin), **changes})
+        except ValidationError as error:
+            raise InputError(sentence_of(error, origin, cls)) from None
+        study._origin = origin
+        return study
+
+    @classmethod
+    def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
+        """Read what other modules know how to read; by default nothing."""
+        return values
+
+    def to_toml(self) -> bytes:
+        """Write the study with every default spelled out, as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
+
+
+def read_text(path: Path) -> str:
+    """Read the text of a study file.
+
+    Raises
+    ------
+    InputError
+        If it is missing, or no text.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: the study file does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the study file cannot be read ({error}).") from None
+
+
+def sentence_of(
+    error: ValidationError, origin: Origin, root: type[BaseModel], *, table: Sequence[str] = ()
+) -> str:
+    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value.
+
+    Parameters
+    ----------
+    error
+        What pydantic found.
+    origin
+        Where the text was read.
+    root
+        What it was read as.
+    table
+        The table of the file that was read, if not all of it.
+    """
+    finding = error.errors()[0]
+    inner = [str(part) for part in finding["loc"] if not isinstance(part, int)]
+    location = [*table, *inner]
+    place = origin.place(*location)
+    key = f"`{location[-1]}`" if location else ""
+    within = f" in [{'.'.join(location[:-1])}]" if len(location) > 1 else ""
+    if finding["type"] == "extra_forbidden":
+        return f"{place}: there is no {key}{within}; {_known_keys(inner, root)}"
+    if finding["type"] == "missing":
+        return f"{place}: {key}{within} is missing."
+    rule = finding["msg"].removeprefix("Value error, ")
+    rule = rule[0].lower() + rule[1:]
+    if finding["type"] == "model_type":
+        return f"{place}: {key}{within} must be a table, got {finding['input']!r}."
+    if finding["type"] == "value_error":
+        return f"{place}: {key + within + ': ' if key else ''}{rule}."
+    return f"{place}: {key}{within}: {rule}, got {finding['input']!r}."
+
+
+def _known_keys(location: list[str], root: type[BaseModel]) -> str:
+    section = root
+    for part in location[:-1]:
+        annotation = section.model_fields[part].annotation
+        candidates = getattr(annotation, "__args__", (annotation,))
+        section = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
+    close = get_close_matches(location[-1], section.model_fields, n=1)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"there are {', '.join(f'`{key}`' for key in section.model_fields) or 'no keys'}."
+
+
+def _line_of(text: str, location: list[str]) -> int | None:
+    """Find the line of a key, or of the table that should hold it; None if there is none."""
+    table, best = "", None
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line)
+        key = re.match(r"\s*([\w.\"'-]+)\s*=", line)
+        if header:
+            table = header[1].replace('"', "").replace("'", "")
+            if location and table == ".".join(location):
+                return number
+            if len(location) > 1 and table == ".".join(location[:-1]):
+                best = number
+        elif key and location:
+            name = key[1].strip("\"'")
+            if ".".join(part for part in (table, name) if part) == ".".join(location):
+                return number
+    return best

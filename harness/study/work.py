@@ -1,0 +1,90 @@
+"""What the analyses of a study may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.bands import SumSamples
+from analyses.shared.evidence import read_evidence
+from analyses.shared.measure import Measure, Scores
+from analyses.shared.work import CountedIn
+from harness.metrics.shared.metric import Metric
+from harness.scoring.score import SampleScorer
+from harness.study.collection import Collection
+from qrels import FullRanks, Qrels
+from runs import Run
+from runs.shared.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class StudyWork:
+    """The work of a study; see `analyses.shared.work.Work`.
+
+    Parameters
+    ----------
+    name, seed, n_jobs, progress
+        See `Work`.
+    collection, runs, scores
+        What systems are judged on, their lists, and the scores of every user.
+    metrics
+        The metrics by name.
+    ranks
+        By system: the file that keeps its full ranks.
+    """
+
+    name: str
+    seed: int
+    n_jobs: int
+    progress: Progress
+    collection: Collection
+    runs: Sequence[Run]
+    scores: Scores
+    metrics: Mapping[str, Metric]
+    ranks: Mapping[str, Path]
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgements."""
+        return self.collection.qrels
+
+    @property
+    def scales(self) -> Mapping[Measure, int]:
+        """Scales of the measures whose scores are whole numbers over a common divisor."""
+        scales = {
+            measure: self.metrics[measure.metric].lattice(measure.cutoff)
+            for measure in self.scores.measures
+            if measure.cutoff is not None
+        }
+        return {measure: scale for measure, scale in scales.items() if scale is not None}
+
+    @property
+    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
+        """Ratings of every item, by where they are counted."""
+        return self.collection.popularity_counts()
+
+    @cached_property
+    def full_ranks(self) -> Mapping[str, FullRanks]:
+        """By system: where the relevant items stand among all candidates."""
+        return {system: read_evidence(path, FullRanks) for system, path in self.ranks.items()}
+
+    def rescorer(self, n_samples: int) -> SumSamples:
+        """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
+        scorer = SampleScorer(self.runs, self.qrels, self.scores.measures, self.metrics)
+        if scorer.by_definition:
+            minutes = n_samples * scorer.seconds_by_definition() / 60
+            self.progress.note(
+                f"{', '.join(scorer.by_definition)}: not in the fast kernel, so scored by "
+                f"definition. {n_samples:,} samples of the judgements will take about "
+                f"{_in_words(minutes)} of CPU time."
+            )
+        return scorer.block_sums
+
+
+def _in_words(minutes: float) -> str:
+    return f"{minutes * 60:.0f} s" if minutes < 2 else f"{minutes:.0f} minutes"
