@@ -20,7 +20,7 @@ from analyses.significance.corrections import (
 )
 from analyses.significance.null_sets import exchangeable_set, sampled_set, sampled_systems
 from analyses.significance.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
-from analyses.significance.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs import InputError
 from runs.shared.streams import random_words

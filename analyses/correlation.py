@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import CONFIDENCE, interval, resample_means
 from analyses.intervals.differences import are_comparable
+from analyses.intervals.resampling import CONFIDENCE, interval, resample_means
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.drawing import axes_or_new, curves_of
 from analyses.shared.measure import Measure, Scores
@@ -228,7 +228,7 @@ def correlate(
     -----
     With the topics of three TREC collections as the population (all 129, 61 and 34 systems), the
     intervals for tau-b held its value in 91 to 100 of 100 samples of 50, 200 and 1,000 topics;
-    plain percentiles did in 51 to 99 (see `analyses.intervals.bootstrap.interval`).
+    plain percentiles did in 51 to 99 (see `analyses.intervals.resampling.interval`).
 
     References
     ----------

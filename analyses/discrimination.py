@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import CONFIDENCE
 from analyses.intervals.differences import Limits, paired_differences
+from analyses.intervals.resampling import CONFIDENCE
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.measure import Measure, Scores
 from analyses.significance.cautions import cautions

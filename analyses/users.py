@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.bootstrap import percentiles
+from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.shared.drawing import (
@@ -22,9 +22,9 @@ from analyses.shared.drawing import (
     legend_beside,
     side_by_side,
 )
+from analyses.shared.exact_sums import grid_exponents, to_grid
 from analyses.shared.measure import Measure, Scores
 from analyses.significance.permutation import monte_carlo_test
-from analyses.significance.permutation.monte_carlo import grid_exponents, to_grid
 from runs import InputError
 from runs.shared.streams import random_words
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 from analyses.online.agreement.agreement_figures import draw_bins, draw_null, draw_rhos
 from analyses.shared.figures import Drawable, panel_at, panel_of, panel_per_metric
 from analyses.shared.measure import rising_cutoffs
-from harness.metrics.shared.metric import nearest
 from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

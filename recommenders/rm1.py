@@ -18,15 +18,10 @@ from recommenders.kernels.language_models import (
 )
 from recommenders.kernels.likelihoods import log_odds_of_neighbours
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbours import (
-    nearest_by_cosine,
-    pattern,
-    row_maxima,
-    row_of_entry,
-    with_data,
-)
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.kernels.relevance_models import UserPrior, user_priors
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern, row_maxima, row_of_entry, with_data
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from recommenders.kernels.language_models import counts
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
-from recommenders.kernels.neighbours import nearest_by_cosine, pattern, row_of_entry, with_data
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern, row_of_entry, with_data
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from harness.catalogue import (
     by_sampled_metric,
     number_of,
 )
-from harness.metrics.shared.metric import nearest
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,6 @@ from analyses.sampled.sampled_tables import (
     sizes_table,
 )
 from analyses.shared.table import Best, Cell, Table
-from harness.metrics.shared.metric import nearest
 from harness.report.study_folder import FinishedStudy, Row, number
 from harness.sampled.estimates import (
     errors_table,
@@ -28,6 +27,7 @@ from harness.sampled.estimates import (
     winners_table,
 )
 from runs import InputError
+from runs.shared.errors import nearest
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,9 @@ from pydantic import Field
 
 from recommenders.kernels.language_models import counts
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
-from recommenders.kernels.neighbours import (
-    nearest_by_cosine,
-    pattern,
-    row_of_entry,
-    row_sums,
-    with_data,
-)
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import filled
+from recommenders.shared.sparse import pattern, row_of_entry, row_sums, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

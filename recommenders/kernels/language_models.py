@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.kernels.neighbours import row_of_entry, row_sums, with_data
+from recommenders.shared.sparse import row_of_entry, row_sums, with_data
 from runs import InputError
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from os import PathLike
 
 
@@ -26,3 +28,12 @@ class InputWarning(UserWarning):
     """Input that can be used, but may not be what the user meant."""
 
     __module__ = "runs"
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Say which name may have been meant, or which there are."""
+    folded = {known.casefold(): known for known in names}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"did you mean {folded[close[0]]!r}?"
+    return f"there are {', '.join(names)}."

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.exact_sums import grid_exponents
 from analyses.significance.permutation.exact import ROUNDING
-from analyses.significance.permutation.monte_carlo import grid_exponents
 from analyses.significance.permutation.pairs import pair_indices
 
 # So many differences at a time stay in the cache.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.paired.differences import (
+from analyses.significance.paired.user_differences import (
     count_differing,
     for_all_pairs,
     in_steps,
