@@ -73,12 +73,9 @@ class ExpansionWeights:
 def expansion_scorer(
     ratings: Ratings, weighting: Weighting, *, system: str, neighbours: int, estimator: Estimator
 ) -> NeighbourSumScorer:
-    """Train a system that weighs items by their probability near the user and in all.
+    """Train a system that weighs items by their probability among neighbours and in all.
 
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
+    Ratings are refused as by `require_amounts`.
     """
     matrix = counts(ratings, system=system)
     graph = nearest_by_cosine(matrix, count=neighbours)

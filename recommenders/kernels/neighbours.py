@@ -8,10 +8,11 @@ every machine and for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from recommenders.kernels.products import dense_product
 from recommenders.shared.sparse import pattern
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 # From the numbers of some rows to their likeness to all rows, -inf for no neighbour.
 Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
+
+NearestUsers: TypeAlias = Annotated[
+    int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
+]
 
 BLOCK_ROWS = 512
 BLOCK_BYTES = 64 * 2**20

@@ -8,13 +8,11 @@ of shape (n_measures, n_pairs), pairs in the order of
 from analyses.significance.paired.bootstrap import SakaiTest, bootstrap_test, sakai_test
 from analyses.significance.paired.sign import sign_test
 from analyses.significance.paired.t import t_test
-from analyses.significance.paired.user_differences import count_differing
 from analyses.significance.paired.wilcoxon import wilcoxon_test
 
 __all__ = [
     "SakaiTest",
     "bootstrap_test",
-    "count_differing",
     "sakai_test",
     "sign_test",
     "t_test",

@@ -99,17 +99,6 @@ def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.rint(np.ldexp(differences, STEPS))
 
 
-def count_differing(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Count the users whom the systems of each pair serve differently, (n_measures, n_pairs).
-
-    Examples
-    --------
-    >>> count_differing(np.array([[[0.1 + 0.2, 0.5], [0.3, 0.4]]]))
-    array([[1]])
-    """
-    return for_all_pairs(normalised(scores), lambda rows: np.count_nonzero(in_steps(rows), axis=1))
-
-
 def means_and_deviations(
     differences: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
