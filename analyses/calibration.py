@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.intervals.parts import ranges
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -20,7 +21,7 @@ from analyses.significance.corrections import (
 )
 from analyses.significance.null_sets import exchangeable_set, sampled_set, sampled_systems
 from analyses.significance.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
-from analyses.significance.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs import InputError
 from runs.shared.streams import random_words
@@ -187,12 +188,12 @@ def calibrate(
         If there are fewer than two systems, or numbers are too small.
     """
     _check(population, n_sets=n_sets, n_users=n_users)
-    ranges = [(k, min(k + SETS_PER_TASK, n_sets)) for k in range(0, n_sets, SETS_PER_TASK)]
+    parts = list(ranges(n_sets, SETS_PER_TASK))
     tally = partial(tally_sets, population, n_users=n_users, seed=seed, draws=draws)
     total: Tally = {}
     workers = Parallel(n_jobs=n_jobs, return_as="generator")
-    tallies = workers(delayed(tally)(start, stop) for start, stop in ranges)
-    for (start, stop), some in zip(ranges, tallies, strict=True):
+    tallies = workers(delayed(tally)(start, stop) for start, stop in parts)
+    for (start, stop), some in zip(parts, tallies, strict=True):
         _add(total, some)
         if advance is not None:
             advance(stop - start)

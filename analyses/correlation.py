@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.bootstrap import CONFIDENCE, interval, resample_means
+from analyses.intervals.resampling import CONFIDENCE, interval, resample_means
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of
@@ -66,7 +66,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
     -----
     With the topics of three TREC collections as the population (all 129, 61 and 34 systems), the
     intervals for tau-b held its value in 91 to 100 of 100 samples of 50, 200 and 1,000 topics;
-    plain percentiles did in 51 to 99 (see `analyses.intervals.bootstrap.interval`).
+    plain percentiles did in 51 to 99 (see `analyses.intervals.resampling.interval`).
 
     References
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from analyses.intervals.bootstrap import CONFIDENCE
+from analyses.intervals.resampling import CONFIDENCE
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.estimates import Estimates, Limits

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from analyses.intervals.areas import Curves
 from analyses.intervals.bands import Resampling
-from analyses.intervals.bootstrap import resampled_users
 from analyses.intervals.draws import RESAMPLING_SAMPLES
+from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.bootstrap import percentiles
+from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
@@ -24,11 +24,11 @@ from analyses.shared.drawing import (
     legend_beside,
     side_by_side,
 )
+from analyses.shared.exact_sums import grid_exponents, to_grid
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Table, at_place, crossed
 from analyses.significance.permutation import monte_carlo_test
-from analyses.significance.permutation.monte_carlo import grid_exponents, to_grid
 from runs import InputError
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words

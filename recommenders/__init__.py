@@ -5,6 +5,7 @@ Every module of this folder declares one system; what they share stands in the p
 LensKit nor torch.
 """
 
+from recommenders.shared.as_component import component
 from recommenders.shared.full_ranks import full_ranks, rankable
 from recommenders.shared.memory import PROCESS_BYTES, workers_within
 from recommenders.shared.register import find_system, read_settings, systems
@@ -12,7 +13,7 @@ from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.search_space import Choice, Range, search_space
 from recommenders.shared.sets import system_set
 from recommenders.shared.system import Settings, SystemSpec, searched, system
-from recommenders.shared.train_and_rank import component, recommend, require_memory, train
+from recommenders.shared.train_and_rank import recommend, require_memory, train
 from recommenders.shared.user_system import file_of, is_user_system, label_of
 
 __all__ = [

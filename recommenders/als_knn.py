@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.embeddings.bm25 import bm25
-from recommenders.kernels.embeddings.neighbours import cosine_neighbours
+from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
 from recommenders.kernels.embeddings.pruning import prune
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range

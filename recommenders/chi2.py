@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.kernels.expansion import Estimator, expansion_scorer
+from recommenders.kernels.neighbours import NearestUsers
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
 
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
 class CHI2Settings(Settings):
     """Settings of CHI2."""
 
-    neighbours: int = searched(
-        200,
-        Range(25, 1000, log=True),
-        ge=1,
-        description="Nearest users that count (the paper's k): at least 1.",
-    )
+    neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
     estimator: Estimator = "nln"
 
 

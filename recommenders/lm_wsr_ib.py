@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    Discount,
-    PseudoRatings,
-    Smoothing,
+    SmoothedSettings,
     counts,
-    smoothed_by,
+    smoothed,
 )
 from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
 from recommenders.shared.scorers import LinearItemScorer, rating_rows
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
 
 
-class LMWSRIBSettings(Settings):
+class LMWSRIBSettings(SmoothedSettings):
     """Settings of LM-WSR-IB."""
 
     neighbours: int = searched(
@@ -30,10 +28,7 @@ class LMWSRIBSettings(Settings):
         ge=1,
         description="Likeliest items that count (the paper's k): at least 1.",
     )
-    smoothing: Smoothing = "jelinek-mercer"
     background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
-    pseudo_ratings: PseudoRatings = 500.0
-    discount: Discount = 0.5
     weights: Weights = "likelihood"
 
 
@@ -65,7 +60,7 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
-    models = smoothed_by(matrix, settings)
+    models = smoothed(matrix, settings)
     graph = nearest_by_likelihood(
         matrix, models, count=settings.neighbours, weights=settings.weights
     )

@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    Discount,
-    PseudoRatings,
-    Smoothing,
+    SmoothedSettings,
     counts,
-    smoothed_by,
+    smoothed,
 )
 from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
 
 
-class LMWSRUBSettings(Settings):
+class LMWSRUBSettings(SmoothedSettings):
     """Settings of LM-WSR-UB."""
 
     neighbours: int = searched(
@@ -30,10 +28,7 @@ class LMWSRUBSettings(Settings):
         ge=1,
         description="Likeliest users that count (the paper's k): at least 1.",
     )
-    smoothing: Smoothing = "jelinek-mercer"
     background_weight: BackgroundWeight = searched(0.9, Range(0.1, 0.999))
-    pseudo_ratings: PseudoRatings = 500.0
-    discount: Discount = 0.5
     weights: Weights = "likelihood"
 
 
@@ -65,7 +60,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
-    models = smoothed_by(matrix, settings)
+    models = smoothed(matrix, settings)
     graph = nearest_by_likelihood(
         matrix, models, count=settings.neighbours, weights=settings.weights
     )

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.kernels.baselines import Baselines, BaselineSettings
-from recommenders.kernels.neighbours import averages, nearest_by_cosine, pattern
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import HistoryScorer
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import averages, pattern
 from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:

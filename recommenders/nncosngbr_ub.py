@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recommenders.kernels.baselines import Baselines, BaselineSettings
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbours import nearest_by_cosine
+from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
 
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 class NNCosNgbrUBSettings(BaselineSettings):
     """Settings of NNCosNgbr-UB."""
 
-    neighbours: int = searched(
-        100,
-        Range(10, 400, log=True),
-        ge=1,
-        description="Nearest users that count (the paper's k): at least 1.",
-    )
+    neighbours: NearestUsers = searched(100, Range(10, 400, log=True))
     shrinkage: float = searched(
         0.0,
         Range(0.0, 100.0),

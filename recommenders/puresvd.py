@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.kernels.amounts import require_any
 from recommenders.shared.scorers import ProjectionScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import Settings, searched, system
-from runs import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,8 +51,7 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
     InputError
         If every rating is zero.
     """
-    if not ratings.rating.any():
-        raise InputError("system 'puresvd' cannot be trained: every training rating is 0.")
+    require_any(ratings, system="puresvd")
     basis = right_singular_vectors(ratings.matrix(), count=settings.factors, seed=seed)
     return ProjectionScorer(ratings, basis)
 

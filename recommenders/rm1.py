@@ -10,24 +10,17 @@ from numpy.typing import NDArray
 
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    Discount,
-    PseudoRatings,
-    Smoothing,
+    SmoothedSettings,
     counts,
-    smoothed_by,
+    smoothed,
 )
 from recommenders.kernels.likelihoods import log_odds_of_neighbours
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbours import (
-    nearest_by_cosine,
-    pattern,
-    row_maxima,
-    row_of_entry,
-    with_data,
-)
+from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.kernels.relevance_models import UserPrior, user_priors
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.sparse import pattern, row_maxima, row_of_entry, with_data
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,19 +28,11 @@ if TYPE_CHECKING:
     from qrels import Ratings
 
 
-class RM1Settings(Settings):
+class RM1Settings(SmoothedSettings):
     """Settings of RM1."""
 
-    neighbours: int = searched(
-        100,
-        Range(25, 400, log=True),
-        ge=1,
-        description="Nearest users that count (the paper's k): at least 1.",
-    )
-    smoothing: Smoothing = "jelinek-mercer"
+    neighbours: NearestUsers = searched(100, Range(25, 400, log=True))
     background_weight: BackgroundWeight = searched(0.8, Range(0.01, 0.99))
-    pseudo_ratings: PseudoRatings = 500.0
-    discount: Discount = 0.5
     user_prior: UserPrior = "uniform"
 
 
@@ -78,7 +63,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm1")
-    models = smoothed_by(matrix, settings)
+    models = smoothed(matrix, settings)
     graph = nearest_by_cosine(matrix, count=settings.neighbours)
     logarithms = log_odds_of_neighbours(pattern(matrix), models, graph)
     logarithms += np.log(user_priors(matrix, settings.user_prior))[graph.indices]

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    Discount,
-    PseudoRatings,
-    Smoothing,
+    SmoothedSettings,
     counts,
-    smoothed_by,
+    smoothed,
 )
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.kernels.relevance_models import (
@@ -20,13 +18,13 @@ from recommenders.kernels.relevance_models import (
     user_priors,
 )
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
 
 
-class RM2Settings(Settings):
+class RM2Settings(SmoothedSettings):
     """Settings of RM2."""
 
     neighbours: int = searched(
@@ -35,10 +33,7 @@ class RM2Settings(Settings):
         ge=1,
         description="Nearest users that count (the paper's k): at least 1. Time grows with it.",
     )
-    smoothing: Smoothing = "jelinek-mercer"
     background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
-    pseudo_ratings: PseudoRatings = 500.0
-    discount: Discount = 0.5
     user_prior: UserPrior = "uniform"
     item_prior: ItemPrior = "uniform"
 
@@ -72,7 +67,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm2")
-    models = smoothed_by(matrix, settings)
+    models = smoothed(matrix, settings)
     return RelevanceModelScorer(
         ratings,
         nearest_by_cosine(matrix, count=settings.neighbours),

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
-from recommenders.kernels.neighbours import nearest_by_cosine, pattern, row_of_entry, with_data
+from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern, row_of_entry, with_data
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
 class RWSettings(Settings):
     """Settings of RW."""
 
-    neighbours: int = searched(
-        100,
-        Range(25, 1000, log=True),
-        ge=1,
-        description="Nearest users that count (the paper's k): at least 1.",
-    )
+    neighbours: NearestUsers = searched(100, Range(25, 1000, log=True))
 
 
 @system(

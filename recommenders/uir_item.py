@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from recommenders.kernels.neighbours import pattern
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.shared.system import Settings, system
+from runs.shared.streams import mixed
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -57,8 +58,8 @@ class RandomScorer:
         """Score every item for these users."""
         of_users = _hashes(self.users.ids[user_numbers], salt=f"user {self.seed}")
         of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
-        mixed = _mix(of_users[:, np.newaxis] ^ of_items)
-        return (mixed >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+        words = mixed(of_users[:, np.newaxis] ^ of_items)
+        return (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
 
 
 def _hashes(ids: NDArray[np.str_], *, salt: str) -> NDArray[np.uint64]:
@@ -66,10 +67,3 @@ def _hashes(ids: NDArray[np.str_], *, salt: str) -> NDArray[np.uint64]:
     key = blake2b(salt.encode(), digest_size=16).digest()
     digests = (blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in ids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread 64 bits: the finaliser of SplitMix64 (Steele, Lea & Flood, 2014)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.bootstrap import draw_weights, percentiles, random_blocks
+from analyses.intervals.resampling import draw_weights, percentiles, random_blocks
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
-from analyses.significance.permutation.monte_carlo import grid_exponents
+from analyses.shared.exact_sums import grid_exponents
 
 N_BLOCKS = 100
 """Blocks of users; of fewer users, each is a block.

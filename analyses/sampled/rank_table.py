@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analyses.sampled.expectation.crossings import require_same_users
-from harness.readers.scores import ID_HEADERS, check_width, distinct, read_lines
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.lines import ID_HEADERS, check_width, distinct, read_lines
 
 LONG = ("system", "user", "rank")
 CANDIDATES = "n_candidates"

@@ -8,14 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.significance.paired.differences import (
+from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_limits
+from analyses.significance.paired.user_differences import (
     exponents,
     for_all_pairs,
     in_steps,
     means_and_deviations,
     normalised,
 )
-from analyses.significance.paired.intervals import bootstrap_intervals, t_limits
 from analyses.significance.permutation.pairs import pair_indices
 from runs import InputError
 

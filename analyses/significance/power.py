@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.bootstrap import CONFIDENCE, draw_weights, random_blocks
+from analyses.intervals.resampling import CONFIDENCE, draw_weights, random_blocks
 from analyses.significance.permutation import find_scale
 from analyses.significance.permutation.critical import NORMAL
 

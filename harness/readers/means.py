@@ -10,15 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
-from harness.readers.scores import (
-    check_width,
-    distinct,
-    is_number,
-    measure_named,
-    read_lines,
-    read_number,
-)
+from harness.readers.scores import measure_named
 from runs import InputError
+from runs.shared.lines import check_width, distinct, is_number, read_lines, read_number
 
 LONG = ("system", "metric", "cutoff", "mean")
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")

@@ -25,7 +25,7 @@ def model_of(
     Parameters
     ----------
     name
-        ``"item-cosines"`` (`harness.online.simulation.served_models.ItemCosines`) or ``"als-knn"``
+        ``"item-cosines"`` (`recommenders.kernels.item_cosines.ItemCosines`) or ``"als-knn"``
         (`recommenders.kernels.embeddings.similarity`).
     settings
         Such as "factors=64".
@@ -53,7 +53,7 @@ def model_of(
 
 
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
-    from harness.online.simulation.served_models import ItemCosines
+    from recommenders.kernels.item_cosines import ItemCosines
 
     model = ItemCosines(**_read(settings, ItemCosines, model="item-cosines"))
     for name, value, least in (

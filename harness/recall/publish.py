@@ -114,7 +114,7 @@ def write_files(result: Measured, folder: Path) -> None:
 
 
 def _curves(grid: RecallGrid) -> Figure:
-    from analyses.recall.curves import draw_recall_curves
+    from analyses.recall.recall_curves import draw_recall_curves
 
     return draw_recall_curves(
         grid.values[None],

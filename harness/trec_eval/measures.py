@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from harness.metrics.interpolated_average_precision import RECALL_POINTS
 from harness.metrics.interpolated_precision import ROUNDING
 from harness.metrics.shared import averages as averaging
-from harness.metrics.shared.metric import Metric, find_metric, nearest
+from harness.metrics.shared.metric import Metric, find_metric
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.trec_eval.further_measures import ODDITIES
 from qrels import Judged
 from runs import InputError
+from runs.shared.errors import nearest
 
 Floats = NDArray[np.float64]
 

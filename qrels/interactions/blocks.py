@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.interactions.columns import Fail, is_text
+from qrels.interactions.columns import Fail, id_kind, is_text
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
 
@@ -123,9 +123,7 @@ def encoded_ids(column: Any, fail: Fail) -> Any:
     """
     import pyarrow as pa
 
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-        raise fail(0, f"ids must be text or whole numbers, found {kind}.")
+    id_kind(column, fail)
     codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     ids = codes.dictionary.cast(pa.large_string())
     missing = _are_missing(codes, ids)

@@ -63,23 +63,21 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def read_ids(column: Any, fail: Fail, *, optional: bool = False) -> Ids:
-    """Read text or whole numbers as ids.
-
-    Parameters
-    ----------
-    column
-        An Arrow array.
-    fail
-        Makes the error.
-    optional
-        Whether ids may be missing.
-    """
+def id_kind(column: Any, fail: Fail) -> Any:
+    """Give the Arrow type of ids, in a dictionary or not; refuse all but text and whole numbers."""
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise fail(0, f"ids must be text or whole numbers, found {kind}.")
+    return kind
+
+
+def read_ids(column: Any, fail: Fail, *, optional: bool = False) -> Ids:
+    """Read an Arrow array of text or whole numbers as ids, which may be missing if ``optional``."""
+    import pyarrow as pa
+
+    kind = id_kind(column, fail)
     encoded = _encoded(column, kind)
     ids = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
     places = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -130,9 +128,7 @@ def _times_of_text(column: Any, fail: Fail) -> NDArray[np.int64]:
         return _cast(column, "int64", fail, rule)
     zoned = compute.match_substring_regex(column, WITH_ZONE)
     _require(compute.or_(counted, zoned), column, fail, rule)
-    _require(
-        zoned, column, fail, "the times of a column must be of one kind, got {} beside others."
-    )
+    _require(zoned, column, fail, MIXED)
     return _milliseconds(_converted(column, pa.timestamp("ns", tz="UTC"), fail, rule))
 
 

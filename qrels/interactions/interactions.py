@@ -111,15 +111,6 @@ class Interactions:
             value=self.value[kept],
         )
 
-    def of_value(self) -> Interactions:
-        r"""Keep the events of pairs of a user and an item with :math:`r_{ui} > 0`."""
-        pairs = self._pairs()
-        valued = np.unique(pairs[self.value > 0])
-        if len(valued) == 0:
-            return self.select(slice(0, 0))
-        place = np.minimum(np.searchsorted(valued, pairs), len(valued) - 1)
-        return self.select(valued[place] == pairs)
-
     def _pairs(self) -> NDArray[np.int64]:
         """Number the pair of user and item of every event, of shape (n_events,)."""
         return self.user.astype(np.int64) * max(len(self.items), 1) + self.item
@@ -162,35 +153,6 @@ class Interactions:
         return Ratings(
             self.users, self.items, user.astype(np.int32), item.astype(np.int32), sums[positive]
         )
-
-
-def values_of_types(
-    types: Iterable[str] | NDArray[np.str_], values: Mapping[str, float] = TYPE_VALUES
-) -> NDArray[np.float64]:
-    """Tell what interactions of these types count.
-
-    Raises
-    ------
-    InputError
-        If a type has no value.
-
-    Examples
-    --------
-    >>> values_of_types(["view", "purchase"])
-    array([0.25, 1.  ])
-    >>> values_of_types(["click"])
-    Traceback (most recent call last):
-    runs.InputError: interactions of type 'click' have no value; there are: view, cart, \
-bookmark, purchase.
-    """
-    column = types if isinstance(types, np.ndarray) else np.array(list(types), dtype=np.str_)
-    distinct, group = np.unique(column, return_inverse=True)
-    unknown = [str(name) for name in distinct if name not in values]
-    if unknown:
-        raise InputError(
-            f"interactions of type {unknown[0]!r} have no value; there are: {', '.join(values)}."
-        )
-    return np.array([values[name] for name in distinct], dtype=np.float64)[group]
 
 
 def _require_one_length(*columns: NDArray[np.generic]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qrels.ranks.sampled_ranks import Integers, spread, whole
 from runs import InputError
+from runs.shared.groups import place_in_group
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +105,3 @@ class FullRanks:
     def n_irrelevant(self) -> Integers:
         """Irrelevant candidates of the user of each row, N, of shape (n_rows,)."""
         return self.n_candidates - self.n_relevant
-
-
-def place_in_group(groups: NDArray[np.integer]) -> Integers:
-    """Number the members of each run of equal values from 1.
-
-    Examples
-    --------
-    >>> place_in_group(np.array([4, 4, 7, 7, 7])).tolist()
-    [1, 2, 1, 2, 3]
-    """
-    rows = np.arange(len(groups))
-    is_first = np.ones(len(groups), dtype=bool)
-    is_first[1:] = groups[1:] != groups[:-1]
-    return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1

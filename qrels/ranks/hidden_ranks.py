@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -153,39 +152,6 @@ class HiddenRanks:
         if cutoff > self.deepest:
             raise InputError(f"coverage is known down to rank {self.deepest}, not {cutoff}.")
         return float((self.best <= cutoff).mean())
-
-
-def concatenate(parts: Sequence[HiddenRanks]) -> HiddenRanks:
-    """Join ranks of chunks of users, given in the order of the users.
-
-    Raises
-    ------
-    InputError
-        If there is no part, or the chunks are out of order or of different depth.
-    """
-    if not parts:
-        raise InputError("there are no hidden ranks to join.")
-    if len({part.deepest for part in parts}) > 1:
-        raise InputError("hidden ranks to join must be of one depth.")
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0].hidden
-    hidden = HiddenItems(
-        first.users,
-        first.items,
-        np.concatenate([part.hidden.user for part in parts]),
-        np.concatenate([part.hidden.item for part in parts]),
-        np.concatenate([part.hidden.time for part in parts]),
-        np.concatenate([part.hidden.is_first for part in parts]),
-    )
-    bests = [part.best for part in parts if part.best is not None]
-    return HiddenRanks(
-        hidden,
-        np.concatenate([part.rank_loo for part in parts]),
-        np.concatenate([part.rank_lloo for part in parts]),
-        parts[0].deepest,
-        np.minimum.reduce(bests) if len(bests) == len(parts) else None,
-    )
 
 
 def hidden_to_parquet(hidden: HiddenItems) -> bytes:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
+from runs.shared.streams import mixed
 
 Share: TypeAlias = float | Fraction
 TimeTies: TypeAlias = Literal["item", "random"]
@@ -395,7 +396,7 @@ def _folds(ratings: Ratings, *, folds: int, seed: int) -> NDArray[np.intp]:
 def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     """Give each rating a random number that only seed, user id and item id decide."""
     items = id_hashes(ratings.items.ids, "item")
-    return _mixed(_user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
+    return mixed(_user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
 
 
 def _user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
@@ -411,10 +412,3 @@ def id_hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
         state.update(b"\n" + text.encode())
         digests += state.digest()
     return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
-
-
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter keys over 64 bits: the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))

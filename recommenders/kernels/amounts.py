@@ -18,7 +18,16 @@ def require_amounts(ratings: Ratings, *, system: str) -> None:
     InputError
         With the system and the rule.
     """
-    if (ratings.rating < 0).any() or not ratings.rating.any():
+    least = ratings.rating.min()
+    if least < 0:
         raise InputError(
-            f"system {system!r} cannot be trained: it needs ratings of at least 0, and one above."
+            f"system {system!r} cannot be trained: it reads ratings as amounts, which must be at "
+            f"least 0, got {least}."
         )
+    require_any(ratings, system=system)
+
+
+def require_any(ratings: Ratings, *, system: str) -> None:
+    """Refuse ratings that are all 0, likewise."""
+    if not ratings.rating.any():
+        raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.kernels.neighbours import row_of_entry, with_data
 from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import row_of_entry, with_data
 from recommenders.shared.system import Settings, searched
 
 if TYPE_CHECKING:

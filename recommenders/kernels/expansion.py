@@ -12,14 +12,9 @@ from pydantic import Field
 
 from recommenders.kernels.language_models import counts
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
-from recommenders.kernels.neighbours import (
-    nearest_by_cosine,
-    pattern,
-    row_of_entry,
-    row_sums,
-    with_data,
-)
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import filled
+from recommenders.shared.sparse import pattern, row_of_entry, row_sums, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -78,12 +73,9 @@ class ExpansionWeights:
 def expansion_scorer(
     ratings: Ratings, weighting: Weighting, *, system: str, neighbours: int, estimator: Estimator
 ) -> NeighbourSumScorer:
-    """Train a system that weighs items by their probability near the user and in all.
+    """Train a system that weighs items by their probability among neighbours and in all.
 
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
+    Ratings are refused as by `require_amounts`.
     """
     matrix = counts(ratings, system=system)
     graph = nearest_by_cosine(matrix, count=neighbours)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.kernels.neighbours import row_of_entry, row_sums, with_data
-from runs import InputError
+from recommenders.kernels.amounts import require_amounts
+from recommenders.shared.sparse import row_of_entry, row_sums, with_data
+from recommenders.shared.system import Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -52,6 +53,16 @@ Discount: TypeAlias = Annotated[
 ]
 
 
+class SmoothedSettings(Settings):
+    """What systems on smoothed models have in common; each has its own neighbours and weight."""
+
+    neighbours: int
+    smoothing: Smoothing = "jelinek-mercer"
+    background_weight: BackgroundWeight
+    pseudo_ratings: PseudoRatings = 500.0
+    discount: Discount = 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class LanguageModels:
     r"""A smoothed distribution over the columns for every row of a matrix.
@@ -82,14 +93,7 @@ class LanguageModels:
         return with_data(self.seen, np.log1p(self.ratios().data / shares))
 
 
-def smoothed(
-    matrix: csr_array[Any],
-    smoothing: Smoothing,
-    *,
-    background_weight: float,
-    pseudo_ratings: float,
-    discount: float,
-) -> LanguageModels:
+def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageModels:
     r"""Estimate the model of each row, smoothed.
 
     With :math:`d_v` the sum of a row, :math:`p_v(j)` is
@@ -107,18 +111,15 @@ def smoothed(
     ----------
     matrix
         Ratings, none below 0, not all 0.
-    smoothing
-        Which of the three.
-    background_weight, pseudo_ratings, discount
-        :math:`\lambda`, :math:`\mu` and :math:`\delta`.
+    settings
+        Which of the three, and :math:`\lambda`, :math:`\mu` and :math:`\delta`: its
+        ``background_weight``, ``pseudo_ratings`` and ``discount``.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> ratings = csr_array([[3.0, 1.0], [0.0, 4.0]])
-    >>> models = smoothed(
-    ...     ratings, "jelinek-mercer", background_weight=0.5, pseudo_ratings=1.0, discount=1.0
-    ... )
+    >>> models = smoothed(ratings, SmoothedSettings(neighbours=1, background_weight=0.5))
     >>> models.seen.toarray()
     array([[0.375, 0.125],
            [0.   , 0.5  ]])
@@ -127,67 +128,26 @@ def smoothed(
     """
     sums = row_sums(matrix)
     divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
-    if smoothing == "jelinek-mercer":
-        seen = (1 - background_weight) * matrix.data / divisors
-        shares = np.full(len(sums), background_weight)
-    elif smoothing == "dirichlet":
-        seen = matrix.data / (divisors + pseudo_ratings)
-        shares = pseudo_ratings / (sums + pseudo_ratings)
+    if settings.smoothing == "jelinek-mercer":
+        seen = (1 - settings.background_weight) * matrix.data / divisors
+        shares = np.full(len(sums), settings.background_weight)
+    elif settings.smoothing == "dirichlet":
+        seen = matrix.data / (divisors + settings.pseudo_ratings)
+        shares = settings.pseudo_ratings / (sums + settings.pseudo_ratings)
     else:
-        taken = np.minimum(matrix.data, discount)
+        taken = np.minimum(matrix.data, settings.discount)
         seen = (matrix.data - taken) / divisors
         shares = row_sums(with_data(matrix, taken / divisors))
     shares = np.where(sums > 0, shares, 1.0)
     return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
 
 
-class SmoothingSettings(Protocol):
-    """How a system is told to smooth its models."""
-
-    @property
-    def smoothing(self) -> Smoothing:
-        """Which of the three ways."""
-
-    @property
-    def background_weight(self) -> float:
-        """That of Jelinek-Mercer."""
-
-    @property
-    def pseudo_ratings(self) -> float:
-        """Those of Dirichlet."""
-
-    @property
-    def discount(self) -> float:
-        """That of absolute discounting."""
-
-
-def smoothed_by(matrix: csr_array[Any], settings: SmoothingSettings) -> LanguageModels:
-    """Estimate the model of each row, smoothed as the settings say; see `smoothed`."""
-    return smoothed(
-        matrix,
-        settings.smoothing,
-        background_weight=settings.background_weight,
-        pseudo_ratings=settings.pseudo_ratings,
-        discount=settings.discount,
-    )
-
-
 def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
     """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out.
 
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
+    Ratings are refused as by `require_amounts`.
     """
-    least = ratings.rating.min()
-    if least < 0:
-        raise InputError(
-            f"system {system!r} cannot be trained: it reads ratings as counts, which must be at "
-            f"least 0, got {least}."
-        )
-    if not ratings.rating.any():
-        raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
+    require_amounts(ratings, system=system)
     matrix = ratings.matrix()
     matrix.eliminate_zeros()
     return matrix

@@ -9,16 +9,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.language_models import LanguageModels
-from recommenders.kernels.neighbours import (
-    Likeness,
-    nearest,
-    row_blocks,
-    row_maxima,
-    row_of_entry,
-    row_sums,
-    with_data,
-)
+from recommenders.kernels.neighbours import Likeness, nearest, row_blocks
 from recommenders.kernels.products import dense_product
+from recommenders.shared.sparse import row_maxima, row_of_entry, row_sums, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.neighbours import averages, pattern
 from recommenders.shared.scorers import TrainedOnRatings, filled
+from recommenders.shared.sparse import averages, pattern
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

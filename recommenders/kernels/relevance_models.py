@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.language_models import LanguageModels
-from recommenders.kernels.neighbours import row_of_entry, row_sums
 from recommenders.shared.scorers import TrainedOnRatings
+from recommenders.shared.sparse import row_of_entry, row_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.neighbours import nearest, pattern, row_of_entry
+from recommenders.kernels.neighbours import nearest
+from recommenders.shared.sparse import pattern, row_of_entry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

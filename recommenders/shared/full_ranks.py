@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from qrels import FullRanks, Ratings
-from qrels.ranks.full_ranks import place_in_group
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
-from recommenders.kernels.neighbours import row_of_entry
+from recommenders.shared.sparse import row_of_entry
 from recommenders.shared.train_and_rank import user_blocks
+from runs.shared.groups import place_in_group
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

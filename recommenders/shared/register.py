@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,6 +15,7 @@ import recommenders
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -61,7 +61,7 @@ def find_system(name: str) -> SystemSpec:
     if is_user_system(name):
         return load_system(name)
     if name not in systems():
-        raise InputError(f"no system is called {name!r}; {_nearest(name, systems())}")
+        raise InputError(f"no system is called {name!r}; {nearest(name, [*systems()])}")
     return systems()[name]
 
 
@@ -98,11 +98,4 @@ def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
 def _existing(wanted: str, spec: SystemSpec) -> str:
     if not spec.settings.model_fields:
         return "it has none."
-    return _nearest(wanted, spec.settings.model_fields)
-
-
-def _nearest(wanted: str, names: Iterable[str]) -> str:
-    near = get_close_matches(wanted, names, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"there are: {', '.join(names)}."
+    return nearest(wanted, [*spec.settings.model_fields])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.neighbours import row_of_entry, with_data
+from recommenders.shared.sparse import row_of_entry, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from recommenders.shared.search_space import Place, as_data
+from runs import InputError
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -140,3 +141,12 @@ def system(
         return SystemSpec(name, family, source, settings, fit, lenskit, need)
 
     return declare
+
+
+def not_installed(name: str, error: ModuleNotFoundError) -> InputError:
+    """Say which package a system needs, and how to install it."""
+    package = str(error.name).partition(".")[0]
+    return InputError(
+        f"system {name!r} needs the package {package!r}; install it with "
+        "`pip install 'metric-robustness-harness[recommenders]'`."
+    )

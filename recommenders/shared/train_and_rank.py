@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from recommenders.kernels.neighbours import row_of_entry
 from recommenders.shared.memory import refuse_above
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BestScorer
+from recommenders.shared.sparse import row_of_entry
+from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
 
 if TYPE_CHECKING:
-    from lenskit.pipeline import Component
-
     from qrels import Ratings
     from recommenders.shared.scorers import BatchScorer
     from recommenders.shared.system import SystemSpec
@@ -58,7 +57,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
         with threadpool_limits(1):
             return spec.fit(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
-        raise _not_installed(name, error) from error
+        raise not_installed(name, error) from error
 
 
 def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:
@@ -78,37 +77,6 @@ def _require_memory(spec: SystemSpec, settings: Any, ratings: Ratings) -> int:
     need = spec.need(ratings, settings)
     refuse_above(settings.max_gigabytes, need, system=spec.name)
     return need.n_bytes
-
-
-def component(name: str, settings: Mapping[str, Any] | None = None) -> Component[Any]:
-    """Give a system as a LensKit component, for a LensKit pipeline.
-
-    Parameters
-    ----------
-    name
-        Name of the system.
-    settings
-        Settings that differ from the defaults.
-
-    Returns
-    -------
-    LensKit's own component where the system is one, else
-    :class:`recommenders.shared.component.SystemScorer`; not trained.
-
-    Raises
-    ------
-    InputError
-        If the name or a setting is wrong, or LensKit is not installed.
-    """
-    spec, checked = find_system(name), read_settings(name, settings or {})
-    try:
-        if spec.lenskit is not None:
-            return spec.lenskit(checked)
-        from recommenders.shared.component import SystemScorer
-
-        return SystemScorer(system=name, settings=checked.model_dump())
-    except ModuleNotFoundError as error:
-        raise _not_installed(name, error) from error
 
 
 def recommend(
@@ -178,11 +146,3 @@ def user_blocks(n_users: int, *, n_items: int) -> Iterator[slice]:
     """
     size = min(BLOCK_USERS, max(1, BLOCK_BYTES // (4 * max(n_items, 1))))
     return (slice(start, start + size) for start in range(0, n_users, size))
-
-
-def _not_installed(name: str, error: ModuleNotFoundError) -> InputError:
-    package = str(error.name).partition(".")[0]
-    return InputError(
-        f"system {name!r} needs the package {package!r}; install it with "
-        "`pip install 'metric-robustness-harness[recommenders]'`."
-    )

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analyses.correlation import Correlation, correlate, correlate_means
-from analyses.intervals.bootstrap import draw_weights
+from analyses.intervals.resampling import draw_weights
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Scores

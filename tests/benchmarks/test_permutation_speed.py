@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from analyses.discrimination import discriminate
+from analyses.shared.exact_sums import to_grid
 from analyses.shared.measure import Measure, Scores
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
-from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme, to_grid
+from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme
 from analyses.significance.permutation.signs import random_signs
 from analyses.significance.power import REPLICATES, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine

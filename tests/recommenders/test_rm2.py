@@ -8,6 +8,7 @@ import recommenders
 from qrels import Ratings
 from recommenders.kernels.language_models import smoothed
 from recommenders.kernels.neighbours import nearest_by_cosine
+from recommenders.rm2 import RM2Settings
 from recommenders.shared.scorers import BestScorer
 from runs import top_items
 
@@ -39,7 +40,7 @@ def test_scores_are_those_of_loops(
     scorer = recommenders.train("rm2", settings, ratings, seed=1)
     matrix = ratings.matrix()
     table = matrix.toarray()
-    models = smoothed(matrix, smoothing, **amounts)  # type: ignore[arg-type]
+    models = smoothed(matrix, RM2Settings(neighbours=8, smoothing=smoothing, **amounts))  # type: ignore[arg-type]
     shares = models.background_shares[:, np.newaxis]
     p = models.seen.toarray() + shares * models.collection
     p_user = table.sum(axis=1) if user_prior == "linear" else np.ones(len(table))

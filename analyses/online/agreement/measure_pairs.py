@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import CONFIDENCE, interval
+from analyses.intervals.resampling import CONFIDENCE, interval
 from analyses.online.agreement.measure_names import (
     Pair,
     beta_pairs,
@@ -228,7 +228,7 @@ def compare_parametrisations(
     Notes
     -----
     Resampling adds noise, and noise moves a rho towards 0. Intervals are symmetric about what was
-    observed, and wide enough to hold the percentiles (see `analyses.intervals.bootstrap.interval`).
+    observed, and hold the percentiles (see `analyses.intervals.resampling.interval`).
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import percentiles
+from analyses.intervals.resampling import percentiles
 from analyses.online.agreement.measure_names import (
     Pair,
     beta_pairs,

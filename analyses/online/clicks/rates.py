@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import percentiles
+from analyses.intervals.resampling import percentiles
 from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new, legend_beside

@@ -20,8 +20,8 @@ from qrels.interactions.columns import (
     read_times,
 )
 from qrels.interactions.table import LogTable
-from qrels.ranks.full_ranks import place_in_group
 from runs import InputError, Numbering
+from runs.shared.groups import place_in_group
 
 Values = TypeVar("Values", bound=np.generic)
 Reader = Callable[[Any, Fail], NDArray[Values]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import percentiles
+from analyses.intervals.resampling import percentiles
 from analyses.online.agreement.spearman_null import SMALLEST_STEP, smallest_rho
 from analyses.online.agreement.wording import (
     ADVISED_MODELS,

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.value_table import EXPERIMENT, MODEL_HEADERS, experiment_of, name_in
-from harness.metrics.shared.metric import nearest
-from harness.readers.scores import check_width, distinct, read_lines, read_number
 from runs import InputError
+from runs.shared.errors import nearest
+from runs.shared.lines import check_width, distinct, read_lines, read_number
 
 COUNTS: Final = ("recommendations", "accepted")
 COLUMNS: Final = ("rate", "period", "users", *COUNTS, EXPERIMENT)

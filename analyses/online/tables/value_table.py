@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
 from harness.readers.means import read_cutoff
-from harness.readers.scores import check_width, distinct, read_lines, read_number
 from runs import InputError
+from runs.shared.lines import check_width, distinct, read_lines, read_number
 
 MODEL_HEADERS: Final = ("model", "arm", "system")
 EXPERIMENT: Final = "experiment"

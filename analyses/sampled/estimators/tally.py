@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from analyses.intervals.bootstrap import resampled_users
+from analyses.intervals.resampling import resampled_users
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table, doubled_sums, gram, hankel_gram
 from analyses.sampled.expectation.candidates import in_steps
@@ -163,7 +163,7 @@ class Tally:
         """Redraw users, as many as there are, again and again: a sample a replicate.
 
         The draws are those of every other bootstrap over as many users
-        (`analyses.intervals.bootstrap`),
+        (`analyses.intervals.resampling`),
         so that systems and metrics are compared on the same users.
         """
         n_users = self.incidence.shape[1]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.parts import count_in_parts
-from analyses.significance.permutation.monte_carlo import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import PairSums, pair_indices
 from analyses.significance.permutation.signs import random_signs
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.draws import SHUFFLING, below, random_halves
 from analyses.intervals.parts import count_in_parts
-from analyses.significance.permutation.monte_carlo import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import pair_indices
 
 BLOCK = 16

@@ -6,7 +6,6 @@ of shape (n_measures, n_pairs), pairs in the order of
 """
 
 from analyses.significance.paired.bootstrap import SakaiTest, bootstrap_test, sakai_test
-from analyses.significance.paired.differences import count_differing
 from analyses.significance.paired.sign import sign_test
 from analyses.significance.paired.t import t_test
 from analyses.significance.paired.wilcoxon import wilcoxon_test
@@ -14,7 +13,6 @@ from analyses.significance.paired.wilcoxon import wilcoxon_test
 __all__ = [
     "SakaiTest",
     "bootstrap_test",
-    "count_differing",
     "sakai_test",
     "sign_test",
     "t_test",

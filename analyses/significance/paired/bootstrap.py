@@ -9,9 +9,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.bootstrap import blocks_of_replicates
-from analyses.significance.paired.differences import step_of_grid
-from analyses.significance.permutation.monte_carlo import to_grid
+from analyses.intervals.resampling import blocks_of_replicates
+from analyses.shared.exact_sums import to_grid
+from analyses.significance.paired.user_differences import step_of_grid
 from analyses.significance.permutation.pairs import pair_indices
 
 # Measures are done together while their differences, or their replicates, are so many.

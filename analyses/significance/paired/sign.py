@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from analyses.significance.paired.differences import for_all_pairs, in_steps, normalised
+from analyses.significance.paired.user_differences import for_all_pairs, in_steps, normalised
 
 
 def sign_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:

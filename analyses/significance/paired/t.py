@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from analyses.significance.paired.differences import for_all_pairs, means_and_deviations, normalised
+from analyses.significance.paired.user_differences import (
+    for_all_pairs,
+    means_and_deviations,
+    normalised,
+)
 
 
 def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from analyses.significance.paired.differences import for_all_pairs, in_steps, normalised
+from analyses.significance.paired.user_differences import for_all_pairs, in_steps, normalised
 from analyses.significance.permutation.convolution import p_by_convolution
 
 # Up to so many differing users the distribution is computed exactly.

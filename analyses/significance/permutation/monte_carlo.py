@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.parts import count_in_parts
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import pair_indices
 from analyses.significance.permutation.signs import random_signs
 
@@ -65,27 +66,6 @@ def monte_carlo_test(
         advance=advance,
     )
     return (counts + 1) / (permutations + 1)
-
-
-def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round each measure's scores to whole numbers of its grid, whose sums float64 holds.
-
-    The grid 2^k has n_users max|x| 2^-k < 2^51, so that every partial sum, and every difference
-    of two, is a whole number below 2^53.
-
-    Examples
-    --------
-    >>> to_grid(np.array([[[1.0, 0.5]]])) / 2**49
-    array([[[1. , 0.5]]])
-    """
-    return np.rint(np.ldexp(scores, -grid_exponents(scores)))
-
-
-def grid_exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
-    """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
-    largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
-    _, exponents = np.frexp(largest * scores.shape[2])
-    return exponents - 51
 
 
 def count_as_extreme(

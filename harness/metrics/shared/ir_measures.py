@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric, nearest
+from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
 from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     import pandas as pd

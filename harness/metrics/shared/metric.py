@@ -7,7 +7,6 @@ import importlib.util
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -19,6 +18,7 @@ from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
+from runs.shared.errors import nearest
 from runs.shared.modules import failure_of, load_module
 
 
@@ -347,15 +347,6 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
             f"no metric is called {parsed.name!r}; {nearest(parsed.name, list(metrics))}"
         )
     return metrics[parsed.name].with_options(parsed.options)
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Say which name may have been meant, or which there are."""
-    folded = {known.casefold(): known for known in names}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f"did you mean {folded[close[0]]!r}?"
-    return f"there are {', '.join(names)}."
 
 
 def _declared(module: ModuleType) -> dict[str, Metric]:

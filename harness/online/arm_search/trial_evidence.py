@@ -16,7 +16,7 @@ from analyses.recall.user_recalls import user_recalls
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
-from recommenders.kernels.neighbours import row_of_entry
+from recommenders.shared.sparse import row_of_entry
 from runs import top_items
 from runs.shared.files import write_whole
 

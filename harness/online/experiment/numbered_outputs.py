@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recall.curves import draw_recall_curves, draw_recall_over_time
+from analyses.recall.recall_curves import draw_recall_curves, draw_recall_over_time
 from analyses.shared.figures import as_png, as_svg, panel_of, panels_of
 from analyses.shared.publish import as_csv
 from harness.online.experiment.findings import Findings, shown_measures

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.online.simulation.arms import Arm
 from harness.online.simulation.logging_policy import LoggingPolicy
-from harness.online.simulation.served_models import ItemCosines, NeighbourModel
+from harness.online.simulation.served_models import NeighbourModel
 from qrels.interactions.interactions import Interactions
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
+from recommenders.kernels.item_cosines import ItemCosines
 from runs import Numbering
 from runs.shared.progress import Progress
 

@@ -11,11 +11,12 @@ from harness.online.simulation.click_world import (
 )
 from harness.online.simulation.log_writing import write_history, write_logs
 from harness.online.simulation.logging_policy import LoggingPolicy
-from harness.online.simulation.served_models import ItemCosines, Model, NeighbourModel, Recommender
+from harness.online.simulation.served_models import Model, NeighbourModel, Recommender
 from harness.online.simulation.simulated import SimulatedExperiment
 from harness.online.simulation.simulation import simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.truth import Truth
+from recommenders.kernels.item_cosines import ItemCosines
 
 __all__ = [
     "NOW",

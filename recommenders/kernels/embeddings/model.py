@@ -13,7 +13,7 @@ from qrels.ranks.hidden_ranks import HiddenItems
 from qrels.ratings.ratings import Ratings
 from recommenders.kernels.embeddings.als import item_factors
 from recommenders.kernels.embeddings.bm25 import bm25
-from recommenders.kernels.embeddings.neighbours import cosine_neighbours
+from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
 from recommenders.kernels.embeddings.pruning import Pruned, prune
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
 from recommenders.kernels.hidden.hiding import Hiding
-from recommenders.kernels.neighbours import row_of_entry
+from recommenders.shared.sparse import row_of_entry
 from runs import InputError, top_items
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def rank_hidden(
 
     Leave one out sums the whole profile once, and takes the votes of the hidden item back from
     those that it votes for; leave last one out adds votes in the order of time. Scores are
-    whole numbers of 2^-24, which ``definition.py`` sums anew to the same ranks.
+    whole numbers of 2^-24.
 
     Parameters
     ----------

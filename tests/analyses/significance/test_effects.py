@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.significance.effects import Effects, effects
-from analyses.significance.paired.intervals import bootstrap_intervals, t_intervals
+from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
 from runs import InputError
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from analyses.intervals.bootstrap import draw_weights, random_blocks
+from analyses.intervals.resampling import draw_weights, random_blocks
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import N_BLOCKS, PowerSamples, resample_power
 

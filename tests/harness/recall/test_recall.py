@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
 from harness.online.simulation.log_writing import write_history
-from harness.online.simulation.served_models import ItemCosines
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import rank_hidden
+from recommenders.kernels.item_cosines import ItemCosines
 from runs import InputError
 from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world

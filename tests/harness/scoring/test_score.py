@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import random_blocks
+from analyses.intervals.resampling import random_blocks
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
 from harness.scoring import blocks as judging

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qrels.interactions.interactions import Interactions, values_of_types
+from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering
 
 USERS = Numbering.of(["ann", "bob"])
@@ -86,16 +86,6 @@ def test_totals_are_sums_above_0(events: list[tuple[int, int, int, float]]) -> N
 
 
 @given(EVENTS)
-def test_events_of_value_are_those_of_pairs_with_a_total(
-    events: list[tuple[int, int, int, float]],
-) -> None:
-    totals = _of(events).totals()
-    pairs = set(zip(totals.user.tolist(), totals.item.tolist(), strict=True))
-    kept = [event for event in _rows(_of(events)) if event[:2] in pairs]
-    assert _rows(_of(events).of_value()) == kept
-
-
-@given(EVENTS)
 def test_the_first_event_of_a_pair_is_the_earliest(
     events: list[tuple[int, int, int, float]],
 ) -> None:
@@ -139,7 +129,3 @@ def test_columns_out_of_order_are_refused_without_sorting() -> None:
     numbers = np.zeros(2, dtype=np.int32)
     with pytest.raises(InputError, match=r"sorted by \(user, time, item\)"):
         Interactions(USERS, ITEMS, numbers, numbers, later_first, np.ones(2))
-
-
-def test_types_have_the_values_given() -> None:
-    assert values_of_types(["a", "b", "a"], {"a": 2.0, "b": 0.0}).tolist() == [2.0, 0.0, 2.0]

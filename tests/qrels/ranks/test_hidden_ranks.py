@@ -8,7 +8,6 @@ from qrels.ranks.hidden_ranks import (
     MISS,
     HiddenItems,
     HiddenRanks,
-    concatenate,
     hidden_from_parquet,
     hidden_to_parquet,
     ranks_from_parquet,
@@ -68,45 +67,6 @@ def test_ids_that_are_unknown_are_refused() -> None:
     hidden = golden_ranks().hidden
     with pytest.raises(InputError, match="name item '00003', which is unknown"):
         hidden_from_parquet(hidden_to_parquet(hidden), users=hidden.users, items=numbered(3))
-
-
-@given(ranked_histories())
-def test_chunks_of_users_join_to_the_whole(ranks: HiddenRanks) -> None:
-    joined = concatenate([_of_users(ranks, 0, 2), _of_users(ranks, 2, 4)])
-    np.testing.assert_array_equal(joined.hidden.user, ranks.hidden.user)
-    np.testing.assert_array_equal(joined.rank_lloo, ranks.rank_lloo)
-
-
-def test_the_best_of_chunks_is_the_lowest() -> None:
-    golden = golden_ranks()
-    bests = [np.full(6, 7, dtype=np.uint16), np.arange(5, 11, dtype=np.uint16)]
-    parts = [
-        HiddenRanks(part.hidden, part.rank_loo, part.rank_lloo, 50, best)
-        for part, best in zip(
-            (_of_users(golden, 0, 1), _of_users(golden, 1, 3)), bests, strict=True
-        )
-    ]
-    best = concatenate(parts).best
-    assert best is not None
-    assert best.tolist() == [5, 6, 7, 7, 7, 7]
-
-
-def test_chunks_out_of_order_are_refused() -> None:
-    ranks = golden_ranks()
-    with pytest.raises(InputError, match="sorted by user"):
-        concatenate([_of_users(ranks, 1, 3), _of_users(ranks, 0, 1)])
-
-
-def test_no_chunks_cannot_be_joined() -> None:
-    with pytest.raises(InputError, match="no hidden ranks to join"):
-        concatenate([])
-
-
-def test_chunks_of_two_depths_are_refused() -> None:
-    ranks = golden_ranks()
-    deeper = HiddenRanks(ranks.hidden, ranks.rank_loo, ranks.rank_lloo, 60)
-    with pytest.raises(InputError, match="of one depth"):
-        concatenate([ranks, deeper])
 
 
 def test_ranks_begin_at_1() -> None:

@@ -3,7 +3,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.kernels.language_models import LanguageModels, Smoothing, smoothed
+from recommenders.kernels.language_models import (
+    LanguageModels,
+    SmoothedSettings,
+    Smoothing,
+    smoothed,
+)
 
 every_smoothing = pytest.mark.parametrize(
     "smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"]
@@ -17,7 +22,8 @@ def probabilities(models: LanguageModels) -> np.ndarray:
 
 
 def models_of(matrix: csr_array, smoothing: Smoothing) -> LanguageModels:
-    return smoothed(matrix, smoothing, background_weight=0.25, pseudo_ratings=4.0, discount=1.5)
+    amounts = {"background_weight": 0.25, "pseudo_ratings": 4.0, "discount": 1.5}
+    return smoothed(matrix, SmoothedSettings(neighbours=1, smoothing=smoothing, **amounts))
 
 
 @every_smoothing

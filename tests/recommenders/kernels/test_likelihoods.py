@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from recommenders.kernels.language_models import LanguageModels, Smoothing, smoothed
+from recommenders.kernels.language_models import (
+    LanguageModels,
+    SmoothedSettings,
+    Smoothing,
+    smoothed,
+)
 from recommenders.kernels.likelihoods import (
     Weights,
     log_odds_of_neighbours,
@@ -15,9 +20,9 @@ every_smoothing = pytest.mark.parametrize(
 
 
 def models_of(ratings: Ratings, smoothing: Smoothing) -> LanguageModels:
-    return smoothed(
-        ratings.matrix(), smoothing, background_weight=0.4, pseudo_ratings=20.0, discount=0.5
-    )
+    amounts = {"background_weight": 0.4, "pseudo_ratings": 20.0, "discount": 0.5}
+    settings = SmoothedSettings(neighbours=1, smoothing=smoothing, **amounts)
+    return smoothed(ratings.matrix(), settings)
 
 
 def log_odds_by_loops(table: np.ndarray, models: LanguageModels) -> np.ndarray:

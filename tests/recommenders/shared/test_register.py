@@ -47,7 +47,7 @@ def test_an_unknown_system_is_told_the_nearest_name() -> None:
 
 
 def test_where_no_name_is_near_all_are_listed() -> None:
-    with pytest.raises(InputError, match=r"'zzz'; there are: .*ease, .*wrmf\."):
+    with pytest.raises(InputError, match=r"'zzz'; there are .*ease, .*wrmf\."):
         recommenders.find_system("zzz")
 
 
@@ -62,7 +62,7 @@ def test_where_no_name_is_near_all_are_listed() -> None:
         (
             "ease",
             {"qqq": 1.0},
-            "system 'ease' has no setting 'qqq'; there are: regularization, max_gigabytes.",
+            "system 'ease' has no setting 'qqq'; there are regularization, max_gigabytes.",
         ),
         ("random", {"seed": 1}, "system 'random' has no setting 'seed'; it has none."),
         (

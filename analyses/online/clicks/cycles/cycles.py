@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import CONFIDENCE, draw_weights, percentiles
+from analyses.intervals.resampling import CONFIDENCE, draw_weights, percentiles
 from analyses.online.clicks.cycles.cycle_bins import damping
 from analyses.online.clicks.cycles.local_time import wall_clock
 from analyses.online.clicks.tallies import require_named

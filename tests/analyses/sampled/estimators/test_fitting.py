@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.bootstrap import resampled_users
+from analyses.intervals.resampling import resampled_users
 from analyses.sampled.estimators import (
     Estimator,
     Fitted,

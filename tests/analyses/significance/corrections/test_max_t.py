@@ -3,10 +3,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.corrections import max_t_test
 from analyses.significance.corrections.max_t import Family, count_maxima
 from analyses.significance.permutation import monte_carlo_test, pair_indices
-from analyses.significance.permutation.monte_carlo import to_grid
 from analyses.significance.permutation.signs import random_signs
 from tests.analyses.corrections.references import Floats, some_scores
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.corrections import tukey_test
 from analyses.significance.corrections.tukey import count_ranges, random_swaps
 from analyses.significance.permutation import monte_carlo_test, pair_indices
-from analyses.significance.permutation.monte_carlo import to_grid
 from tests.analyses.corrections.references import Floats, some_scores
 
 TIE = 1e-9

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.intervals.bootstrap import resampled_users
+from analyses.intervals.resampling import resampled_users
 from analyses.significance.paired import bootstrap_test, sakai_test, t_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores

@@ -3,8 +3,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness.online.simulation import ItemCosines, NeighbourModel, interactions_of
-from harness.online.simulation.simulation_loops import nearest_cosines
 from recommenders.kernels.hidden import rank_hidden
+from recommenders.kernels.item_cosines_loop import nearest_cosines
 from recommenders.kernels.neighbours import nearest_by_cosine
 from runs import top_items
 from tests.harness.online.simulation.worlds import small_world

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import Hiding, rank_hidden, rank_hidden_by_scores
-from recommenders.kernels.hidden.definition import rank_hidden_plainly
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
 from tests.hidden_example import (
@@ -22,6 +21,7 @@ from tests.hidden_example import (
     similarities,
     similarity,
 )
+from tests.recommenders.kernels.hidden.plain_ranks import rank_hidden_plainly
 
 
 def test_ranks_found_by_hand() -> None:

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
-from recommenders.kernels.hidden.definition import rank_hidden_plainly
 from runs import InputError
 from tests.hidden_example import (
     PROFILES,
@@ -26,6 +25,7 @@ from tests.hidden_example import (
     similarities,
     similarity,
 )
+from tests.recommenders.kernels.hidden.plain_ranks import rank_hidden_plainly
 
 
 def _assert_same(one: HiddenRanks, other: HiddenRanks) -> None:

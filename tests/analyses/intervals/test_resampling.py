@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals import bootstrap as resampling
-from analyses.intervals.bootstrap import (
+from analyses.intervals import resampling
+from analyses.intervals.resampling import (
     blocks_of_replicates,
     draw_weights,
     interval,

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.exact_sums import grid_exponents
 from analyses.significance.permutation.exact import ROUNDING
-from analyses.significance.permutation.monte_carlo import grid_exponents
 from analyses.significance.permutation.pairs import pair_indices
 
 # So many differences at a time stay in the cache.
@@ -97,17 +97,6 @@ def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     array([0.1, 0.1, 0. ])
     """
     return np.rint(np.ldexp(differences, STEPS))
-
-
-def count_differing(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Count the users whom the systems of each pair serve differently, (n_measures, n_pairs).
-
-    Examples
-    --------
-    >>> count_differing(np.array([[[0.1 + 0.2, 0.5], [0.3, 0.4]]]))
-    array([[1]])
-    """
-    return for_all_pairs(normalised(scores), lambda rows: np.count_nonzero(in_steps(rows), axis=1))
 
 
 def means_and_deviations(

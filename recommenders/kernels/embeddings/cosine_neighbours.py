@@ -88,7 +88,7 @@ def _nearest_of(
     rows: slice, directions: Floats, rough: NDArray[np.float32], count: int
 ) -> tuple[NDArray[np.int32], Floats]:
     """Find the neighbours of a block of items; see `nearest_of_rows`."""
-    from recommenders.kernels.embeddings.neighbours_loop import nearest_of_rows
+    from recommenders.kernels.embeddings.cosine_neighbours_loop import nearest_of_rows
 
     cosines = rough[rows] @ rough.T
     margin = 2 * _largest_error(n_factors=directions.shape[1])

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analyses.intervals.bootstrap import blocks_of_replicates
-from analyses.significance.paired.differences import (
+from analyses.intervals.resampling import blocks_of_replicates
+from analyses.shared.exact_sums import to_grid
+from analyses.significance.paired.user_differences import (
     exponents,
     for_all_pairs,
     means_and_deviations,
     normalised,
     step_of_grid,
 )
-from analyses.significance.permutation.monte_carlo import to_grid
 from analyses.significance.permutation.pairs import pair_indices
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]

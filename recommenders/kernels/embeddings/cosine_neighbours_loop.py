@@ -1,4 +1,4 @@
-"""The loops of `recommenders.kernels.embeddings.neighbours`, compiled."""
+"""The loops of `recommenders.kernels.embeddings.cosine_neighbours`, compiled."""
 
 from __future__ import annotations
 

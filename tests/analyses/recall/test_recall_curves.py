@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.recall.curves import draw_recall_curves, draw_recall_over_time
+from analyses.recall.recall_curves import draw_recall_curves, draw_recall_over_time
 from runs import InputError
 
 MODELS, VALIDATIONS, BETAS, CUTOFFS = ["a", "b", "c"], ["LOO", "LLOO"], [0.0, 0.5, 1.0], [5, 10]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.draws import RESAMPLING, below, random_halves
 from analyses.intervals.parts import ranges
-from analyses.significance.permutation.monte_carlo import grid_exponents, to_grid
+from analyses.shared.exact_sums import grid_exponents, to_grid
 from runs.shared.streams import random_words
 
 CONFIDENCE = 0.95
