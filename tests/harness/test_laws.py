@@ -315,7 +315,7 @@ def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "harness.cli.main",
+        "harness",
         "check",
         str(path),
         "--tries",
