@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from harness.cli.clicks import clicks
 from harness.cli.main import main
-from harness.metrics.shared.metric import plugin_metrics
+from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_online_study
 from harness.study.collection import collect
 from harness.study.run import run_study, spelled_out

@@ -35,7 +35,7 @@ def check(
 
     The exit code is 0 if no law is broken, 1 if one is, 2 for wrong usage.
     """
-    from harness.laws.checking import cards_of, chosen, printed
+    from harness.laws.check import cards_of, chosen, printed
 
     cards = cards_of(chosen(subject, name, cutoff, everything=everything), tries=tries)
     click.echo(printed(cards, form), nl=False)

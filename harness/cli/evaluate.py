@@ -74,7 +74,7 @@ def evaluate(
     **options: Any,
 ) -> None:
     """Evaluate run files as trec_eval does, and print what trec_eval prints."""
-    from harness.metrics.shared.metric import available_metrics
+    from harness.metrics.shared.register import available_metrics
     from harness.trec_eval.evaluate import evaluate_runs
     from harness.trec_eval.measures import read_measures, remarks
     from harness.trec_eval.text import FORMATS

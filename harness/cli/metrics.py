@@ -14,7 +14,8 @@ from harness.cli.options import extensible
 @extensible
 def metrics(plugins: tuple[Path, ...]) -> None:
     """List the metrics: name, meaning, options, trec_eval's name, source."""
-    from harness.metrics.shared.metric import LEVEL, MEAN, available_metrics
+    from harness.metrics.shared.metric import LEVEL, MEAN
+    from harness.metrics.shared.register import available_metrics
 
     with printed_table("name", "meaning", "options", "trec_eval", "source") as add:
         for metric in available_metrics(plugins).values():

@@ -133,8 +133,8 @@ def recall(
     """
     from joblib import cpu_count
 
-    from harness.recall.asking import measure, question_of
-    from harness.recall.publish import FORMATS, write_files
+    from harness.recall.measure import measure, question_of
+    from harness.recall.recall_files import FORMATS, write_files
     from runs.shared.progress import watched
 
     result = measure(

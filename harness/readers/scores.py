@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
+from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
 
 ID_HEADERS = ("", "topic", "user", "query", "qid")
@@ -111,8 +112,6 @@ def read_score_table(path: Path) -> ScoreTable:
 
 
 def _read_study(path: Path) -> Scores:
-    from harness.study.scores import scores_from_parquet
-
     file = path / SCORES_FILE if path.is_dir() else path
     try:
         return scores_from_parquet(file.read_bytes())

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.ordering import find_coefficient
 from analyses.shared.evidence import read_evidence
-from harness.metrics.shared.metric import Metric, available_metrics, built_in_metrics
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import available_metrics, built_in_metrics
 from runs import InputError
 
 if TYPE_CHECKING:

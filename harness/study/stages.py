@@ -29,16 +29,12 @@ from harness import __version__
 from harness.analysing import ANALYSES, Output, Work, wanted
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
+from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
 from harness.scoring.score import score
 from harness.study.collection import Collection, checksum
-from harness.study.scores import (
-    coverage_table,
-    means_table,
-    scores_from_parquet,
-    scores_to_parquet,
-)
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
+from harness.study.system_tables import coverage_table, means_table
 from harness.study.workers import restarts_in_silence, train_and_place
 from qrels import FullRanks, Ratings, Split
 from qrels.trec import format_qrels

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from harness import __version__
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from recommenders import systems
 from tests.harness.small import (
     METRICS,
