@@ -1,15 +1,57 @@
 """The harness: a study of ranking metrics, from its definition to its report.
 
+Its names are imported when they are first asked for.
+
 Raises
 ------
 ImportError
     If another package called ``recommenders`` hides the harness's own.
+
+Examples
+--------
+>>> import harness
+>>> study = harness.Study(name="demo", ratings={"format": "world"})
+>>> str(study.measures[0])
+'P@5'
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+# That of `typing`, whose import takes as long as the rest of this module.
+TYPE_CHECKING = False
+
 __version__ = "0.3.0"
+
+__all__ = ["InputError", "Measure", "Scores", "Study", "metric", "read_study", "run_study"]
+
+_HOMES = {
+    "InputError": "runs",
+    "Measure": "analyses.shared.measure",
+    "Scores": "analyses.shared.measure",
+    "Study": "harness.study.study",
+    "metric": "harness.metrics.shared.metric",
+    "read_study": "harness.study.study",
+    "run_study": "harness.study.run",
+}
+
+if TYPE_CHECKING:
+    from analyses.shared.measure import Measure, Scores
+    from harness.metrics.shared.metric import metric
+    from harness.study.run import run_study
+    from harness.study.study import Study, read_study
+    from runs import InputError
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import a name when it is first asked for."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 def _check_neighbour() -> None:

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from harness.cli.clicks import clicks
 from harness.cli.main import main
-from harness.metrics.shared.metric import plugin_metrics
+from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_online_study
 from harness.study.collection import collect
 from harness.study.run import run_study, spelled_out
@@ -145,7 +146,7 @@ def test_the_command_for_logs_prints_such_tables(
 def test_the_options_for_logs_that_are_named_exist() -> None:
     text = README.read_text(encoding="utf-8")
     section = text[text.index("## I have logs") : text.index("## Do offline metrics")]
-    known = {option for parameter in main.commands["clicks"].params for option in parameter.opts}
+    known = {option for parameter in clicks.params for option in parameter.opts}
     assert set(re.findall(r"--[a-z-]{2,}", section)) <= known
 
 

@@ -1,25 +1,89 @@
-"""Calibration from the command line: populations of scores, and the results as rows."""
+"""``harness calibrate``: check the significance tests on populations of scores."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import click
 
-from analyses.calibration import Calibration, Rate, calibrate
-from analyses.significance.null_sets import simulated_population
-from harness.readers.scores import read_score_tables
-from runs import InputError
-from runs.shared.progress import Progress
+from harness.cli.console import BROKEN, printed_table
+from harness.cli.options import PATH, SEED, quietly, workers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from analyses.calibration import Calibration, Rate
+    from runs.shared.progress import Progress
 
 SIMULATED = ("continuous", "lattice")
 SIMULATED_USERS = 100
 
 PROMISES = {"exact": "=", "at most": "<=", "approximate": "~"}
+
+
+@click.command(epilog="The exit code is 0 if no promise is broken, 1 if one is, 2 for wrong usage.")
+@click.argument("paths", metavar="[SCORES...]", nargs=-1, type=PATH)
+@click.option(
+    "--sets",
+    "n_sets",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="Sets of scores drawn.",
+)
+@click.option(
+    "--users",
+    "n_users",
+    type=click.IntRange(min=2),
+    help="Users in a set; as many as in the file by default, or 100.",
+)
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="NAME", help="Of a file; all by default."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Key.")
+@workers
+@click.option("--csv", "as_csv", is_flag=True, help="Print all digits, as CSV.")
+@quietly
+def calibrate(
+    paths: tuple[Path, ...],
+    measures: tuple[str, ...],
+    seed: int,
+    jobs: int | None,
+    as_csv: bool,
+    quiet: bool,
+    **numbers: Any,
+) -> None:
+    """Check that the significance tests err as often as they promise.
+
+    SCORES are study folders, or tables with a column for every system and a row for every topic,
+    to draw users from; without any, scores are simulated, continuous ones and hits among 5. Each
+    user's scores are dealt out to the systems at random, so that none is better, and every
+    rejection is an error.
+    """
+    from joblib import cpu_count
+
+    from runs.shared.progress import watched
+
+    chosen = populations(paths, measures=measures, seed=seed)
+    found = calibrate_all(
+        chosen, seed=seed, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), **numbers
+    )
+    if as_csv:
+        click.echo(found.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
+    else:
+        for title, headings, rows in tables(found):
+            with printed_table(*headings, title=title) as add:
+                for row in rows:
+                    add(*row)
+        click.echo(conclusion(found))
+    if found.broken:
+        sys.exit(BROKEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +127,9 @@ def populations(
     InputError
         If a file is no such table, or lacks a measure that is named.
     """
+    from analyses.significance.null_sets import simulated_population
+    from runs import InputError
+
     if not paths:
         if measures:
             raise InputError("`--measure` needs a file of scores to choose from.")
@@ -80,6 +147,9 @@ def populations(
 
 
 def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Population]:
+    from harness.readers.scores import read_score_tables
+    from runs import InputError
+
     scores = read_score_tables([path])
     labels = [str(measure) for measure in scores.measures]
     for name in measures:
@@ -115,6 +185,8 @@ def calibrate_all(
     progress
         Shows what is being done.
     """
+    from analyses.calibration import Calibration, calibrate
+
     rates: list[Rate] = []
     for population in chosen:
         with progress(f"Calibrating on {population.label}", n_sets) as bar:

@@ -1,4 +1,4 @@
-"""Discriminative power from tables of scores: printed, and kept in a folder."""
+"""``harness discriminate``: discriminative power from tables of scores."""
 
 from __future__ import annotations
 
@@ -8,17 +8,84 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyses.discrimination import Discrimination, discriminate
-from analyses.shared import publish as publishing
-from analyses.shared.measure import Measure, Scores
-from analyses.shared.table import Cell, Table, shown
-from analyses.significance.question import Question
-from runs.shared.progress import Progress
+import click
+
+from harness.cli.options import (
+    PATH,
+    SEED,
+    SettingsCommand,
+    given,
+    printable,
+    quietly,
+    settings_options,
+    workers,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analyses.discrimination import Discrimination
+    from analyses.shared.measure import Measure, Scores
+    from analyses.shared.table import Table
+    from analyses.significance.question import Question
+    from harness.study.study import DiscriminationSection
+    from runs.shared.progress import Progress
+
 FIGURE = "pvalues_metrics"
+
+
+def _settings() -> type[DiscriminationSection]:
+    from harness.study.study import DiscriminationSection
+
+    return DiscriminationSection
+
+
+@click.command(
+    cls=SettingsCommand,
+    epilog="A table has a column for every system and a row for every topic; the first column may "
+    "hold the ids of the topics. Its measure is named by the file: ap.csv, nDCG@10.tsv. All tables "
+    "have the same systems and topics.",
+)
+@click.argument("tables", metavar="SCORES.csv...", nargs=-1, required=True, type=PATH)
+@settings_options(_settings)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws.")
+@workers
+@printable
+@click.option("--output", type=PATH, help="A folder for p-values, summary, figure and caption.")
+@quietly
+def discriminate(
+    tables: tuple[Path, ...],
+    seed: int,
+    jobs: int | None,
+    format_: str,
+    output: Path | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Say how surely measures tell systems apart, from tables of per-topic scores.
+
+    Every pair of systems is tested for every measure. Measures are printed in the order of their
+    discriminative power (DP, the sum of the p-values), the most discriminative first. In place of
+    tables, the folder of a finished study may be named.
+    """
+    from joblib import cpu_count
+
+    from harness.readers.scores import read_score_tables
+    from runs.shared.progress import watched
+
+    settings = given(_settings(), asked)
+    result = discriminate_scores(
+        read_score_tables(tables),
+        settings.question(seed=seed),
+        replicates=settings.replicates,
+        n_jobs=jobs or cpu_count(),
+        progress=watched(quiet=quiet),
+    )
+    if output is not None:
+        write_files(result, output)
+    click.echo(FORMATS[format_](result), nl=False)
+    for caution in result.cautions():
+        click.echo(f"Caution: {caution}", err=True)
 
 
 def discriminate_scores(
@@ -39,6 +106,8 @@ def discriminate_scores(
     progress
         Shows what is being done.
     """
+    from analyses.discrimination import discriminate
+
     steps = question.n_steps(len(scores.measures))
     with progress("Testing pairs of systems", steps) as bar:
         return discriminate(
@@ -58,6 +127,8 @@ def as_table(result: Discrimination) -> str:
 
 def as_csv(result: Discrimination) -> str:
     """Print the ranking with every column, in full precision."""
+    from analyses.shared import publish as publishing
+
     return publishing.as_csv(ranked_summary(result))
 
 
@@ -96,6 +167,7 @@ def write_files(result: Discrimination, folder: Path) -> None:
 
     The curves are those of the place (a cut-off, or whole lists) with most measures.
     """
+    from analyses.shared import publish as publishing
     from analyses.shared.figures import panel_at
 
     tables = {"pvalues": result.to_frame(), "discrimination": ranked_summary(result)}
@@ -112,6 +184,7 @@ def common_cutoff(measures: Sequence[Measure]) -> int | None:
 
     Examples
     --------
+    >>> from analyses.shared.measure import Measure
     >>> common_cutoff([Measure("ap"), Measure("P", 5), Measure("P", 10), Measure("RR", 10)])
     10
     """
@@ -121,6 +194,9 @@ def common_cutoff(measures: Sequence[Measure]) -> int | None:
 
 def _tabulated(result: Discrimination) -> Table:
     """Make a row for each measure; columns that nothing is known of are left out."""
+    from analyses.shared.measure import Measure
+    from analyses.shared.table import Cell, Table, shown
+
     summary = ranked_summary(result)
     columns: dict[str, Iterable[Cell]] = {
         "measure": [str(Measure(*row)) for row in summary[["metric", "cutoff"]].to_numpy()],

@@ -127,7 +127,7 @@ class Bench:
 
     Examples
     --------
-    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> from harness.metrics.shared.register import built_in_metrics
     >>> bench = Bench(built_in_metrics()["P"], cutoff=5)
     >>> bench.score(UserList((2, 0)))
     0.2

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
+from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
 
@@ -109,8 +110,6 @@ def read_score_table(path: Path) -> ScoreTable:
 
 
 def _read_study(path: Path) -> Scores:
-    from harness.study.scores import scores_from_parquet
-
     file = path / SCORES_FILE if path.is_dir() else path
     try:
         return scores_from_parquet(file.read_bytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 WEIGHTS: Final[tuple[Weights, ...]] = ("uniform", "stratified")
+GRIDS: Final = {"betas", "cutoffs"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,23 @@ class RecallQuestion:
         require_axes(VALIDATIONS, self.betas, self.cutoffs)
 
 
+def question_of(**asked: Any) -> RecallQuestion:
+    """Put a question together; None and empty are the defaults, and grids rise.
+
+    Examples
+    --------
+    >>> question = question_of(betas=(1.0, 0.0), cutoffs=(), clip=None, min_items=3)
+    >>> question.betas, question.stratification.min_items
+    ((0.0, 1.0), 3)
+    """
+    given = {name: value for name, value in asked.items() if value not in (None, ())}
+    for name in GRIDS & given.keys():
+        given[name] = tuple(sorted(set(given[name])))
+    of_weights = {part.name for part in fields(Stratification)} - {"weights"}
+    chosen = {name: given.pop(name) for name in of_weights & given.keys()}
+    return RecallQuestion(**given, stratification=Stratification(**chosen))
+
+
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Recalls of one model, and how they came about.
@@ -100,6 +118,39 @@ class Measured:
     def remarks(self) -> list[str]:
         """Say what was left out, and what values are means of: the same whatever the weights."""
         return [*self.facts, next(iter(self.grids.values())).caption()]
+
+
+def measure(
+    interactions: Path,
+    question: RecallQuestion,
+    *,
+    rank_table: Path | None,
+    model: ModelName,
+    settings: Sequence[str],
+    dask: str | None,
+    n_jobs: int,
+    progress: Progress,
+) -> Measured:
+    """Measure a model, or a table of ranks if there is one.
+
+    Raises
+    ------
+    InputError
+        If a file or what is asked breaks a rule.
+    """
+    if rank_table is None:
+        return measure_model(
+            interactions,
+            question,
+            model=model,
+            settings=settings,
+            dask=dask,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+    if settings or dask is not None:
+        raise InputError("with --ranks nothing is trained or ranked; leave out --set and --dask.")
+    return measure_ranks(interactions, rank_table, question, progress=progress)
 
 
 def measure_model(

@@ -13,8 +13,9 @@ from analyses.shared.figures import STYLE, as_svg
 from analyses.shared.measure import Measure
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
 from analyses.shared.table import MISSING, Table
-from harness.metrics.shared.metric import Metric, available_metrics, built_in_metrics, find_metric
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.report.page import Overlay, image_source, overlay_of, render_page
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
@@ -120,7 +121,7 @@ def formulas_of(metric: Metric) -> list[str]:
 
     Examples
     --------
-    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> from harness.metrics.shared.register import built_in_metrics
     >>> print(*formulas_of(built_in_metrics()["Recall"]))
     \mathrm{Recall}@n = r_n / R
     """
@@ -215,7 +216,7 @@ def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measu
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
     from harness.laws.cards import LEGEND, evidence_lines
-    from harness.laws.checking import cards_of
+    from harness.laws.check import cards_of
 
     (card,) = cards_of([(metric, LAW_CUTOFF)], tries=tries)
     outcomes = [outcome for outcome in card.outcomes if not outcome.is_measured]

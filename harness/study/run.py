@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from harness import __version__
-from harness.metrics.shared.metric import Metric, available_metrics, find_metric, plugin_metrics
+from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.page import render_report
 from harness.study.collection import collect, split_options
 from harness.study.provenance import machine, versions

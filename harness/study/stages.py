@@ -27,6 +27,7 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures, Scores
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
+from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -42,7 +43,6 @@ from harness.study.provenance import (
     TRAINING,
     made_by,
 )
-from harness.study.scores import scores_from_parquet, scores_to_parquet
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from harness.metrics.interpolated_average_precision import RECALL_POINTS
 from harness.metrics.interpolated_precision import ROUNDING
 from harness.metrics.shared import averages as averaging
-from harness.metrics.shared.metric import Metric, find_metric
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import DECIMAL, parse_name
+from harness.metrics.shared.register import find_metric
 from harness.trec_eval.further_measures import ODDITIES
 from qrels import Judged
 from runs import InputError
@@ -183,7 +184,7 @@ def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> from harness.metrics.shared.register import built_in_metrics
     >>> offered_names({"AP": built_in_metrics()["AP"]})[5:8]
     ('map', 'gm_map', 'utility')
     """
@@ -219,7 +220,7 @@ def read_measures(
 
     Examples
     --------
-    >>> from harness.metrics.shared.metric import built_in_metrics
+    >>> from harness.metrics.shared.register import built_in_metrics
     >>> columns = read_measures(["nDCG@10", "P.10,5", "map"], built_in_metrics())
     >>> [column.name for column in columns]
     ['map', 'P_5', 'P_10', 'nDCG@10']

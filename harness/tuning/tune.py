@@ -17,8 +17,9 @@ import psutil
 
 from analyses.shared.measure import Measure
 from harness import __version__
-from harness.metrics.shared.metric import Metric, available_metrics, find_metric
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.study.run import check, try_out
 from harness.study.stages import candidates_of, digest, file_stem, ratings_digest

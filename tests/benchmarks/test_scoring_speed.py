@@ -26,7 +26,8 @@ from threadpoolctl import threadpool_limits
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure
 from analyses.sparsity import sparsity
-from harness.metrics.shared.metric import Metric, built_in_metrics, ratio
+from harness.metrics.shared.metric import Metric, ratio
+from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.blocks import divide
 from harness.scoring.kernel import FUSED, find_hits
 from harness.scoring.score import SampleScorer, score

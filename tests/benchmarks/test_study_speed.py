@@ -93,7 +93,7 @@ def ranked(world: Collection, number: int) -> Run:
 @pytest.mark.parametrize("analyses", ANALYSES)
 def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
     (folder / "study.toml").write_text(STUDY + ANALYSES[analyses])
-    command = [sys.executable, "-m", "harness.cli.main", "run", str(folder / "study.toml")]
+    command = [sys.executable, "-m", "harness", "run", str(folder / "study.toml")]
     output = folder / analyses.replace(" ", "-")
     command += ["--output", str(output), "--quiet", "--jobs", "1"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -95,7 +95,7 @@ def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """Start the harness as a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.cli.main", *map(str, arguments)],
+        [sys.executable, "-m", "harness", *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

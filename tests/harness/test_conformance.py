@@ -20,8 +20,8 @@ import pytest
 
 from harness.metrics.interpolated_precision import ROUNDING
 from harness.metrics.shared.averages import geometric_mean
-from harness.metrics.shared.metric import built_in_metrics, find_metric
 from harness.metrics.shared.names import Value, parse_name, print_name
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, judge
 from qrels.trec import read_qrels
 from runs import InputWarning

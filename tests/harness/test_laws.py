@@ -14,10 +14,11 @@ from harness.cli.main import main
 from harness.laws import Bench, Outcome, UserList, Verdict, check_metric
 from harness.laws.battery import LAWS, PROPERTIES
 from harness.laws.cards import Card
-from harness.laws.checking import cards_of, chosen
+from harness.laws.check import cards_of, chosen
 from harness.laws.markdown import page
 from harness.laws.sample import sample, ties
-from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
+from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from tests.harness.small import ROOT
 
 BUILT_IN = built_in_metrics()
@@ -315,7 +316,7 @@ def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "harness.cli.main",
+        "harness",
         "check",
         str(path),
         "--tries",

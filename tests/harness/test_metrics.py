@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.metric import available_metrics, built_in_metrics, find_metric
+from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run

@@ -91,9 +91,9 @@ def test_the_folder_holds_tables_figure_and_caption(table: Path, tmp_path: Path)
     [
         ((), "line 1: the number of candidates must be given"),
         (("--candidates", "150"), "a rank must not be above the candidates, 150"),
-        (("--candidates", "300", "--negatives", "0"), "at least 1 negative, got 0"),
-        (("--candidates", "300", "--metric", "nDGC"), "did you mean 'nDCG'?"),
-        (("--candidates", "300", "--estimator", "bw"), "no estimator is called 'bw'"),
+        (("--candidates", "300", "--metric", "nDGC"), "`--metric`: no metric of ranks"),
+        (("--candidates", "300", "--estimator", "bw"), "`--estimator`: no estimator is called"),
+        (("--candidates", "300", "--size", "5", "--size", "5"), "`--size`: 5 stands twice."),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(

@@ -9,7 +9,7 @@ from analyses.shared.measure import Measure, Scores
 from harness.cli.calibrate import conclusion, populations, tables
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
-from harness.study.scores import scores_to_parquet
+from harness.readers.scores_parquet import scores_to_parquet
 from runs import InputError
 
 BROKEN, MISUSED = 1, 2

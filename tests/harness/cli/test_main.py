@@ -3,12 +3,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from harness import __version__
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from recommenders import systems
 from tests.harness.small import (
     METRICS,
@@ -27,6 +28,8 @@ RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 TWO = '[systems]\nnames = ["random", "popularity"]\ndepth = 20\n'
 SMALL = TWO + METRICS + NO_ANALYSES
 SLOW = (
+    "numpy",
+    "pydantic",
     "pandas",
     "scipy",
     "matplotlib",
@@ -84,6 +87,24 @@ def test_help_imports_nothing_slow() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
+
+
+def test_every_command_has_a_line_of_help() -> None:
+    context = click.Context(main)
+    commands = [main.get_command(context, name) for name in main.list_commands(context)]
+    assert len(commands) == 19
+    assert all(command is not None and command.get_short_help_str() for command in commands)
+
+
+def test_what_commands_share_is_no_command() -> None:
+    for name in ("main", "options", "console"):
+        assert f"No such command '{name}'" in harness(name).stderr
+
+
+def test_python_runs_the_package_as_the_command() -> None:
+    command = [sys.executable, "-m", "harness", "--version"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert answer.stdout == f"harness, version {__version__}\n"
 
 
 def test_the_version_is_that_of_the_package() -> None:

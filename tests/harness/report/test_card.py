@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from harness.report.card import formula_image, formulas_of, metric_card
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page

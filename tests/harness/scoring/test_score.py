@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import random_blocks
 from analyses.shared.measure import Measure
-from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric
+from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring import blocks as judging
 from harness.scoring import kernel
 from harness.scoring.kernel import FUSED

@@ -14,8 +14,8 @@ from analyses.sampled.expectation.moments import exact_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
 from harness.catalogue import FIGURES
+from harness.readers.scores_parquet import scores_from_parquet
 from harness.study.run import check, run_study
-from harness.study.scores import scores_from_parquet
 from harness.study.store import Store
 from harness.study.study import parse_study, read_study
 from qrels import FullRanks

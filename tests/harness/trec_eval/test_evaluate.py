@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.evaluate import Evaluations, evaluate_runs, only_judged
 from harness.trec_eval.measures import LEFT_OUT, read_measures
 from qrels import Qrels, match

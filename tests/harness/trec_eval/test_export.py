@@ -18,8 +18,8 @@ import pytrec_eval
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.export import export_study
 from harness.trec_eval.measures import offered_names
 from runs import InputError

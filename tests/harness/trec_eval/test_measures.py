@@ -1,6 +1,6 @@
 import pytest
 
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.measures import (
     LEFT_OUT,
     ORDER,

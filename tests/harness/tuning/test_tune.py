@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.score import score
 from harness.study.run import check
 from harness.study.study import parse_study

@@ -1,15 +1,14 @@
-import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.ir_measures import ir_measure_of, metric_of_ir_measures
-from harness.metrics.shared.metric import built_in_metrics, find_metric
+from harness.metrics.shared.ir_measures import metric_of_ir_measures
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Qrels, judge
 from runs import InputError, Run
-from tests.lists import qrels_as_dicts, random_case, run_as_dicts, runs_and_qrels
+from tests.lists import random_case, runs_and_qrels
 
 METRICS = built_in_metrics()
 
@@ -57,13 +56,3 @@ def test_the_name_keeps_its_parameters() -> None:
 def test_what_they_do_not_have_is_answered_in_a_sentence(text: str, finding: str) -> None:
     with pytest.raises(InputError, match=finding):
         metric_of_ir_measures(text)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_our_metrics_are_measures_for_them(name: str) -> None:
-    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
-    measure = ir_measure_of(f"{name}@7", relevance_level=4)
-    given = ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
-    expected = METRICS[name](judge(run, qrels), cutoff=7).mean()
-    assert given[measure] == pytest.approx(expected, abs=1e-12)
-    assert str(measure) == f"{name}@7"

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.metric import Metric, Option, between, built_in_metrics, find_metric
+from harness.metrics.shared.metric import Metric, Option, between
 from harness.metrics.shared.names import Value, parse_name, print_name
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from runs import InputError
 
 METRICS = built_in_metrics()

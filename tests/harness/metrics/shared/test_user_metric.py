@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.metric import Option, built_in_metrics
+from harness.metrics.shared.metric import Option
+from harness.metrics.shared.register import built_in_metrics
 from harness.metrics.shared.user_metric import User, user_metric
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run

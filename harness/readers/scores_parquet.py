@@ -1,17 +1,13 @@
-"""Scores as a file: every score in Parquet."""
+"""Scores in Parquet, bit for bit: ``scores.parquet`` of a study."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analyses.shared.measure import Measure, Measures, Scores
-
-if TYPE_CHECKING:
-    pass
 
 
 def scores_to_parquet(scores: Scores) -> bytes:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Scores
-from harness.study.scores import scores_from_parquet, scores_to_parquet
+from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
 
 
 @pytest.fixture

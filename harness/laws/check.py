@@ -12,8 +12,9 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from harness.laws.cards import Card, check_metric
 from harness.laws.lists import TRIES
 from harness.laws.markdown import page
-from harness.metrics.shared.metric import Metric, built_in_metrics, find_metric, plugin_metrics
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.register import built_in_metrics, find_metric, plugin_metrics
 from runs import InputError
 
 CUTOFF = 5

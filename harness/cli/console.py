@@ -1,0 +1,53 @@
+"""What commands print, and the codes that they exit with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+FAILED, MISUSED = 1, 2
+BROKEN = 1
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Say what is remarkable about the input, without Python's places in the code."""
+    from runs import InputWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}", err=True)
+
+
+@contextmanager
+def printed_table(
+    *headings: str, title: str = "", header: bool = True
+) -> Iterator[Callable[..., None]]:
+    """Print a table of the rows that are added."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        *headings,
+        title=Text(title) if title else None,
+        title_justify="left",
+        show_header=header,
+        box=box.SIMPLE,
+    )
+    yield lambda *cells: table.add_row(*map(Text, cells))
+    Console().print(table)
+
+
+def shown(value: Any) -> str:
+    """Print a number with thousands apart, and at most four digits if it is not whole."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,105 @@
+"""``harness online``: compare offline measures with click-through rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import PATH, SEED, clustered, printable, quietly, workers
+
+
+@click.command(
+    epilog="VALUES.csv begins with a column model; its other columns are measures, such as "
+    "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value. RATES.csv has the "
+    "columns model and rate and may have period, users, recommendations, accepted. With a column "
+    "experiment in both, several data sets are studied together. STUDY.toml describes a simulated "
+    "experiment, or the logs and models of one that took place; without any file: the demo."
+)
+@click.argument("inputs", metavar="[STUDY.toml | VALUES.csv RATES.csv]", nargs=-1, type=PATH)
+@click.option(
+    "--over-time",
+    type=click.Choice(["thesis", "pooled"]),
+    default="thesis",
+    show_default=True,
+    help="Of several periods in RATES.csv: the mean rate, weighted by users where they are known; "
+    "or all accepted over all recommendations.",
+)
+@click.option(
+    "--chosen",
+    multiple=True,
+    metavar="NAME",
+    help="An experiment of the tables, chosen after looking at the result; may be repeated.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=99),
+    default=10_000,
+    show_default=True,
+    help="Random orders of the rates of the tables; one experiment of up to 9 models goes through "
+    "all.",
+)
+@click.option(
+    "--seed",
+    type=SEED,
+    help="Of all that is random but the world and its experiment; 0, or that of the study.",
+)
+@workers
+@clustered
+@printable
+@click.option(
+    "--output", type=PATH, help="A folder for tables, figures, captions; the study's folder."
+)
+@quietly
+def online(
+    inputs: tuple[Path, ...],
+    seed: int | None,
+    jobs: int | None,
+    dask: str | None,
+    format_: str,
+    output: Path | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Say whether offline measures follow click-through rates.
+
+    From two tables, or from a study file: an experiment is simulated, or read from its logs, the
+    models' hidden-item recall is measured under every exponent of popularity, and a report is left.
+    In place of VALUES.csv the folder of a finished study may be named. For every measure, models
+    are ordered by it and by their click-through rates, and the two orders are compared. The best
+    measure is compared with what the best of so many reaches by chance.
+    """
+    from joblib import cpu_count
+
+    from runs import InputError
+    from runs.shared.progress import watched
+
+    if len(inputs) > 2:
+        raise InputError(
+            f"give a study file, or a table of values and one of rates, got {len(inputs)} files."
+        )
+    if len(inputs) < 2:
+        from harness.online.experiment.experiment_file import demo_online_study, read_online_study
+        from harness.online.experiment.run_experiment import run_online_study
+
+        given = {"seed": seed, "output": output}
+        changes = {name: value for name, value in given.items() if value is not None}
+        study = (
+            read_online_study(inputs[0], changes=changes)
+            if inputs
+            else demo_online_study(changes=changes)
+        )
+        report = run_online_study(
+            study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), dask=dask
+        )
+        click.echo(f"The report is {report.resolve()}")
+        return
+    from analyses.online.agreement.agreement_files import print_tables
+
+    printed, captions = print_tables(
+        *inputs, format_=format_, output=output, seed=seed or 0, quiet=quiet, **asked
+    )
+    click.echo(printed, nl=False)
+    for caption in captions:
+        click.echo(caption, err=True)

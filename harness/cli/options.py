@@ -1,0 +1,222 @@
+"""Options that commands share, and options that are made from the settings of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**63 - 1)
+
+workers = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Workers; all cores by default. Results are the same.",
+)
+printable = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "csv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Of what is printed: rounded, or all digits and columns (csv, json).",
+)
+clustered = click.option(
+    "--dask",
+    metavar="tcp://ADDRESS|local",
+    help="Rank on a Dask cluster; or on two processes here. Results are the same.",
+)
+quietly = click.option("--quiet", is_flag=True, help="Show no progress.")
+extensible = click.option(
+    "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Settings = TypeVar("Settings", bound="BaseModel")
+
+
+class _Options(click.Option):
+    """A place among the options of a command, for those that are made from settings."""
+
+    def __init__(self, _: object, *, made: Callable[[], Iterator[click.Option]]) -> None:
+        super().__init__(["--settings"], expose_value=False, hidden=True)
+        self.made = made
+
+
+class SettingsCommand(click.Command):
+    """A command with `settings_options`, which are made when its options are asked for."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Give all options, those of settings where their decorator stands."""
+        self.params = [
+            option
+            for parameter in self.params
+            for option in (parameter.made() if isinstance(parameter, _Options) else [parameter])
+        ]
+        return super().get_params(ctx)
+
+
+def settings_options(
+    settings: Callable[[], type[BaseModel]],
+    *,
+    only: Collection[str] | None = None,
+    without: Collection[str] = (),
+    names: Mapping[str, str] | None = None,
+) -> Callable[[Command], Command]:
+    """Give a `SettingsCommand` an option for each field of its settings.
+
+    An option is called as its field, with dashes; one of several values is called by the singular
+    and may be repeated. What it accepts, its default and its help are those of the field. It is
+    handed to the command under the name of the field; `given` makes the settings of it.
+
+    Parameters
+    ----------
+    settings
+        Imports and returns the model, so that help on all commands need not.
+    only, without
+        The fields that have an option, or that have none; all have one by default.
+    names
+        What options are called, by field, where it is something else.
+
+    Examples
+    --------
+    >>> from pydantic import BaseModel, Field
+    >>> class Sampling(BaseModel):
+    ...     sizes: tuple[int, ...] = Field((10, 100), description="Numbers of negatives.")
+    ...     repeats: int = Field(100, ge=2, description="Samples.")
+    >>> @click.command(cls=SettingsCommand)
+    ... @settings_options(lambda: Sampling)
+    ... def sample(**asked):
+    ...     "Sample."
+    ...     print(given(Sampling, asked))
+    >>> sample(["--size", "5", "--size", "7"], standalone_mode=False)
+    sizes=(5, 7) repeats=100
+    """
+
+    def made() -> Iterator[click.Option]:
+        schema = settings().model_json_schema()
+        for name, facts in schema["properties"].items():
+            if (only is None or name in only) and name not in without:
+                required = name in schema.get("required", ())
+                yield _option(name, facts, called=(names or {}).get(name), required=required)
+
+    return click.option(cls=_Options, made=made)
+
+
+def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
+    """Make the settings of a command's options; what was not given has its default.
+
+    Parameters
+    ----------
+    settings
+        The model.
+    options
+        What the command was called with; what is no field is left aside.
+
+    Raises
+    ------
+    InputError
+        If a value breaks a rule; with option, rule and value.
+    """
+    from pydantic import ValidationError
+
+    from runs import InputError
+
+    chosen = {
+        name: value
+        for name, value in options.items()
+        if name in settings.model_fields and value not in (None, ())
+    }
+    try:
+        return settings(**chosen)
+    except ValidationError as error:
+        raise InputError(_sentence(error)) from None
+
+
+def _option(
+    name: str, facts: Mapping[str, Any], *, called: str | None, required: bool
+) -> click.Option:
+    """Make an option of what the JSON schema of the settings says of a field."""
+    value = _but_null(facts)
+    repeats = value.get("type") == "array"
+    kind = _type(name, _but_null(value["items"]) if repeats else value)
+    default = facts.get("default")
+    return click.Option(
+        [called or _flag(_singular(name) if repeats else name, is_on=default is True), name],
+        type=kind,
+        is_flag=True if kind is click.BOOL else None,
+        multiple=repeats,
+        default=tuple(default) if repeats and default else default,
+        required=required,
+        show_default=True,
+        metavar="NAME" if kind is click.STRING else None,
+        help=facts.get("description", "") + " May be repeated." * repeats,
+    )
+
+
+def _but_null(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a value must be if there is one."""
+    kinds = [kind for kind in facts.get("anyOf", ()) if kind.get("type") != "null"]
+    return kinds[0] if len(kinds) == 1 else facts
+
+
+def _type(name: str, facts: Mapping[str, Any]) -> click.ParamType[Any]:
+    match facts:
+        case {"enum": choices}:
+            return click.Choice(choices)
+        case {"type": "integer"}:
+            return click.IntRange(**bounds) if (bounds := _bounds(facts)) else click.INT
+        case {"type": "number"}:
+            return click.FloatRange(**bounds) if (bounds := _bounds(facts)) else click.FLOAT
+        case {"type": "boolean"}:
+            return click.BOOL
+        case {"type": "string", "format": "path"}:
+            return PATH
+        case {"type": "string"}:
+            return click.STRING
+    raise TypeError(f"no option can be made of the field `{name}`: leave it out.")
+
+
+def _bounds(facts: Mapping[str, Any]) -> dict[str, Any]:
+    closed = {"minimum": "min", "maximum": "max"}
+    opened = {"exclusiveMinimum": "min", "exclusiveMaximum": "max"}
+    bounds = {end: facts[key] for key, end in (closed | opened).items() if key in facts}
+    return bounds | {f"{end}_open": True for key, end in opened.items() if key in facts}
+
+
+def _singular(name: str) -> str:
+    """Name one of several.
+
+    Examples
+    --------
+    >>> _singular("sizes"), _singular("studies")
+    ('size', 'study')
+    """
+    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
+
+
+def _flag(name: str, *, is_on: bool) -> str:
+    dashed = name.replace("_", "-")
+    return f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"
+
+
+def _sentence(error: ValidationError) -> str:
+    """Turn the first finding of pydantic into a sentence with option, rule and value."""
+    finding = error.errors()[0]
+    rule = finding["msg"].removeprefix("Value error, ").removesuffix(".")
+    if finding["type"] != "value_error":
+        rule = f"{rule[0].lower()}{rule[1:]}, got {finding['input']!r}"
+    sentence = rule if rule.endswith("?") else f"{rule}."
+    return f"`{_typed(finding['loc'][0])}`: {sentence}" if finding["loc"] else sentence
+
+
+def _typed(field: int | str) -> str:
+    """Return the option of the running command that a field is given by."""
+    parameters = click.get_current_context().command.params
+    return next(found.opts[0] for found in parameters if found.name == field)

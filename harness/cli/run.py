@@ -1,0 +1,41 @@
+"""``harness run``: run a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.options import PATH, SEED, extensible, quietly, workers
+
+
+@click.command()
+@click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
+@workers
+@click.option("--seed", type=SEED, help="Replaces the seed of the study.")
+@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@extensible
+@quietly
+def run(
+    study_file: Path | None,
+    jobs: int | None,
+    seed: int | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    quiet: bool,
+) -> None:
+    """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
+    from joblib import cpu_count
+
+    from harness.study.run import add_plugins, run_study
+    from harness.study.study import demo_study, read_study
+    from runs.shared.progress import watched
+
+    changes = {"seed": seed, "output": output}
+    given = {name: value for name, value in changes.items() if value is not None}
+    study = (
+        demo_study(changes=given) if study_file is None else read_study(study_file, changes=given)
+    )
+    study = add_plugins(study, plugins)
+    report = run_study(study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet))
+    click.echo(f"The report is {report.resolve()}")

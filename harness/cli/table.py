@@ -1,0 +1,46 @@
+"""``harness table``: print a table of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.console import printed_table
+from harness.cli.options import PATH
+
+
+@click.command()
+@click.argument("study", type=PATH)
+@click.argument("name", metavar="[table2|table3|NAME]", required=False)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "latex", "csv", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For reading, for a paper (booktabs), with all digits, for a web page.",
+)
+@click.option("--cutoff", type=int, help="The deepest by default; of table3, all.")
+@click.option(
+    "--convention",
+    type=click.Choice(["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]),
+    help="How table3 adds up p-values: over unordered pairs (dp), as the RecSys'18 paper does "
+    "(dp_ordered), ...",
+)
+def table(
+    study: Path, name: str | None, format_: str, cutoff: int | None, convention: str | None
+) -> None:
+    """Print a table of the study folder STUDY; without a name, list the tables."""
+    from analyses.shared.table import FORMATS
+    from harness.report.study_folder import FinishedStudy
+    from harness.report.tables import TITLES, tabulate
+
+    finished = FinishedStudy.at(study)
+    if name is None:
+        with printed_table("table", "title", header=False) as add:
+            for known, title in TITLES.items():
+                add(known, title)
+        return
+    chosen = tabulate(finished, name, cutoff=cutoff, convention=convention)
+    click.echo(FORMATS[format_](chosen), nl=False)

@@ -1,0 +1,96 @@
+"""``harness tune``: search the settings of a system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from harness.cli.console import FAILED
+from harness.cli.options import PATH, extensible, quietly
+
+
+@click.command(
+    epilog="Settings that `harness systems` shows with a range are searched; the others stay as "
+    "the study has them. Trial 0 has the defaults. The table of trials is tuning/SYSTEM.csv in the "
+    "study folder; started again, the search goes on from it."
+)
+@click.argument("study_file", metavar="STUDY.toml", type=PATH)
+@click.argument("system", metavar="SYSTEM|FILE.py:CLASS")
+@click.option(
+    "--metric",
+    default="nDCG@10",
+    show_default=True,
+    metavar="NAME",
+    help="What is made best; without a cut-off, at the depth of the study's lists.",
+)
+@click.option(
+    "--search",
+    type=click.Choice(["random", "tpe"]),
+    default="random",
+    show_default=True,
+    help="Random draws; or TPE, which learns from the trials and needs Optuna.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Trials in all, earlier ones among them.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="After these no further trial begins.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Trials at once; as many as cores by default. Results are the same. TPE makes one at a "
+    "time.",
+)
+@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@extensible
+@quietly
+def tune(
+    study_file: Path,
+    system: str,
+    metric: str,
+    search: str,
+    trials: int,
+    minutes: float | None,
+    jobs: int | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    quiet: bool,
+) -> None:
+    """Search the settings of SYSTEM on a part of the study's training ratings.
+
+    Part of the training ratings is held out for validation, by the study's own way to split; its
+    test ratings are not touched. Prints the best settings as a table for the study file.
+
+    The exit code is 0 if settings were found, 1 if all trials failed, 2 for wrong usage.
+    """
+    from joblib import cpu_count
+
+    from harness.study.run import add_plugins
+    from harness.study.study import read_study
+    from harness.tuning.tune import Budget
+    from harness.tuning.tune import tune as search_settings
+    from runs.shared.progress import watched
+
+    study = read_study(study_file, changes={} if output is None else {"output": output})
+    tuned = search_settings(
+        add_plugins(study, plugins),
+        system,
+        metric=metric,
+        search=search,
+        budget=Budget(trials, minutes),
+        n_jobs=jobs or cpu_count(),
+        progress=watched(quiet=quiet),
+    )
+    if tuned.best is None:
+        click.echo(f"Failed: no trial worked; the first: {tuned.trials[0].finding}", err=True)
+        sys.exit(FAILED)
+    click.echo(tuned.to_toml(), nl=False)

@@ -1,0 +1,19 @@
+import ir_measures
+import pytest
+
+from harness.metrics.shared.register import built_in_metrics
+from harness.trec_eval.as_ir_measures import ir_measure_of
+from qrels import judge
+from tests.lists import qrels_as_dicts, random_case, run_as_dicts
+
+METRICS = built_in_metrics()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_our_metrics_are_measures_for_them(name: str) -> None:
+    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
+    measure = ir_measure_of(f"{name}@7", relevance_level=4)
+    given = ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
+    expected = METRICS[name](judge(run, qrels), cutoff=7).mean()
+    assert given[measure] == pytest.approx(expected, abs=1e-12)
+    assert str(measure) == f"{name}@7"
