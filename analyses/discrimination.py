@@ -303,10 +303,10 @@ class Discrimination(Result):
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``pvalues`` (`to_frame`), ``discrimination`` (`summary`), ``power_differences``."""
+        """Give ``discrimination`` (`summary`), ``pvalues`` (`to_frame`), ``power_differences``."""
         return {
-            "pvalues": self.to_frame(),
             "discrimination": self.summary(),
+            "pvalues": self.to_frame(),
             "power_differences": self.estimates().differences(),
         }
 

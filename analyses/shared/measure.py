@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -69,12 +70,18 @@ class Measures(tuple[Measure, ...]):
 
     @property
     def cutoff(self) -> int | None:
-        """The deepest cut-off, at which metrics are compared; None for whole lists."""
-        return self.cutoffs[-1] if self.cutoffs else None
+        """The cut-off at which metrics are compared; None for whole lists.
+
+        That of most metrics; of several, whole lists, or the deepest.
+        """
+        counts = Counter(measure.cutoff for measure in self)
+        return max(
+            counts, key=lambda cutoff: (counts[cutoff], cutoff is None, cutoff or 0), default=None
+        )
 
     @property
     def reported(self) -> tuple[Measure, ...]:
-        """The measures that are compared with each other: the metrics at the deepest cut-off."""
+        """The measures that are compared with each other: the metrics at one cut-off."""
         return tuple(self[number] for number in self.at(self.cutoff))
 
     def at(self, cutoff: int | None) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,20 +30,25 @@ def records_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-def every_table(results: Results) -> list[Table]:
-    """Make all tables of results that have rows."""
-    made = [face.make(result) for result in results.values() for face in tables_of(type(result))]
+def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
+    """Make all tables of results that have rows, or those that are named."""
+    made = [
+        face.make(result)
+        for result in results.values()
+        for face in tables_of(type(result))
+        if not only or face.name in only
+    ]
     return [table for table in made if table.rows]
 
 
-def in_columns(results: Results) -> str:
+def in_columns(results: Results, only: Collection[str] = ()) -> str:
     """Print the tables in aligned columns, rounded, each under its title, and the findings."""
-    parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results)]
+    parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results, only)]
     parts += [f"{finding}\n" for result in results.values() for finding in result.findings()]
     return "\n".join(parts)
 
 
-def first_frame(results: Results) -> str:
+def first_frame(results: Results, _: Collection[str] = ()) -> str:
     """Print the first frame of the one result as CSV, in full.
 
     Raises
@@ -60,7 +65,7 @@ def first_frame(results: Results) -> str:
     return as_csv(next(iter(result.frames().values())))
 
 
-def as_json(results: Results) -> str:
+def as_json(results: Results, _: Collection[str] = ()) -> str:
     """Print all frames in full, with captions; null where nothing is known."""
     frames = {name: f for result in results.values() for name, f in result.frames().items()}
     document = {name: records_of(frame) for name, frame in frames.items()}
@@ -68,18 +73,18 @@ def as_json(results: Results) -> str:
     return json.dumps(document | {"captions": captions}, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_latex(results: Results) -> str:
+def as_latex(results: Results, only: Collection[str] = ()) -> str:
     """Print all tables for a paper; see `Table.to_latex`."""
-    return "\n".join(table.to_latex() for table in every_table(results))
+    return "\n".join(table.to_latex() for table in every_table(results, only))
 
 
-PRINTED: Mapping[str, Callable[[Results], str]] = {
+PRINTED: Mapping[str, Callable[..., str]] = {
     "table": in_columns,
     "csv": first_frame,
     "json": as_json,
     "latex": as_latex,
 }
-"""How results are printed, by the name of the format."""
+"""How results are printed, by the name of the format; tables may be chosen by name."""
 
 
 def write_results(results: Results, folder: Path) -> None:

@@ -10,48 +10,44 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.console import warnings_as_sentences
-from harness.cli.options import PATH, SEED
+from harness.cli.options import (
+    PATH,
+    SEED,
+    SettingsCommand,
+    given,
+    printable,
+    settings_options,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from analyses.correlation import Correlation
+    from analyses.correlation import Correlation, Settings
     from analyses.shared.measure import Measure
 
 
-@click.command()
+def _settings() -> type[Settings]:
+    from analyses.correlation import Settings
+
+    return Settings
+
+
+@click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@settings_options(_settings, without=["every_pair"])
 @click.option(
-    "--coefficient",
-    default="tau-b",
-    show_default=True,
+    "--reference",
     metavar="NAME",
-    help="tau-b, tau-a, tau-ap, tau-ap-a, tau-ap-b, weighted-tau, rbo or spearman.",
-)
-@click.option("--reference", metavar="NAME", help="Compare all measures with this one.")
-@click.option(
-    "--replicates",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Resampled sets of topics behind the intervals, which need scores per topic.",
+    help="Compare all measures with this one, by all coefficients (table and LaTeX).",
 )
 @click.option("--seed", type=SEED, default=0, help="Of the intervals.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "csv", "json", "latex"]),
-    default="table",
-    show_default=True,
-    help="Three decimals, or all digits of all coefficients, or LaTeX.",
-)
+@printable
 @click.option("--output", type=PATH, help="A folder for the CSV, and a figure as SVG and PNG.")
 def correlate(
     paths: tuple[Path, ...],
     reference: str | None,
+    seed: int,
     format_: str,
     output: Path | None,
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Compare how measures order the systems in FILE.
 
@@ -59,20 +55,17 @@ def correlate(
     or ap; or tables/means.csv of a study. Several FILEs, or the folder of a study, hold scores per
     topic: one measure a file, named as the file, systems across. From these come intervals.
     """
-    from harness.correlation_text import FORMATS
-
+    settings = given(_settings(), asked | {"every_pair": True})
     with warnings_as_sentences():
-        found = correlate_files(paths, **options)
-    chosen = None if reference is None else measure_called(reference, found.measures)
-    click.echo(FORMATS[format_](found, reference=chosen), nl=False)
+        found = correlate_files(paths, settings, seed=seed)
+    chosen = None if reference is None else _measure_called(reference, found.measures)
+    click.echo(_printed(found, chosen, format_), nl=False)
     click.echo(found.caption(), err=True)
     if output is not None:
-        write_correlation(found, output, reference=chosen)
+        _write(found, output)
 
 
-def correlate_files(
-    paths: Sequence[Path], *, coefficient: str, replicates: int, seed: int
-) -> Correlation:
+def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> Correlation:
     """Compare the orderings of systems in files.
 
     Parameters
@@ -80,48 +73,45 @@ def correlate_files(
     paths
         One table of means (see `read_means`); else what `read_score_tables` reads: a table of
         scores for each measure, or one study folder.
-    coefficient
-        Name of the chosen one.
-    replicates, seed
-        Of the intervals, which need scores topic by topic; here every pair has one.
+    settings
+        The coefficient, and the replicates behind intervals, which need scores topic by topic.
+    seed
+        Of the intervals.
 
     Raises
     ------
     InputError
-        If a file cannot be read, there are fewer than two measures, or no such coefficient.
+        If a file cannot be read, or there are fewer than two measures.
 
     Warns
     -----
     InputWarning
         If a measure ties all systems.
     """
-    from analyses.correlation import correlate, correlate_means
+    from analyses.correlation import correlate_means, correlation
+    from analyses.shared.measure import Measures
+    from analyses.shared.work import ScoresAlone
     from harness.readers.means import is_means_table, read_means
     from harness.readers.scores import read_score_tables
 
     if len(paths) == 1 and is_means_table(paths[0]):
         means = read_means(paths[0])
         found = correlate_means(
-            means.values, measures=means.measures, systems=means.systems, coefficient=coefficient
+            means.values,
+            measures=Measures(means.measures),
+            systems=means.systems,
+            coefficient=settings.coefficient,
         )
     else:
         scores = read_score_tables(paths)
         _check_measures(paths, scores.measures)
-        found = correlate(
-            scores, coefficient=coefficient, replicates=replicates, seed=seed, every_pair=True
-        )
+        found = correlation(ScoresAlone(scores, seed=seed), settings)
     _warn_of_ties(found)
     return found
 
 
-def measure_called(name: str, measures: Sequence[Measure]) -> Measure:
-    """Find a measure by what it is called in the tables.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+def _measure_called(name: str, measures: Sequence[Measure]) -> Measure:
+    """Find a measure by what it is called in the tables."""
     from runs import InputError
 
     by_name = {str(measure): measure for measure in measures}
@@ -130,37 +120,43 @@ def measure_called(name: str, measures: Sequence[Measure]) -> Measure:
     return by_name[name]
 
 
-def write_correlation(found: Correlation, folder: Path, *, reference: Measure | None) -> None:
+def _printed(found: Correlation, reference: Measure | None, format_: str) -> str:
+    """Print all pairs of measures: those of a study share a metric or a cut-off."""
+    import json
+
+    from analyses.shared.publish import as_csv, records_of
+
+    match format_:
+        case "csv":
+            return as_csv(found.to_frame())
+        case "json":
+            document = {
+                "correlation": records_of(found.to_frame()),
+                "captions": {"correlation": found.caption()},
+            }
+            return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        case "latex":
+            return found.of_measures(reference=reference).to_latex()
+    return found.of_measures(reference=reference).to_columns()
+
+
+def _write(found: Correlation, folder: Path) -> None:
     """Write correlation.csv, .svg, .png and .txt, the caption, into a folder."""
-    from analyses.shared.figures import as_png, as_svg
-    from harness.correlation_text import as_csv
+    from analyses.shared.figures import as_png, as_svg, panel_of
+    from analyses.shared.publish import as_csv
     from runs.shared.files import write_whole
 
-    figure = draw_all(found)
-    contents = {
-        "csv": as_csv(found, reference=reference).encode(),
-        "svg": as_svg(figure),
-        "png": as_png(figure),
-        "txt": (found.caption() + "\n").encode(),
-    }
-    for extension, content in contents.items():
-        write_whole(folder / f"correlation.{extension}", content)
-
-
-def draw_all(found: Correlation) -> Figure:
-    """Draw a table of all measures, as large as they need."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    from analyses.shared.figures import STYLE
-
     n_measures = len(found.measures)
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(1.5 + 0.45 * n_measures, 1.3 + 0.3 * n_measures), layout="constrained"
-        )
-        found.plot_all(figure.subplots())
-    return figure
+    size = (1.5 + 0.45 * n_measures, 1.3 + 0.3 * n_measures)
+    drawn = panel_of(found.plot_all, size=size)
+    contents = {
+        "csv": as_csv(found.to_frame()).encode(),
+        "svg": as_svg(drawn),
+        "png": as_png(drawn),
+        "txt": f"{found.caption()}\n".encode(),
+    }
+    for ending, content in contents.items():
+        write_whole(folder / f"correlation.{ending}", content)
 
 
 def _check_measures(paths: Sequence[Path], measures: Sequence[Measure]) -> None:

@@ -42,8 +42,14 @@ def figure(
 
     Prints the caption, and where the figure is.
     """
-    from harness.catalogue import find_figure
-    from harness.report.print import caption_of, format_of, listing, print_figure, render
+    from harness.report.print import (
+        caption_of,
+        find_figure,
+        format_of,
+        listing,
+        print_figure,
+        render,
+    )
     from harness.report.study_folder import FinishedStudy
     from runs.shared.files import write_whole
 
@@ -53,9 +59,10 @@ def figure(
             for short, title in listing(finished):
                 add(short, title)
         return
-    full = find_figure(name)
+    key, face = find_figure(finished, name)
     kind = format_of(target, format_)
-    path = target or Path(f"{full}.{kind}")
-    write_whole(path, render(print_figure(finished, full, **options), kind))
-    click.echo(caption_of(finished, full))
+    path = target or Path(f"{face.file}.{kind}")
+    result = finished.result(key)
+    write_whole(path, render(print_figure(result, face, **options), kind))
+    click.echo(caption_of(finished, result, face))
     click.echo(f"The figure is {path.resolve()}")

@@ -34,12 +34,12 @@ def table(
     """Print a table of the study folder STUDY; without a name, list the tables."""
     from analyses.shared.table import FORMATS
     from harness.report.study_folder import FinishedStudy
-    from harness.report.tables import TITLES, tabulate
+    from harness.report.tables import tabulate, titles
 
     finished = FinishedStudy.at(study)
     if name is None:
         with printed_table("table", "title", header=False) as add:
-            for known, title in TITLES.items():
+            for known, title in titles(finished).items():
                 add(known, title)
         return
     chosen = tabulate(finished, name, cutoff=cutoff, convention=convention)
