@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from analyses.correlation import Correlation, correlate, correlate_means
+from analyses.correlation import Correlation, correlate_means
 from analyses.intervals.resampling import draw_weights
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
+from tests.analyses.made import correlate
 
-MEASURES = tuple(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
+MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 NUMBERS = ["tau", "low", "high", *(name for name in COEFFICIENTS if name != "tau-b")]
 
 
@@ -53,7 +54,7 @@ def test_all_pairs_are_compared() -> None:
 
 
 def test_whole_lists_are_a_cutoff_of_their_own() -> None:
-    measures = (Measure("P", 5), Measure("P"), Measure("AP"))
+    measures = Measures((Measure("P", 5), Measure("P"), Measure("AP")))
     found = correlate_means(np.eye(3), measures=measures, systems="abc", coefficient="tau-b")
     frame = found.among_metrics()
     assert frame.metric_a[frame.cutoff.isna()].tolist() == ["P", "P", "AP", "AP"]
@@ -119,32 +120,8 @@ def test_undefined_agreement_of_resampled_users_is_counted() -> None:
     assert "leave out 3,000 undefined values" in found.caption()
 
 
-def test_metrics_at_the_deepest_cutoff_are_listed_once_least_alike_first(noisy: Scores) -> None:
-    values = np.concatenate([noisy.values, -noisy.values[:2]])
-    measures = (*MEASURES, Measure("RR", 5), Measure("RR", 10))
-    frame = correlate(Scores(values, measures, noisy.systems, noisy.users)).differences()
-    assert list(frame.columns) == ["metric_a", "metric_b", "cutoff", "tau", "low", "high"]
-    assert frame[["metric_a", "metric_b"]].to_numpy().tolist()[0] == ["P", "RR"]
-    assert len(frame) == 3
-    assert (frame.cutoff == 10).all()
-    assert frame.tau.is_monotonic_increasing
-
-
-def test_cutoffs_are_compared_with_the_deepest(noisy: Scores) -> None:
-    found = correlate(noisy, replicates=20)
-    frame = found.with_deepest()
-    assert frame[["metric", "cutoff", "deepest"]].to_numpy().tolist() == [
-        ["P", 5, 10],
-        ["P", 10, 10],
-        ["AP", 5, 10],
-        ["AP", 10, 10],
-    ]
-    assert frame.tau[0] == found.taus[0, 1]
-    assert frame.low[0] == found.low[0, 1]
-
-
 def test_a_coefficient_that_there_is_not_is_refused(noisy: Scores) -> None:
-    with pytest.raises(InputError, match=r"no coefficient is called 'tau'; there are tau-b, "):
+    with pytest.raises(ValueError, match=r"no coefficient is called 'tau'; there are tau-b, "):
         correlate(noisy, coefficient="tau")
 
 

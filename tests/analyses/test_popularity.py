@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.popularity import Popularity, keep_items, popularity
+from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
+from tests.analyses.made import JudgedWork
 
 COUNTS = np.array([9, 1, 5, 5])
 LEVELS = [1.0, 0.75, 0.5, 0.25]
@@ -34,13 +35,15 @@ def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def study(**changes: Any) -> Popularity:
-    settings: dict[str, Any] = {
-        "measures": [Measure("P", 5)],
-        "levels": [1.0, 0.75, 0.25],
-        "counts": COUNTS,
-        "counted_in": "train",
-    }
-    return popularity(sum_samples, judgements(), **(settings | changes))
+    work = JudgedWork(
+        sum_samples,
+        judgements(),
+        Measures([Measure("P", 5)]),
+        n_systems=2,
+        popularity_counts={"train": COUNTS, "test": COUNTS, "all": COUNTS},
+    )
+    settings: dict[str, Any] = {"levels": (1.0, 0.75, 0.25), "replicates": 0}
+    return popularity(work, Settings(**(settings | changes)))
 
 
 def test_the_most_popular_items_are_lost_first() -> None:
@@ -104,12 +107,13 @@ def test_by_further_coefficients_the_order_turns_too(name: str) -> None:
 
 
 def test_the_order_stays_when_the_least_popular_items_are_lost() -> None:
-    result = study(removed="least popular", levels=[0.75, 0.5, 0.25])
-    np.testing.assert_array_equal(result.taus[0], [1.0, 1.0, 1.0])
+    result = study(levels=(0.75, 0.5, 0.25))
+    control = result.choices.index(("items", "least popular", "train"))
+    np.testing.assert_array_equal(result.check_taus[control][0], [1.0, 1.0, 1.0])
 
 
 def test_a_level_without_relevant_judgements_is_empty() -> None:
-    result = study(levels=[0.25], replicates=5)
+    result = study(levels=(0.25,), replicates=5)
     assert np.isnan(result.taus).all()
     assert np.isnan(result.replicates).all()
     assert np.isnan([*result.coefficients.values()]).all()
@@ -121,7 +125,7 @@ def test_at_full_level_the_band_has_no_width() -> None:
 
 
 def test_an_area_over_an_undefined_level_is_undefined() -> None:
-    areas = study(replicates=20).areas()
+    areas = study(replicates=20).frames()["popularity_areas"]
     assert areas[["area", "low", "high"]].isna().all(axis=None)
 
 
@@ -139,14 +143,19 @@ def test_it_can_be_kept(tmp_path: Path) -> None:
 )
 def test_where_popularity_is_counted_is_printed(counted_in: str, words: str) -> None:
     result = study(counted_in=counted_in)
-    assert (result.to_frame().counted_in == counted_in).all()
+    assert (result.frames()["popularity"].counted_in == counted_in).all()
     assert f"the number of {words} of an item" in result.caption()
 
 
 def test_what_is_cut_is_printed() -> None:
-    result = study(cut="ratings", removed="least popular")
-    frame = result.to_frame()
+    result = study(cut="ratings")
+    frame = result.frames()["popularity"]
     assert list(frame.columns[:4]) == ["metric", "cutoff", "level", "tau"]
-    assert set(zip(frame.cut, frame.removed, strict=True)) == {("ratings", "least popular")}
-    assert "the most popular items" in result.caption()
-    assert result.plot(cutoff=5).get_xlabel().startswith("most popular items' share")
+    assert set(zip(frame.cut, frame.removed, strict=True)) == {("ratings", "most popular")}
+    assert "the least popular items" in result.caption()
+    assert result.plot(cutoff=5).get_xlabel().startswith("least popular items' share")
+
+
+def test_every_other_choice_is_checked() -> None:
+    frame = study().frames()["popularity_checks"]
+    assert len(frame.groupby(["cut", "removed", "counted_in"])) == 2 * 2 * 3 - 1

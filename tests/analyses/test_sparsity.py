@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling
-from analyses.shared.measure import Measure
-from analyses.sparsity import Sparsity, _without_relevant, sparsity
+from analyses.shared.measure import Measure, Measures
+from analyses.sparsity import Settings, Sparsity, _without_relevant, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
+from tests.analyses.made import JudgedWork
 
 N_JUDGEMENTS = 400
-MEASURES = [Measure("sum", 5), Measure("constant", 5)]
+MEASURES = Measures([Measure("sum", 5), Measure("constant", 5)])
 
 
 def judgements() -> Qrels:
@@ -37,19 +38,11 @@ def study(
     n_jobs: int = 1,
     levels: tuple[float, ...] = (1.0, 0.5, 0.05),
     replicates: int = 0,
-    sampling: Sampling | None = None,
+    mode: Mode = "all",
 ) -> Sparsity:
-    return sparsity(
-        sum_samples,
-        judgements(),
-        measures=MEASURES,
-        levels=levels,
-        n_samples=30,
-        seed=7,
-        sampling=sampling,
-        replicates=replicates,
-        n_jobs=n_jobs,
-    )
+    work = JudgedWork(sum_samples, judgements(), MEASURES, n_systems=4, seed=7, n_jobs=n_jobs)
+    settings = Settings(levels=levels, samples=30, mode=mode, replicates=replicates)
+    return sparsity(work, settings)
 
 
 def test_with_all_judgements_every_sample_agrees() -> None:
@@ -119,15 +112,14 @@ def test_the_standard_error_is_that_of_a_mean_of_samples() -> None:
 
 @pytest.mark.parametrize("mode", ["all", "per-user", "stratified"])
 def test_the_mode_is_printed(mode: Mode) -> None:
-    sampling = Sampling(mode)
-    result = study(sampling=sampling)
-    assert sampling.in_words() in result.caption()
+    result = study(mode=mode)
+    assert Sampling(mode).in_words() in result.caption()
     assert (result.to_frame()["mode"] == mode).all()
 
 
 def test_judgements_left_are_counted() -> None:
     assert study().n_kept.tolist() == [400.0, 200.0, 20.0]
-    stratified = study(sampling=Sampling("stratified"))
+    stratified = study(mode="stratified")
     # Of 5 relevant items 2 are left, of 15 others 10; then 1 and 10.
     assert stratified.n_kept.tolist() == [400.0, 20 * 12.0, 20 * 11.0]
 

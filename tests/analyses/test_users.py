@@ -4,15 +4,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.discrimination import discriminate
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Scores
-from analyses.users import Users, _random_order, study_users, usual_sizes
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import ScoresAlone
+from analyses.users import Settings, Users, _random_order, users, usual_sizes
 from runs import InputError
+from tests.analyses.made import discriminate
 
 N_USERS = 120
-MEASURES = (Measure("a", 5), Measure("a", 10), Measure("b", 10))
+MEASURES = Measures((Measure("a", 5), Measure("a", 10), Measure("b", 10)))
 
 
 def scores(n_users: int = N_USERS, n_systems: int = 4) -> Scores:
@@ -22,6 +23,12 @@ def scores(n_users: int = N_USERS, n_systems: int = 4) -> Scores:
     values = noise + 0.15 * np.arange(n_systems)[:, None]
     systems = tuple(f"s{number}" for number in range(n_systems))
     return Scores(values, MEASURES, systems, np.arange(n_users).astype(np.str_))
+
+
+def study_users(scores: Scores, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Users:
+    # Fewer permutations than a study allows are as good for a test.
+    asked = Settings().model_copy(update=settings)
+    return users(ScoresAlone(scores, seed=seed, n_jobs=n_jobs), asked)
 
 
 def study(**changes: Any) -> Users:

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.intervals.areas import Curves, area
-from analyses.shared.measure import Measure
+from analyses.shared.estimates import Estimates
+from analyses.shared.measure import Measure, Measures
 
-MEASURES = [Measure("P", 5), Measure("P", 10), Measure("AP", 5), Measure("AP", 10)]
+MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 TAUS = np.array([[1.0, 0.5], [1.0, 0.7], [1.0, 0.9], [1.0, 0.7]])
 
 
@@ -15,6 +16,10 @@ def curves(spread: float = 0.1) -> Curves:
     moves = spread * np.random.default_rng(1).normal(size=100)
     replicates = np.stack([np.ones((4, 100)), TAUS[:, 1:] - 0.2 + moves], axis=1)
     return Curves(MEASURES, (1.0, 0.2), TAUS, replicates)
+
+
+def estimates(spread: float = 0.1) -> Estimates:
+    return curves(spread).estimates(loss="loss")
 
 
 def test_the_area_is_the_mean_of_a_straight_curve() -> None:
@@ -61,24 +66,19 @@ def test_intervals_lie_around_areas() -> None:
 
 def test_differences_are_paired() -> None:
     # The same resampled users move all curves alike: what is left is rounding, and 1 as a limit.
-    frame = curves(spread=0.02).differences(cutoff=5)
-    assert frame[["metric_a", "metric_b"]].to_numpy().tolist() == [["P", "AP"]]
-    assert frame.difference.item() == pytest.approx(-0.2)
-    assert frame.high.item() - frame.low.item() < 1e-12
-    assert frame.beyond_noise.item()
+    difference = estimates(spread=0.02).difference(Measure("P", 5), Measure("AP", 5))
+    assert difference.value == pytest.approx(-0.2)
+    assert difference.high - difference.low < 1e-12
+    assert difference.is_beyond_noise
 
 
 def test_equal_areas_are_not_beyond_noise() -> None:
-    frame = curves().differences(cutoff=10)
-    assert frame.difference.item() == 0
-    assert not frame.beyond_noise.item()
+    difference = estimates().difference(Measure("P", 10), Measure("AP", 10))
+    assert difference.value == 0
+    assert not difference.is_beyond_noise
 
 
 def test_metrics_meet_at_a_cutoff_and_cutoffs_within_a_metric() -> None:
-    frame = curves().differences()
+    frame = estimates().differences()
     pairs = frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy().tolist()
     assert pairs == [["P", 5, "P", 10], ["P", 5, "AP", 5], ["P", 10, "AP", 10], ["AP", 5, "AP", 10]]
-
-
-def test_a_cutoff_that_nothing_shares_gives_no_row() -> None:
-    assert curves().differences(cutoff=7).empty

@@ -3,10 +3,11 @@ from numpy.typing import NDArray
 
 from analyses.intervals.bands import N_BLOCKS, Resampling, band, centred
 from analyses.ordering import tau_b
-from analyses.shared.measure import Measure
-from analyses.sparsity import Sparsity, sparsity
+from analyses.shared.measure import Measure, Measures
+from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of
+from tests.analyses.made import JudgedWork
 
 Floats = NDArray[np.float64]
 
@@ -78,15 +79,8 @@ def simulated(seed: int, replicates: int) -> Sparsity:
 
     users, items = np.divmod(np.arange(N_USERS * N_JUDGED), N_JUDGED)
     qrels = qrels_from_columns(users, items, items * 0 + 1, n_users=N_USERS, relevance_level=1)
-    return sparsity(
-        sum_samples,
-        qrels,
-        measures=[Measure("hits", 5)],
-        levels=[0.6, 0.3],
-        n_samples=10,
-        seed=seed,
-        replicates=replicates,
-    )
+    work = JudgedWork(sum_samples, qrels, Measures([Measure("hits", 5)]), n_systems=5, seed=seed)
+    return sparsity(work, Settings(levels=(0.6, 0.3), samples=10, replicates=replicates))
 
 
 def test_bands_cover_the_curve_of_the_population() -> None:

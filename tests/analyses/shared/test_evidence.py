@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from runs import InputError
 
 
@@ -66,3 +66,21 @@ def test_the_result_of_another_analysis_is_refused(tmp_path: Path) -> None:
     path.write_bytes(to_evidence(Other(1)))
     with pytest.raises(InputError, match="not a result of this analysis"):
         read_evidence(path, Finding)
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    finding: Finding
+    findings: tuple[Finding, ...]
+    measures: Measures
+
+
+def test_results_within_results_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "nested.npz"
+    measures = Measures([Measure("P", 5)], falling=["P"])
+    path.write_bytes(to_evidence(Nested(finding(), (finding(), finding()), measures)))
+    back = read_evidence(path, Nested)
+    assert back.findings[1].values.tobytes() == finding().values.tobytes()
+    assert back.finding.by_name["rbo"].tobytes() == finding().values[1].tobytes()
+    assert back.measures == measures
+    assert back.measures.falling == {"P"}

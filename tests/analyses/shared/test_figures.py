@@ -7,15 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.popularity import Popularity
-from analyses.shared.figures import as_png, as_svg, panel_at, panel_per_metric
-from analyses.shared.measure import Measure
+from analyses.shared.figures import as_png, as_svg, draw_figure
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, figures_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Popularity:
     """A result whose curves fall."""
-    measures = tuple(Measure(metric, cutoff) for metric in metrics for cutoff in cutoffs)
+    measures = Measures(Measure(metric, cutoff) for metric in metrics for cutoff in cutoffs)
     return Popularity(
         measures=measures,
         levels=levels,
@@ -24,8 +25,11 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
         replicates=np.empty((len(measures), len(levels), 0)),
         n_kept=np.arange(len(levels)),
         cut="items",
-        removed="most popular",
         counted_in="test",
+        choices=(),
+        check_taus=(),
+        check_coefficients=(),
+        check_kept=(),
         n_items=9,
         n_systems=3,
         n_users=2,
@@ -34,7 +38,13 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
 
 
 def by_metric(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Figure:
-    return panel_per_metric(curves(metrics, cutoffs, levels), metrics)
+    per_metric, _ = sorted(figures_of(Popularity), key=lambda face: face.number or 0)
+    return draw_figure(curves(metrics, cutoffs, levels), per_metric)
+
+
+def at_the_deepest(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Figure:
+    _, of_metrics = sorted(figures_of(Popularity), key=lambda face: face.number or 0)
+    return draw_figure(curves(metrics, cutoffs, levels), of_metrics)
 
 
 def shown(figure: Figure) -> list[str]:
@@ -81,35 +91,48 @@ def test_a_legend_that_all_panels_share_is_shown_once(n_metrics: int) -> None:
 
 
 def test_the_metrics_at_a_cutoff_share_a_panel() -> None:
-    figure = panel_at(curves(["P", "AP"], [5, 10], (1.0, 0.5)), 10)
+    figure = at_the_deepest(["P", "AP"], [5, 10], (1.0, 0.5))
     _, labels = figure.axes[0].get_legend_handles_labels()
     assert labels == ["P", "AP"]
 
 
 def test_a_single_level_is_drawn_without_a_warning() -> None:
-    figure = panel_at(curves(["P"], [5], (0.5,)), 5)
+    figure = at_the_deepest(["P"], [5], (0.5,))
     assert as_svg(figure).startswith(b"<?xml")
 
 
-class Labelled:
+class Labelled(Result):
     """A result whose panels have an x-axis each."""
 
-    measures = tuple(Measure(metric, 5) for metric in ("P", "Recall", "AP", "nDCG"))
+    measures = Measures(Measure(metric, 5) for metric in ("P", "Recall", "AP", "nDCG"))
+    kinds = ("observed", "by chance")
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
-        axes = ax or Figure().subplots()
-        axes.set_xlabel(f"pairs by {metric}")
-        return axes
+    @figure("labelled", "Labels", panels="metric")
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+        ax.set_xlabel(f"pairs by {metric}")
+        return ax
+
+    @figure("kinds", "Kinds", panels="kind")
+    def plot_kind(self, ax: Axes, *, kind: str) -> Axes:
+        ax.set_title(kind)
+        return ax
 
 
 def test_the_lowest_panel_of_each_column_keeps_its_own_label() -> None:
-    figure = panel_per_metric(Labelled(), ["P", "Recall", "AP", "nDCG"])
-    labels = [axes.get_xlabel() for axes in figure.axes[:4]]
+    drawn = draw_figure(Labelled(), figures_of(Labelled)[0])
+    labels = [axes.get_xlabel() for axes in drawn.axes[:4]]
     assert labels == ["", "pairs by Recall", "pairs by AP", "pairs by nDCG"]
 
 
+def test_a_figure_may_have_a_panel_for_each_value_of_another_keyword() -> None:
+    assert shown(draw_figure(Labelled(), figures_of(Labelled)[1])) == ["observed", "by chance"]
+
+
+def test_panels_may_be_chosen() -> None:
+    drawn = draw_figure(Labelled(), figures_of(Labelled)[1], panels=["by chance"])
+    assert shown(drawn) == ["by chance"]
+
+
 def test_levels_run_from_all_to_least() -> None:
-    figure = panel_at(curves(["P"], [5], (0.5, 1.0)), 5)
+    figure = at_the_deepest(["P"], [5], (0.5, 1.0))
     assert figure.axes[0].get_xlim() == (100.0, 50.0)

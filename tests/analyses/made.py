@@ -1,0 +1,86 @@
+"""Analyses of scores, and of judgements that a function scores, without a study."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.correlation import Correlation, correlation
+from analyses.correlation import Settings as CorrelationSettings
+from analyses.discrimination import Discrimination, discrimination
+from analyses.discrimination import Settings as DiscriminationSettings
+from analyses.intervals.bands import SumSamples
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import CountedIn, ScoresAlone
+from analyses.significance.question import Question
+from qrels import FullRanks, Qrels
+from runs.shared.progress import Progress, Silent
+
+
+class Counted(Silent):
+    """Hands on how many steps are done."""
+
+    def __init__(self, advance: Callable[[int], object]) -> None:
+        self._advance = advance
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator["Counted"]:
+        yield self
+
+    def advance(self, steps: int = 1) -> None:
+        self._advance(steps)
+
+
+def discriminate(
+    scores: Scores,
+    question: Question | None = None,
+    *,
+    scales: Mapping[Measure, int] | None = None,
+    replicates: int = 400,
+    n_jobs: int = 1,
+    advance: Callable[[int], object] = lambda steps: None,
+) -> Discrimination:
+    asked = vars(question or Question())
+    seed = asked["seed"]
+    settings = {name: value for name, value in asked.items() if name != "seed"}
+    work = ScoresAlone(
+        scores, seed=seed, n_jobs=n_jobs, progress=Counted(advance), scales=scales or {}
+    )
+    # Fewer draws than a study allows are as good for a test.
+    return discrimination(
+        work, DiscriminationSettings.model_construct(**settings, replicates=replicates)
+    )
+
+
+def correlate(scores: Scores, *, seed: int = 0, **settings: Any) -> Correlation:
+    return correlation(ScoresAlone(scores, seed=seed), CorrelationSettings(**settings))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedWork:
+    """Work on judgements under which a function scores systems."""
+
+    sum_samples: SumSamples
+    qrels: Qrels
+    measures: Measures
+    n_systems: int
+    seed: int = 0
+    n_jobs: int = 1
+    progress: Progress = field(default_factory=Silent)
+    popularity_counts: Mapping[CountedIn, NDArray[np.intp]] = field(default_factory=dict)
+    full_ranks: Mapping[str, FullRanks] = field(default_factory=dict)
+    scales: Mapping[Measure, int] = field(default_factory=dict)
+    name: str = "made"
+
+    @property
+    def scores(self) -> Scores:
+        n_users = self.qrels.n_users
+        values = np.zeros((len(self.measures), self.n_systems, n_users))
+        systems = tuple(f"s{number}" for number in range(self.n_systems))
+        return Scores(values, self.measures, systems, np.arange(n_users).astype(np.str_))
+
+    def rescorer(self, n_samples: int) -> SumSamples:
+        return self.sum_samples
