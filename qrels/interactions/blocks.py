@@ -44,7 +44,7 @@ def read_blocks(
 ) -> Iterator[Block]:
     """Read some columns, a number of rows at a time; a CSV file, which is small, at once.
 
-    Text of a Parquet file that stands in dictionaries is left there.
+    Text of a Parquet file that is kept in dictionaries is left there.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Record:
     texts: Mapping[str, str]
 
 
-class NotPlain(Exception):  # noqa: N818  (not an error: it sends the reader down the other road)
+class NotPlain(Exception):  # noqa: N818  (not an error: it makes the reader read carefully)
     """Only a careful reading can tell what the file holds."""
 
 

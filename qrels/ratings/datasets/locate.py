@@ -28,7 +28,7 @@ def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int
     Raises
     ------
     InputError
-        If a column is missing, or its name stands twice.
+        If a column is missing, or its name is duplicated.
     """
     positions: dict[str, int] = {}
     for role, column in layout.columns.items():

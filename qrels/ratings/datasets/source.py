@@ -24,7 +24,7 @@ class Source:
     Parameters
     ----------
     label
-        What errors call it; a member of an archive stands behind the archive's path.
+        What errors call it; a member of an archive follows the archive's path.
     data
         Its bytes, decompressed, without a byte order mark.
     """

@@ -75,10 +75,8 @@ def similarity(
         Of the training users.
     settings
         How.
-    seed
-        Seed of the vectors to begin with.
-    n_jobs
-        Threads, -1 for as many as cores; the result does not depend on it.
+    seed, n_jobs
+        As of `item_factors`.
 
     Raises
     ------
