@@ -122,7 +122,7 @@ def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
             ratings,
             min_items_per_user=settings.min_user_ratings,
             min_users_per_item=settings.min_item_ratings,
-        ).kept
+        )
     except InputError as error:
         raise InputError(f"system 'als-knn' cannot be trained: {error}") from None
     if kept.rating.min() < 0:

@@ -132,13 +132,7 @@ def _ranking(
 
 
 def require_known_users(file: RunFile, topics: Numbering) -> None:
-    """Refuse a run for none of the topics; warn of users that are no topic.
-
-    Raises
-    ------
-    InputError
-        If no user of the run is a topic.
-    """
+    """Refuse a run for none of the topics; warn of users that are no topic."""
     unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
     if unknown == len(file.users):
         raise InputError(

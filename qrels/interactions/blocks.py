@@ -95,13 +95,7 @@ class IdColumn:
     chunks: list[Any] = field(default_factory=list)
 
     def add(self, block: Block, name: str) -> None:
-        """Gather the ids of a block, text or whole numbers.
-
-        Raises
-        ------
-        InputError
-            If they are something else, or one is missing or empty.
-        """
+        """Gather the ids of a block; see `encoded_ids` for what is refused."""
         self.chunks.append(encoded_ids(block.columns[name], block.fail(name)))
 
     def numbered(self) -> tuple[Numbering, NDArray[np.int32]]:

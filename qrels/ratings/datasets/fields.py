@@ -103,12 +103,7 @@ class Table:
 def read_table(rows: Rows, *, unique: bool) -> Table:
     """Read ratings, fast if they keep all rules, else carefully, to say where they do not.
 
-    Parameters
-    ----------
-    rows
-        The file.
-    unique
-        Whether a (user, item) pair must not repeat.
+    With ``unique`` a (user, item) pair must not repeat.
 
     Raises
     ------
