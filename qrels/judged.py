@@ -80,13 +80,7 @@ class Judged:
     def with_lists(
         self, grades: NDArray[np.float64], lengths: NDArray[np.integer] | None
     ) -> Judged:
-        """See other lists of the same users; what follows from the judgements is kept.
-
-        Parameters
-        ----------
-        grades, lengths
-            As in `Judged`.
-        """
+        """See other lists of the same users; what follows from the judgements is kept."""
         other = replace(self, grades=grades, lengths=lengths)
         known = {name: value for name, value in vars(self).items() if name in OF_JUDGEMENTS}
         vars(other).update(known)
@@ -290,23 +284,8 @@ def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
     return matches
 
 
-def judge(
-    run: Run,
-    qrels: Qrels,
-    *,
-    matches: NDArray[np.int64] | None = None,
-    kept: NDArray[np.bool_] | None = None,
-) -> Judged:
-    """See a run through qrels.
-
-    Parameters
-    ----------
-    run, qrels
-        A run and the judgements of the same users.
-    matches
-        ``match(run, qrels)``, if it is known.
-    kept
-        Mask over the judgements, of shape (n_judgements,): those left; all by default.
+def judge(run: Run, qrels: Qrels) -> Judged:
+    """See a run through the judgements of the same users.
 
     Examples
     --------
@@ -315,13 +294,9 @@ def judge(
     >>> judge(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).grades
     array([[ 2., nan,  5.]])
     """
-    matches = match(run, qrels) if matches is None else matches
     grades = qrels.grades.astype(np.float64)
-    if kept is not None:
-        grades = np.where(kept, grades, np.nan)
-    known = np.append(grades, np.nan)
     return Judged(
-        grades=known[matches],
+        grades=np.append(grades, np.nan)[match(run, qrels)],
         judgements=_rows(grades, qrels),
         relevance_level=qrels.relevance_level,
         lengths=run.lengths,
@@ -329,7 +304,7 @@ def judge(
 
 
 def _rows(grades: NDArray[np.float64], qrels: Qrels) -> NDArray[np.float64]:
-    """Lay the grades of each user in a row, NaN at the end and where taken away."""
+    """Lay the grades of each user in a row, NaN at the end."""
     counts = np.diff(qrels.offsets)
     rows = np.full((qrels.n_users, int(counts.max(initial=0))), np.nan)
     rows[np.arange(rows.shape[1]) < counts[:, None]] = grades

@@ -82,13 +82,7 @@ class Qrels:
         return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
 
     def keep(self, kept: NDArray[np.bool_]) -> Qrels:
-        """Take judgements away; the users stay, even those left with none.
-
-        Parameters
-        ----------
-        kept
-            Mask over the judgements, of shape (n_judgements,).
-        """
+        """Keep the judgements of a mask, (n_judgements,); users stay, even those left with none."""
         offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
 

@@ -1,6 +1,6 @@
 """Recommenders: one system per file, over LensKit components.
 
-Every module of this folder declares one system; what they share stands in the package
+Every module of this folder declares one system; what they share is in the package
 ``recommenders.shared``. Listing the systems and checking their settings imports neither
 LensKit nor torch.
 """

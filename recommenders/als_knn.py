@@ -84,7 +84,7 @@ class ALSKNNSettings(Settings):
     settings=ALSKNNSettings,
 )
 def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearItemScorer:
-    r"""Recommend the nearest neighbours of the user's items, near in learned factors.
+    r"""Recommend the nearest neighbours of the user's items by learned factors.
 
     .. math:: y_{ui} = \sum_{j \in I_u,\, i \in N_K(j)}
               \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad
@@ -116,19 +116,13 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
 
 
 def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
-    """Leave out the ratings of rare items and users, each counted before anything is left out.
-
-    Raises
-    ------
-    InputError
-        If nothing is left, or a rating is negative.
-    """
+    """Leave out the ratings of rare items and users, each counted before anything is left out."""
     try:
         kept = prune(
             ratings,
             min_items_per_user=settings.min_user_ratings,
             min_users_per_item=settings.min_item_ratings,
-        ).kept
+        )
     except InputError as error:
         raise InputError(f"system 'als-knn' cannot be trained: {error}") from None
     if kept.rating.min() < 0:

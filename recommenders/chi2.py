@@ -1,4 +1,4 @@
-"""CHI2: items whose probability near the user is far from that in all, by chi-squared."""
+"""CHI2: items whose probability among neighbours is far from that in all, by chi-squared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
     :class:`recommenders.kernels.expansion.ExpansionWeights`. The square tells no excess from
-    a lack, so an item that is rarer near the user than in all may score high.
+    a lack, so an item that is rarer among neighbours than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
 

@@ -103,8 +103,6 @@ class HittingTimes(HistoryScorer):
 
     Parameters
     ----------
-    ratings
-        Training ratings.
     weights
         float64 of shape (n_items, n_items): what a share of the user's ratings on item j says
         for item i.
@@ -145,13 +143,7 @@ class TruncatedHittingTimes(TrainedOnRatings):
     The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
     without its 1: each is the mean over where the walk goes, and :math:`g_u^t = t`. Nothing is
     subtracted, so small differences between times are not lost.
-
-    Parameters
-    ----------
-    ratings
-        Training ratings: the graph.
-    steps
-        Length of the walks.
+    Walks are of so many ``steps``.
     """
 
     steps: int

@@ -1,4 +1,4 @@
-"""KLD: items that are likelier among the users near than in all, by Kullback and Leibler."""
+"""KLD: items that are likelier among neighbours than in all, by Kullback and Leibler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KLDSettings(Settings):
     settings=KLDSettings,
 )
 def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Weigh items by their part in the divergence of the users near from all users.
+    r"""Weigh items by their part in the divergence of the neighbours from all users.
 
     .. math:: s_{ui} = p_V(i) \log \frac{p_V(i)}{p_C(i)}
 

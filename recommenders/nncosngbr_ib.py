@@ -1,4 +1,4 @@
-"""NNCosNgbr-IB: how the user rated the items near, above or below the expected, not averaged."""
+"""NNCosNgbr-IB: how the user rated an item's neighbours against the expected, not averaged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NNCosNgbrIBSettings(BaselineSettings):
 def nncosngbr_ib(
     ratings: Ratings, settings: NNCosNgbrIBSettings, *, seed: int
 ) -> BaselineItemScorer:
-    r"""Add up how far the user rated the items near above what was expected.
+    r"""Add up how far the user rated an item's neighbours above what was expected.
 
     .. math:: s_{ui} = b_{ui} + \sum_{j \in I_u \cap J_i} s_{ij} (r_{uj} - b_{uj}), \quad
               s_{ij} = \cos(r_{\cdot i}, r_{\cdot j}) \frac{n_{ij}}{n_{ij} + \lambda}
@@ -78,8 +78,6 @@ class BaselineItemScorer(HistoryScorer):
 
     Parameters
     ----------
-    ratings
-        Training ratings.
     baselines
         :math:`b`.
     weights

@@ -1,4 +1,4 @@
-"""NNCosNgbr-UB: what the users near rated above or below the expected, not averaged."""
+"""NNCosNgbr-UB: what neighbours rated above or below the expected, not averaged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NNCosNgbrUBSettings(BaselineSettings):
 def nncosngbr_ub(
     ratings: Ratings, settings: NNCosNgbrUBSettings, *, seed: int
 ) -> NeighbourSumScorer:
-    r"""Add up how far the users near rated an item above what was expected of them.
+    r"""Add up how far neighbours rated an item above what was expected of them.
 
     .. math:: s_{ui} = b_{ui} + \sum_{v \in V_u} s_{uv} (r_{vi} - b_{vi}), \quad
               s_{uv} = \cos(r_u, r_v) \frac{n_{uv}}{n_{uv} + \lambda}

@@ -80,19 +80,10 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
 def em_step(
     ratings: Ratings, of_users: NDArray[np.float64], of_items: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Take one step of EM.
+    r"""Take one step of EM, from ratings above 0.
 
-    Parameters
-    ----------
-    ratings
-        Training ratings, above 0.
-    of_users, of_items
-        :math:`P(z \mid u)`, of shape (n_users, n_topics), rows summing to 1, and
-        :math:`P(i \mid z)`, of shape (n_items, n_topics), columns summing to 1.
-
-    Returns
-    -------
-    Both after the step.
+    It changes :math:`P(z \mid u)`, of shape (n_users, n_topics), rows summing to 1, and
+    :math:`P(i \mid z)`, of shape (n_items, n_topics), columns summing to 1.
 
     Examples
     --------

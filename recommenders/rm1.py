@@ -1,4 +1,4 @@
-"""RM1: a relevance model as the mixture of the users near, weighed by their likelihood."""
+"""RM1: a relevance model as the mixture of the neighbours, weighed by their likelihood."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RM1Settings(SmoothedSettings):
     settings=RM1Settings,
 )
 def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumScorer:
-    r"""Mix the models of the users near, each weighing as much as it explains the user.
+    r"""Mix the models of the neighbours, each weighing as much as it explains the user.
 
     .. math:: s_{ui} = \sum_{v \in V_u} w_{uv} \, p_v(i), \quad
               w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)

@@ -1,4 +1,4 @@
-"""RSV: Robertson's selection value, Rocchio's weight times the probability near the user."""
+"""RSV: Robertson's selection value, Rocchio's weight times the probability among neighbours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RSVSettings(Settings):
     settings=RSVSettings,
 )
 def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Weigh the mean rating near the user by the probability of the item there.
+    r"""Weigh the mean rating of the neighbours by the item's probability among them.
 
     .. math:: s_{ui} = p_V(i) \cdot \frac{1}{|V_u|} \sum_{v \in V_u} r_{vi}, \quad
               p_V(i) = \frac{\sum_{v \in V_u} r_{vi}}{\sum_j \sum_{v \in V_u} r_{vj}}

@@ -1,4 +1,4 @@
-"""RW: Rocchio's weights, the mean rating among the users near."""
+"""RW: Rocchio's weights, the mean rating among neighbours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RWSettings(Settings):
     settings=RWSettings,
 )
 def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Take the users near as a search engine takes its first documents: add up their ratings.
+    r"""Take neighbours as a search engine takes its first documents: add up their ratings.
 
     .. math:: s_{ui} = \frac{1}{|V_u|} \sum_{v \in V_u} r_{vi}
 

@@ -87,18 +87,8 @@ def gain_weights(rated: csr_array[Any], *, smoothing: float) -> csr_array[Any]:
 
     .. math:: \log \bigl(1 + (1 - \lambda) P(b \mid i) / (\lambda P(b))\bigr)
 
-    which is 0 where nobody rated both, so that the matrix is sparse.
-
-    Parameters
-    ----------
-    rated
-        0/1 matrix of shape (n_users, n_items).
-    smoothing
-        :math:`\lambda`, above 0 and below 1.
-
-    Returns
-    -------
-    The weights, row b and column i, of shape (n_items, n_items).
+    at row b and column i, which is 0 where nobody rated both, so that the matrix is sparse;
+    :math:`\lambda` is the smoothing.
     """
     together = rated.T.tocsr() @ rated
     together.setdiag(0)

@@ -23,7 +23,7 @@ class Run:
         Name of the system; it becomes the tag of the TREC run file.
     items
         Item numbers, int32 of shape (n_users, depth): column 0 is rank 1; -1, at the end
-        of a row only, stands where the list is shorter.
+        of a row only, where the list is shorter.
 
     Raises
     ------

@@ -132,13 +132,7 @@ def _ranking(
 
 
 def require_known_users(file: RunFile, topics: Numbering) -> None:
-    """Refuse a run for none of the topics; warn of users that are no topic.
-
-    Raises
-    ------
-    InputError
-        If no user of the run is a topic.
-    """
+    """Refuse a run for none of the topics; warn of users that are no topic."""
     unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
     if unknown == len(file.users):
         raise InputError(
@@ -259,12 +253,7 @@ def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
 
 
 def number_ids(ids: list[bytes]) -> tuple[Numbering, NDArray[np.int32]]:
-    """Number the ids of a column.
-
-    Returns
-    -------
-    The numbering, and the numbers of the column, int32 of its length.
-    """
+    """Number the ids of a column: the numbering, and int32 numbers of its length."""
     seen = {name: number for number, name in enumerate(sorted(set(ids)))}
     numbering = Numbering(np.array([name.decode() for name in seen], dtype=np.str_))
     return numbering, np.array([seen[name] for name in ids], dtype=np.int32)
@@ -281,7 +270,7 @@ def number_column(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
 def repeated_pairs(
     user: NDArray[np.int32], item: NDArray[np.int32], n_items: int
 ) -> NDArray[np.intp]:
-    """Give the positions, rising, of pairs that stand earlier already."""
+    """Give the positions, rising, of pairs that occur before."""
     pairs = user.astype(np.int64) * n_items + item
     # Most files repeat nothing, and sorting alone is five times as fast.
     ordered = np.sort(pairs)
@@ -298,21 +287,9 @@ def check_pairs(
     items: tuple[Numbering, NDArray[np.int32]],
     lines: list[int],
 ) -> None:
-    """Refuse a file in which an item stands twice for a user.
+    """Refuse a file in which an item is duplicated for a user, naming both lines.
 
-    Parameters
-    ----------
-    path
-        The file.
-    users, items
-        Numbering and column of each.
-    lines
-        Physical line of every entry of the columns.
-
-    Raises
-    ------
-    InputError
-        Naming both lines.
+    Given are numbering and column of both, and the physical line of every entry.
     """
     repeated = repeated_pairs(users[1], items[1], len(items[0]))
     if len(repeated) == 0:
@@ -324,7 +301,7 @@ def check_pairs(
     raise InputError.at(
         path,
         lines[second],
-        f"item {item} stands twice for user {user}, first in line {lines[first]}.",
+        f"item {item} is duplicated for user {user}, first in line {lines[first]}.",
     )
 
 

@@ -19,12 +19,7 @@ IN_TABLES = " The tables have all eight coefficients."
 
 
 def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
-    """Compare orderings by every coefficient but tau-b.
-
-    Parameters
-    ----------
-    estimates, reference
-        Scores of the systems along the last axis; the other axes broadcast.
+    """Compare orderings by every coefficient but `tau_b`, which says what they are given as.
 
     Examples
     --------
@@ -40,18 +35,9 @@ def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floa
 
 
 def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
-    """Average `further_coefficients` over samples where they are defined.
+    """Average `further_coefficients` over samples where they are defined, of shape (...).
 
-    Parameters
-    ----------
-    estimates
-        Scores of the systems, of shape (..., n_samples, n_systems).
-    reference
-        Of shape (..., 1, n_systems).
-
-    Returns
-    -------
-    By coefficient, values of shape (...).
+    Estimates are of shape (..., n_samples, n_systems), the reference of (..., 1, n_systems).
     """
     found = further_coefficients(estimates, reference)
     return {name: mean_of_defined(values) for name, values in found.items()}
@@ -63,14 +49,7 @@ def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
 
 
 def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Average along the last axis what is not NaN; NaN where nothing is left.
-
-    Parameters
-    ----------
-    values
-        Of any shape.
-    weights
-        Broadcast with it.
+    """Average along the last axis what is not NaN, weighted; NaN where nothing is left.
 
     Examples
     --------

@@ -19,8 +19,7 @@ def tau_a(estimates: Floats, reference: Floats) -> Floats:
     Parameters
     ----------
     estimates, reference
-        Scores of the systems along the last axis, rounded to `DECIMALS` before they are compared;
-        the other axes broadcast.
+        As in `tau_b`.
 
     Returns
     -------

@@ -31,8 +31,7 @@ def rbo(
     Parameters
     ----------
     estimates, reference
-        Scores of the systems along the last axis, rounded to `DECIMALS` before they are compared;
-        the other axes broadcast.
+        As in `tau_b`.
     persistence
         p, in (0, 1): the lower, the more the top counts.
     variant

@@ -19,8 +19,7 @@ def tau_ap(estimates: Floats, reference: Floats) -> Floats:
     Parameters
     ----------
     estimates, reference
-        Scores of the systems along the last axis, rounded to `DECIMALS` before they are compared;
-        the other axes broadcast.
+        As in `tau_b`.
 
     Returns
     -------
@@ -56,7 +55,7 @@ def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
     Parameters
     ----------
     estimates, reference
-        As in `tau_ap`.
+        As in `tau_b`.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def tau_ap_b(estimates: Floats, reference: Floats) -> Floats:
     Parameters
     ----------
     estimates, reference
-        As in `tau_ap`.
+        As in `tau_b`.
 
     Returns
     -------

@@ -22,8 +22,7 @@ def weighted_tau(estimates: Floats, reference: Floats) -> Floats:
     Parameters
     ----------
     estimates, reference
-        Scores of the systems along the last axis, rounded to `DECIMALS` before they are compared;
-        the other axes broadcast.
+        As in `tau_b`.
 
     Returns
     -------

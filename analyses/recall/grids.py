@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
-from analyses.recall.stratification import require_choice
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from runs import InputError
+from runs.shared.errors import require_choice
 
 BETAS = tuple(step / 20 for step in range(21))
 """Exponents of Kasalický (2021)."""

@@ -70,13 +70,7 @@ def choose_part(
     counts: NDArray[np.integer],
     chosen: Stratification,
 ) -> Part:
-    """Choose what counts under a validation.
-
-    Raises
-    ------
-    InputError
-        If nothing does.
-    """
+    """Choose what counts under a validation; refuse that nothing does."""
     hidden, n_distinct = ranks.hidden, distinct_counts(ranks.hidden)
     hides = _hides(hidden, validation, chosen)
     hides &= n_distinct[hidden.user] >= chosen.min_items

@@ -19,12 +19,10 @@ from analyses.recall.hidden_parts import (
     distinct_counts,
 )
 from analyses.recall.stratification import Stratification, item_weights
-from analyses.shared.drawing import axes_or_new, gradations, legend_beside
 from qrels.ranks.hidden_ranks import HiddenRanks
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -101,26 +99,6 @@ class RecallGrid:
         if self.coverage is not None:
             frame["coverage"] = np.tile(self.coverage, n_validations * n_betas)
         return frame
-
-    def plot(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
-        """Draw values against the exponent, a line for each cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        validation
-            Which validation.
-        """
-        ax = axes_or_new(ax)
-        curves = self.values[self.validations.index(validation)].T
-        labels = [f"@{cutoff}" for cutoff in self.cutoffs]
-        for values, (label, style) in zip(curves, gradations(labels), strict=True):
-            ax.plot(self.betas, values, label=label, **style)
-        ax.set_xlabel("exponent of popularity (beta)")
-        ax.set_ylabel(f"{self.stratification.metric}, {validation}")
-        legend_beside(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what the values are means of, and what was left out."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.drawing import axes_or_new, categories, draw_band, gradations, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,6 @@ def draw_recall_over_time(
     recalls: Mapping[str, Floats],
     times: Mapping[str, NDArray[np.datetime64]],
     *,
-    limits: Mapping[str, tuple[Floats, Floats]] | None = None,
     label: str = "recall",
     ax: Axes | None = None,
 ) -> Axes:
@@ -99,8 +98,6 @@ def draw_recall_over_time(
         By name of the line (a model, a validation): the recall of each period.
     times
         By the same names: when each period began.
-    limits
-        By name, lower and upper limit of each recall, where they are known.
     label
         Of the vertical axis.
     ax
@@ -122,8 +119,6 @@ def draw_recall_over_time(
         if name not in times or times[name].shape != values.shape:
             raise InputError(f"{name}: every recall needs the time of its period.")
         when = np.asarray(dates.date2num(times[name]))
-        if limits is not None and name in limits:
-            draw_band(ax, when, *limits[name], style)
         ax.plot(when, values, label=name, **style)
     ax.set_ylabel(label)
     legend_beside(ax)

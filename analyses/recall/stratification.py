@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError
+from runs.shared.errors import require_choice
 
 if TYPE_CHECKING:
     from qrels.interactions.interactions import Interactions
@@ -117,9 +118,3 @@ def item_weights(
                 "smaller exponent or give `clip`."
             )
     return weights
-
-
-def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse what is none of the choices."""
-    if value not in choices:
-        raise InputError(f"`{name}` must be {' or '.join(choices)}, got {value!r}.")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_limits
+from analyses.significance.paired.confidence_intervals import t_limits
 from analyses.significance.paired.user_differences import (
     exponents,
     for_all_pairs,
@@ -18,8 +17,6 @@ from analyses.significance.paired.user_differences import (
 )
 from analyses.significance.permutation.pairs import pair_indices
 from runs import InputError
-
-Interval = Literal["t", "bootstrap"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +29,7 @@ class Effects:
         Mean of d.
     lower, upper
         Limits of the two-sided confidence interval of the mean difference in the population of
-        users; NaN for a single user with the t interval.
+        users, by :func:`t_intervals`, which covers approximately; NaN for a single user.
     relative
         Mean of d as a share of the absolute mean of system j; NaN where that mean is 0.
     standardised
@@ -41,10 +38,6 @@ class Effects:
     better, worse, equal
         Shares of the users whom system i serves better, worse and as well as j; differences
         below about 12 decimals are none.
-    level
-        Confidence level, say 0.95.
-    interval
-        Kind of the interval, "t" or "bootstrap".
     """
 
     differences: NDArray[np.float64]
@@ -55,37 +48,22 @@ class Effects:
     better: NDArray[np.float64]
     worse: NDArray[np.float64]
     equal: NDArray[np.float64]
-    level: float
-    interval: Interval
 
 
-def effects(
-    scores: NDArray[np.float64],
-    *,
-    level: float = 0.95,
-    interval: Interval = "t",
-    replicates: int = 1000,
-    seed: int = 0,
-) -> Effects:
+def effects(scores: NDArray[np.float64], *, level: float = 0.95) -> Effects:
     """Measure the difference between the systems of every pair, for every measure.
 
     Parameters
     ----------
     scores
-        Of shape (n_measures, n_systems, n_users); for "bootstrap", users in the order of their
-        ids, if limits are not to change with their order.
+        Of shape (n_measures, n_systems, n_users).
     level
         Confidence level of the intervals.
-    interval
-        "t" for :func:`t_intervals`, "bootstrap" for :func:`bootstrap_intervals`. Both cover
-        approximately.
-    replicates, seed
-        Number of samples of users, and their key, for "bootstrap".
 
     Raises
     ------
     InputError
-        If a setting is out of range.
+        If the level does not lie between 0 and 1.
 
     Examples
     --------
@@ -97,15 +75,13 @@ def effects(
     >>> [round(found.lower.item(), 3), round(found.upper.item(), 3), found.better.item()]
     [-0.484, 4.484, 1.0]
     """
-    _check(level, interval, replicates)
+    if not 0 < level < 1:
+        raise InputError(f"`level` must lie between 0 and 1, got {level}.")
     columns = for_all_pairs(normalised(scores), _columns_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
     differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
-    if interval == "t":
-        lower, upper = t_limits(differences, spreads, n_users=scores.shape[2], level=level)
-    else:
-        lower, upper = bootstrap_intervals(scores, level=level, replicates=replicates, seed=seed)
+    lower, upper = t_limits(differences, spreads, n_users=scores.shape[2], level=level)
     return Effects(
         differences=differences,
         lower=lower,
@@ -115,18 +91,7 @@ def effects(
         better=better,
         worse=worse,
         equal=equal,
-        level=level,
-        interval=interval,
     )
-
-
-def _check(level: float, interval: str, replicates: int) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"`level` must lie between 0 and 1, got {level}.")
-    if interval not in get_args(Interval):
-        raise InputError(f"`interval` must be 't' or 'bootstrap', got {interval!r}.")
-    if replicates < 1:
-        raise InputError(f"`replicates` must be at least 1, got {replicates}.")
 
 
 def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:

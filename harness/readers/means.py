@@ -101,7 +101,7 @@ def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
         system, metric, cutoff, mean = (row[column] for column in columns)
         key = Measure(metric, read_cutoff(path, line, cutoff)), system
         if key in means:
-            raise InputError.at(path, line, f"the mean of {system!r} by {key[0]} stands twice.")
+            raise InputError.at(path, line, f"the mean of {system!r} by {key[0]} is duplicated.")
         means[key] = read_number(path, line, "mean", mean)
     measures = tuple(dict.fromkeys(measure for measure, _ in means))
     systems = tuple(dict.fromkeys(system for _, system in means))

@@ -17,7 +17,7 @@ from analyses.recall.stratification import Popularity, Stratification, Weights, 
 from harness.recall.models import ModelName, Train, model_of
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import RobotRules, draw_test_users, filter_robots, split_users
+from qrels.interactions.test_users import draw_test_users, filter_robots, split_users
 from qrels.ranks.hidden_rank_files import read_hidden_ranks
 from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
@@ -281,7 +281,7 @@ def _without_robots(
 ) -> tuple[Interactions, list[str]]:
     if question.robots is None:
         return events, []
-    found = filter_robots(events, RobotRules(most_per_day=question.robots))
+    found = filter_robots(events, most_per_day=question.robots)
     return found.kept, [found.in_words()]
 
 

@@ -75,7 +75,7 @@ def _als_knn(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Trai
     chosen = EmbeddingSettings(**_read(settings, EmbeddingSettings, model="als-knn"))
     # Said before anything slow.
     import_implicit()
-    return str(chosen), lambda train: similarity(train, chosen, seed=seed, n_jobs=n_jobs).matrix
+    return str(chosen), lambda train: similarity(train, chosen, seed=seed, n_jobs=n_jobs)
 
 
 MODELS: Final[Mapping[ModelName, Callable[[Sequence[str], int, int], tuple[str, Train]]]] = {

@@ -63,15 +63,7 @@ class Block:
     listed: Sequence[Listed]
 
     def judge(self, qrels: Qrels, kept: NDArray[np.bool_] | None = None) -> Iterator[Judged]:
-        """See the lists of one system after the other through qrels.
-
-        Parameters
-        ----------
-        qrels
-            All judgements.
-        kept
-            Mask over the judgements, of shape (n_judgements,): those left; all by default.
-        """
+        """See the lists of one system after the other through qrels, or the judgements kept."""
         grades = qrels.grades[self.judgements].astype(np.float64)
         if kept is not None:
             grades[~kept[self.judgements]] = np.nan
@@ -95,15 +87,7 @@ def _fill(
 
 
 def divide(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> list[Block]:
-    """Divide the users into blocks: those of one have about equally many judgements.
-
-    Parameters
-    ----------
-    runs, qrels
-        Runs and the judgements of the same users.
-    depth
-        Ranks to keep.
-    """
+    """Divide the users into blocks: those of one have about equally many judgements."""
     matches = [match(run, qrels)[:, :depth] for run in runs]
     by_count = np.argsort(np.diff(qrels.offsets), kind="stable")
     return [

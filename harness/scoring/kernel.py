@@ -77,15 +77,7 @@ class Hits:
 
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
-    """Find the judged items in the first ranks of every list.
-
-    Parameters
-    ----------
-    runs, qrels
-        Runs and the judgements of the same users.
-    depth
-        Ranks considered.
-    """
+    """Find the judged items in the first ranks of every list, down to a depth."""
     order = _by_falling_grade(qrels)
     places = np.empty(len(order), dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)

@@ -133,19 +133,9 @@ class SampleScorer:
     def block_sums(
         self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Score the samples, in the sum over each block of users.
+        """Score the samples, in the sum over each block of users, as `SumSamples` says.
 
-        Parameters
-        ----------
-        kept
-            Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
-        blocks
-            The block of each user, of shape (n_users,): every number from 0 on.
-
-        Returns
-        -------
-        Sums, of shape (n_measures, n_blocks, n_systems, n_samples), of logarithms where the
-        metric asks for a geometric mean.
+        Sums are of logarithms where the metric asks for a geometric mean.
         """
         from harness.scoring.kernel import group_sums
 

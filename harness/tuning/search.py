@@ -14,7 +14,7 @@ from harness.study.store import content_key
 from harness.tuning.trials import Trial
 from recommenders import Choice, Range
 from recommenders.shared.search_space import Place, Value
-from runs import InputError
+from runs.shared.errors import missing_package
 
 Space: TypeAlias = Mapping[str, Place]
 
@@ -121,20 +121,11 @@ def draw_new(
 
 
 def import_optuna() -> Any:
-    """Import Optuna, and keep its log off the console.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
+    """Import Optuna, and keep its log off the console; or say that it is missing."""
     try:
         optuna = import_module("optuna")
     except ModuleNotFoundError:
-        raise InputError(
-            "the search 'tpe' needs the package 'optuna'; install it with "
-            "`pip install 'metric-robustness-harness[tune]'`."
-        ) from None
+        raise missing_package("optuna", needed_by="the search 'tpe'", extra="tune") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

@@ -116,13 +116,7 @@ def tune(
 
 
 def prepare(study: Study, system: str, *, metric: str, search: str, progress: Progress) -> Tuning:
-    """Check everything, then hold the validation part out.
-
-    Raises
-    ------
-    InputError
-        See `tune`.
-    """
+    """Check everything, then hold the validation part out; `tune` says what is refused."""
     check(study)
     system = full_name(study, system)
     found = find_metric(metric, available_metrics(study.metrics.plugins))

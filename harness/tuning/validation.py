@@ -48,14 +48,7 @@ def validation_of(study: Study) -> Validation:
 def split_again(
     train: Ratings, section: SplitSection, *, seed: int, threshold: float
 ) -> Validation:
-    """Hold out validation ratings.
-
-    Parameters
-    ----------
-    train
-        The training ratings of a study.
-    section, seed, threshold
-        Those of the study; the draw has a seed of its own, derived from this one.
+    """Hold out validation ratings of a study's training ratings, by a seed derived from its own.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def read_blocks(
 ) -> Iterator[Block]:
     """Read some columns, a number of rows at a time; a CSV file, which is small, at once.
 
-    Text of a Parquet file that stands in dictionaries is left there.
+    Text of a Parquet file that is kept in dictionaries is left there.
 
     Raises
     ------
@@ -95,13 +95,7 @@ class IdColumn:
     chunks: list[Any] = field(default_factory=list)
 
     def add(self, block: Block, name: str) -> None:
-        """Gather the ids of a block, text or whole numbers.
-
-        Raises
-        ------
-        InputError
-            If they are something else, or one is missing or empty.
-        """
+        """Gather the ids of a block; see `encoded_ids` for what is refused."""
         self.chunks.append(encoded_ids(block.columns[name], block.fail(name)))
 
     def numbered(self) -> tuple[Numbering, NDArray[np.int32]]:

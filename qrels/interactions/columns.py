@@ -31,7 +31,7 @@ class Ids:
     Parameters
     ----------
     ids
-        The distinct ones, in the order in which they first stand.
+        The distinct ones, in the order in which they first occur.
     places
         Place of each row's among them, of shape (n_rows,); -1 where there is none.
     """
@@ -44,7 +44,7 @@ class Ids:
         return np.append(numbering.numbers(self.ids), np.int32(-1))[self.places]
 
     def repetition(self) -> tuple[int, int] | None:
-        """Find the first row whose id stands before, and the row where; None if all differ."""
+        """Find the first row whose id occurs before, and the row where; None if all differ."""
         if len(self.ids) == len(self.places):
             return None
         _, heads = np.unique(self.places, return_index=True)
@@ -88,7 +88,7 @@ def read_ids(column: Any, fail: Fail, *, optional: bool = False) -> Ids:
 
 
 def _encoded(column: Any, kind: Any) -> Any:
-    """Put ids as text into a dictionary, in the order in which they first stand."""
+    """Put ids as text into a dictionary, in the order in which they first occur."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):

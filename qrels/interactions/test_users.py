@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,83 +101,40 @@ def split_users(
     return interactions.select(~tested), interactions.select(tested)
 
 
-@dataclass(frozen=True)
-class RobotRules:
-    """Who is taken for a robot; a rule that is None is not applied.
-
-    Parameters
-    ----------
-    most_per_day
-        Events of a user on one day (of UTC) that a person may have.
-    most_events
-        Events of a user that a person may have.
-    top_share
-        Share of the users that have most events, who are robots: in [0, 1). A user with as many
-        events as one who is not, is not.
-    least_pause
-        Median pause between events that a person needs, in milliseconds.
-    least_variation
-        Standard deviation of the pauses over their mean that a person has at least; pauses of
-        a script are all alike.
-    least_pauses
-        Pauses without which a user is not judged by them.
-    """
-
-    most_per_day: int | None = None
-    most_events: int | None = None
-    top_share: float | None = None
-    least_pause: float | None = None
-    least_variation: float | None = None
-    least_pauses: int = 20
-
-    def __post_init__(self) -> None:
-        if self.top_share is not None and not 0 <= self.top_share < 1:
-            raise InputError(f"`top_share` must be at least 0 and below 1, got {self.top_share}.")
-        for name in ("most_per_day", "most_events", "least_pause", "least_variation"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 0:
-                raise InputError(f"`{name}` must not be negative, got {limit}.")
-
-
 @dataclass(frozen=True, eq=False)
 class RobotFilter:
-    """What is left without robots, and who went why.
+    """What is left without robots, and who went.
 
     Parameters
     ----------
     kept
         Events of the others.
-    broken
-        By rule: mask over the users, of shape (n_users,), of those who broke it.
+    robots
+        Mask of the robots over the users, of shape (n_users,).
     n_events
         Events there were.
     """
 
     kept: Interactions
-    broken: Mapping[str, NDArray[np.bool_]]
+    robots: NDArray[np.bool_]
     n_events: int
-
-    @property
-    def robots(self) -> NDArray[np.bool_]:
-        """Mark the users who broke a rule, of shape (n_users,)."""
-        return _broke_any(self.broken, n_users=len(self.kept.users))
-
-    @property
-    def n_removed(self) -> int:
-        """Events taken away."""
-        return self.n_events - len(self.kept)
 
     def in_words(self) -> str:
         """Say how many users and events went, and by which rule."""
-        by_rule = ", ".join(f"{name} {mask.sum():,}" for name, mask in self.broken.items())
+        n_robots, n_removed = np.count_nonzero(self.robots), self.n_events - len(self.kept)
         return (
-            f"{self.robots.sum():,} robots with {self.n_removed:,} of {self.n_events:,} events "
-            f"were removed (users by rule: {by_rule or 'none was given'})."
+            f"{n_robots:,} robots with {n_removed:,} of {self.n_events:,} events were removed "
+            f"(users by rule: most_per_day {n_robots:,})."
         )
 
 
-def filter_robots(interactions: Interactions, rules: RobotRules) -> RobotFilter:
-    """Take away the events of users who break a rule.
+def filter_robots(interactions: Interactions, *, most_per_day: int) -> RobotFilter:
+    """Take away the events of users who have more on one day (of UTC) than a person may have.
+
+    Raises
+    ------
+    InputError
+        If the limit is negative.
 
     Examples
     --------
@@ -186,39 +142,16 @@ def filter_robots(interactions: Interactions, rules: RobotRules) -> RobotFilter:
     ...     Numbering.of(["ann", "bot"]), Numbering.of("x"),
     ...     user=[0, 0, 1, 1, 1], item=[0] * 5, time=[0, DAY, 0, 1, 2],
     ... )
-    >>> found = filter_robots(events, RobotRules(most_per_day=2))
+    >>> found = filter_robots(events, most_per_day=2)
     >>> found.kept.user.tolist(), found.in_words()
     ([0, 0], '1 robots with 3 of 5 events were removed (users by rule: most_per_day 1).')
     """
-    broken = _broken_rules(interactions, rules)
-    robot = _broke_any(broken, n_users=len(interactions.users))
+    if most_per_day < 0:
+        raise InputError(f"`most_per_day` must not be negative, got {most_per_day}.")
+    robots = busiest_days(interactions) > most_per_day
     return RobotFilter(
-        interactions.select(~robot[interactions.user]), broken, n_events=len(interactions)
+        interactions.select(~robots[interactions.user]), robots, n_events=len(interactions)
     )
-
-
-def _broke_any(broken: Mapping[str, NDArray[np.bool_]], *, n_users: int) -> NDArray[np.bool_]:
-    return np.logical_or.reduce([np.zeros(n_users, dtype=np.bool_), *broken.values()])
-
-
-def _broken_rules(events: Interactions, rules: RobotRules) -> dict[str, NDArray[np.bool_]]:
-    """Mark, by rule that applies, the users who break it."""
-    counts = np.diff(events.starts)
-    broken: dict[str, NDArray[np.bool_]] = {}
-    if rules.most_per_day is not None:
-        broken["most_per_day"] = busiest_days(events) > rules.most_per_day
-    if rules.most_events is not None:
-        broken["most_events"] = counts > rules.most_events
-    if rules.top_share is not None:
-        broken["top_share"] = counts > _least_outside_top(counts, rules.top_share)
-    if rules.least_pause is not None or rules.least_variation is not None:
-        judged = counts > rules.least_pauses
-        median, variation = _pauses(events)
-        if rules.least_pause is not None:
-            broken["least_pause"] = judged & (median < rules.least_pause)
-        if rules.least_variation is not None:
-            broken["least_variation"] = judged & (variation < rules.least_variation)
-    return broken
 
 
 def busiest_days(events: Interactions) -> NDArray[np.intp]:
@@ -230,37 +163,3 @@ def busiest_days(events: Interactions) -> NDArray[np.intp]:
     most = np.zeros(len(events.users), dtype=np.intp)
     np.maximum.at(most, events.user[first], np.diff(first, append=len(events)))
     return most
-
-
-def _least_outside_top(counts: NDArray[np.int64], top_share: float) -> int:
-    """Give the most events of a user, with any, who is not among the top share."""
-    active = np.sort(counts[counts > 0])
-    n_outside = len(active) - int(top_share * len(active))
-    return int(active[n_outside - 1]) if len(active) else 0
-
-
-def _pauses(events: Interactions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give each user's median pause, and deviation over mean, NaN below one pause or mean 0."""
-    same = events.user[1:] == events.user[:-1]
-    pauses = np.diff(events.time)[same].astype(np.float64)
-    users = events.user[1:][same]
-    n_users = len(events.users)
-    counts = np.bincount(users, minlength=n_users)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.bincount(users, pauses, minlength=n_users) / counts
-        squares = np.bincount(users, (pauses - means[users]) ** 2, minlength=n_users) / counts
-        variation = np.sqrt(squares) / means
-    return _medians(users, pauses, counts), variation
-
-
-def _medians(
-    users: NDArray[np.int32], pauses: NDArray[np.float64], counts: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Give the median of each user's pauses, NaN where there is none."""
-    medians = np.full(len(counts), np.nan)
-    some = counts > 0
-    ordered = pauses[np.lexsort((pauses, users))]
-    first = (np.cumsum(counts) - counts)[some]
-    middle = counts[some]
-    medians[some] = (ordered[first + (middle - 1) // 2] + ordered[first + middle // 2]) / 2
-    return medians

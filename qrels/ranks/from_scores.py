@@ -1,4 +1,4 @@
-"""Sampled ranks straight from scores: the road of those who cannot score everything."""
+"""Sampled ranks straight from scores, where not everything can be scored."""
 
 from __future__ import annotations
 

@@ -75,10 +75,8 @@ def user_last(
 
     Parameters
     ----------
-    ratings
-        The ratings to split; they need times.
-    test_share
-        Share of ratings to test, above 0 and below 1.
+    ratings, test_share
+        As in `user_random`; the ratings need times.
     time_ties
         Which of a user's ratings of one second counts as later: the higher item number
         (``"item"``), or one at random.
@@ -108,10 +106,8 @@ def leave_one_out_random(ratings: Ratings, *, seed: int) -> Split:
 
     Parameters
     ----------
-    ratings
-        The ratings to split.
-    seed
-        Seed of the draw.
+    ratings, seed
+        As in `user_random`.
 
     Examples
     --------
@@ -132,9 +128,7 @@ def leave_one_out_last(
 
     Parameters
     ----------
-    ratings
-        The ratings to split; they need times.
-    time_ties, seed
+    ratings, time_ties, seed
         As in `user_last`.
 
     Raises
@@ -212,12 +206,10 @@ def k_fold(ratings: Ratings, *, folds: int, seed: int) -> Sequence[Split]:
 
     Parameters
     ----------
-    ratings
-        The ratings to split.
+    ratings, seed
+        As in `user_random`.
     folds
         Number of folds, at least 2.
-    seed
-        Seed of the draw.
 
     Returns
     -------

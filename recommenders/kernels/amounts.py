@@ -11,13 +11,7 @@ if TYPE_CHECKING:
 
 
 def require_amounts(ratings: Ratings, *, system: str) -> None:
-    """Refuse ratings below 0, or all 0.
-
-    Raises
-    ------
-    InputError
-        With the system and the rule.
-    """
+    """Refuse ratings below 0, or all 0."""
     least = ratings.rating.min()
     if least < 0:
         raise InputError(

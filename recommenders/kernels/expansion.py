@@ -1,4 +1,4 @@
-"""Term weighting of query expansion: an item is judged by its share near the user and in all."""
+"""Term weighting of query expansion: an item is judged by its share among neighbours and in all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Estimator: TypeAlias = Annotated[
         "normalisation).",
     ),
 ]
-# From the probability of items near the user, and in all, to their weights.
+# From the probability of items among the neighbours, and in all, to their weights.
 Weighting: TypeAlias = Callable[
     [NDArray[np.float64], NDArray[np.float64]],
     NDArray[np.float64],

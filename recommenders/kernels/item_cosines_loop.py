@@ -24,10 +24,8 @@ def nearest_cosines(
         Common users of pairs of items, as a sparse matrix, row after row.
     lengths
         Roots of the numbers of users of the items.
-    shrinkage
-        Common users at which a cosine is halved.
-    count
-        Cosines kept of an item at most; of equal ones those of lower columns.
+    shrinkage, count
+        As of `ItemCosines`; of equal cosines those of lower columns are kept.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def _without_diagonal(matrix: csr_array[Any]) -> csr_array[Any]:
 
 
 def _normalised(kept: csr_array[Any], settings: NeighbourSettings) -> csr_array[Any]:
-    """Divide the similarities of every item i, which stand in column i."""
+    """Divide the similarities of every item i, which are in column i."""
     values = kept.data
     if settings.norm == "euclidean":
         values = values / np.sqrt(_column_sums(kept, values**2))[kept.indices]

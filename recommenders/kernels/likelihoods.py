@@ -83,14 +83,7 @@ def log_odds_of_neighbours(
 ) -> NDArray[np.float64]:
     r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
 
-    Parameters
-    ----------
-    matrix
-        What is explained, of shape (n_rows, n_columns): ratings, or 1 for each.
-    models
-        A model of each row.
-    graph
-        Of shape (n_rows, n_rows).
+    What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
     """
     gains, rows = gains_in_all(matrix, models), row_of_entry(graph)
     odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]

@@ -1,4 +1,4 @@
-"""The kernel of user neighbourhoods: sums over the users near, then one function of the sums."""
+"""The kernel of user neighbourhoods: sums over the neighbours, then one function of the sums."""
 
 from __future__ import annotations
 

@@ -57,11 +57,8 @@ def add_log_odds(
         :math:`p(v)`, up to a factor.
     at_once
         Factors whose product surely is a float64.
-    candidates
-        Marks the items of which the best are wanted, of shape (n_items,).
-    depth
-        How many of the best candidates other than the user's own are wanted. Items that surely
-        are not among them get minus infinity. With 0 all scores are wanted.
+    candidates, depth
+        As of `BestScorer.score_best`; with a depth of 0 all scores are wanted.
     scores
         What is added to, of shape (n_block, n_items).
     """
@@ -102,9 +99,7 @@ def _weights_of_own(
 ) -> Singles:
     """Weigh each neighbour by how likely its model makes each of the user's own items.
 
-    Returns
-    -------
-    Of shape (n_neighbours, n_own); a column, times the shares, sums to 1.
+    Weights are of shape (n_neighbours, n_own); a column, times the shares, sums to 1.
     """
     weights = np.empty((len(neighbours), n_own), dtype=np.float32)
     background = np.zeros(n_own, dtype=np.float32)
@@ -130,12 +125,7 @@ def _by_item(
     seen_items: Integers,
     seen: Singles,
 ) -> tuple[Integers, Integers, Integers, Singles]:
-    """Sort what the neighbours have rated by item.
-
-    Parameters
-    ----------
-    place_of
-        -1 for every item, and so again at the end.
+    """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after.
 
     Returns
     -------
@@ -234,7 +224,7 @@ def _at_depth(values: Doubles, depth: int) -> float:
 def _log_odds(
     first: int, last: int, raters: Integers, values: Singles, weights: Singles, at_once: int
 ) -> float:
-    """Give the score of the item whose raters stand from first to last."""
+    """Give the score of the item whose raters are those from first to last."""
     meetings = np.ones(weights.shape[1], dtype=np.float32)
     for entry in range(first, last):
         _add(meetings, values[entry], weights[raters[entry]])

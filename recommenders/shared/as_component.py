@@ -17,10 +17,8 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
     Parameters
     ----------
-    name
-        Name of the system.
-    settings
-        Settings that differ from the defaults.
+    name, settings
+        As of :func:`recommenders.train`.
 
     Returns
     -------

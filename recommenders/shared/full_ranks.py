@@ -38,15 +38,11 @@ def full_ranks(
 
     Parameters
     ----------
-    scorer
-        A trained system.
-    train
-        The ratings it was trained on.
+    scorer, train, candidates
+        As of :func:`recommenders.recommend`.
     relevant
         The held-out relevant items, over the same numbering; those that are no candidates have no
         rank and are left out.
-    candidates
-        Mask over the items, of shape (n_items,): those that may be recommended; all by default.
     ties
         Who is first of equal scores: the lower item number ("item"), relevant items ("min"), the
         others ("max"), or whoever is in one random order per user ("random"). Relevant items of a
@@ -108,13 +104,7 @@ class Rankable(NamedTuple):
 def rankable(
     train: Ratings, relevant: Ratings, *, candidates: NDArray[np.bool_] | None = None
 ) -> Rankable:
-    """Say which relevant items :func:`full_ranks` ranks, and among how many.
-
-    Parameters
-    ----------
-    train, relevant, candidates
-        As there.
-    """
+    """Say which relevant items :func:`full_ranks` ranks, given the same, and among how many."""
     trained = train.item_counts() > 0
     allowed = trained if candidates is None else trained & candidates
     ranked = relevant.select(allowed[relevant.item])

@@ -1,4 +1,4 @@
-"""The road to LensKit: our ratings as its data set, its components trained our way.
+"""The bridge to LensKit: ratings as its data set, and its components trained reproducibly.
 
 LensKit 2025.8 reads settings from the environment, takes threads as it finds them and warns
 on the console. Here a component is trained on the CPU, by one thread, silently, from a seed.

@@ -53,14 +53,7 @@ def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
 def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -> int:
     """Give how many of the trainings fit into memory side by side, whichever meet; at least 1.
 
-    Parameters
-    ----------
-    available_bytes
-        Memory that is free.
-    needs
-        Bytes that each training takes.
-    n_jobs
-        Workers wanted.
+    Each training takes so many bytes; ``n_jobs`` workers are wanted.
 
     Examples
     --------

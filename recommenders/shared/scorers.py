@@ -118,13 +118,7 @@ class TrainedOnRatings:
 
 @dataclass(frozen=True, eq=False)
 class HistoryScorer(TrainedOnRatings, ABC):
-    """Scores whoever has a history of ratings: the training users and anybody else.
-
-    Parameters
-    ----------
-    ratings
-        Training ratings: the histories of the training users.
-    """
+    """Scores whoever has a history of ratings: the training users and anybody else."""
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
@@ -150,8 +144,6 @@ class LinearItemScorer(HistoryScorer):
 
     Parameters
     ----------
-    ratings
-        Training ratings.
     weights
         :math:`W`, of shape (n_items, n_items): row j holds what having rated j says for
         others. Sparse, without offsets: an item that no weight links to the history scores
@@ -183,8 +175,6 @@ class ProjectionScorer(HistoryScorer):
 
     Parameters
     ----------
-    ratings
-        Training ratings.
     basis
         :math:`Q`, float64 of shape (n_items, n_factors), with orthonormal columns.
     """
@@ -199,10 +189,10 @@ class ProjectionScorer(HistoryScorer):
 class FactorScorer(TrainedOnRatings):
     r"""Factor models: :math:`p_u \cdot q_i + b_u + b_i`, for training users only.
 
+    A user without training ratings scores NaN.
+
     Parameters
     ----------
-    ratings
-        Training ratings; a user without any scores NaN.
     user_factors, item_factors
         :math:`p` and :math:`q`, of shapes (n_users, n_factors) and (n_items, n_factors).
     user_offsets, item_offsets

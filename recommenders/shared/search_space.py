@@ -96,7 +96,7 @@ class Choice:
     Raises
     ------
     ValueError
-        If there are fewer than two values, or one stands twice.
+        If there are fewer than two values, or one is duplicated.
     """
 
     values: tuple[Value, ...]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from recommenders.shared.search_space import Place, as_data
-from runs import InputError
+from runs.shared.errors import InputError, missing_package
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -146,7 +146,4 @@ def system(
 def not_installed(name: str, error: ModuleNotFoundError) -> InputError:
     """Say which package a system needs, and how to install it."""
     package = str(error.name).partition(".")[0]
-    return InputError(
-        f"system {name!r} needs the package {package!r}; install it with "
-        "`pip install 'metric-robustness-harness[recommenders]'`."
-    )
+    return missing_package(package, needed_by=f"system {name!r}", extra="recommenders")

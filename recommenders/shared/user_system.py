@@ -132,8 +132,6 @@ class ComponentScorer(TrainedOnRatings):
 
     Parameters
     ----------
-    ratings
-        Training ratings: the histories of the users.
     label
         Name of the system, for errors.
     component

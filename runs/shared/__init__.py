@@ -1,1 +1,1 @@
-"""What everybody stands on: errors, files, ids, random streams, progress."""
+"""What all packages share: errors, files, ids, random streams, progress."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, Final
 
-from runs import InputError
+from runs.shared.errors import InputError, missing_package
 
 LOCAL: Final = "local"
 SECONDS_TO_ANSWER: Final = 5
@@ -46,10 +46,7 @@ def _import_distributed() -> Any:
     try:
         return import_module("distributed")
     except ModuleNotFoundError:
-        raise InputError(
-            "--dask needs the package 'distributed'; install it with "
-            "`pip install 'metric-robustness-harness[cluster]'`."
-        ) from None
+        raise missing_package("distributed", needed_by="--dask", extra="cluster") from None
 
 
 def _client(distributed: Any, address: str, stack: ExitStack) -> Any:

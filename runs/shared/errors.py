@@ -37,3 +37,17 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if close:
         return f"did you mean {folded[close[0]]!r}?"
     return f"there are {', '.join(names)}."
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse what is none of the choices."""
+    if value not in choices:
+        raise InputError(f"`{name}` must be {' or '.join(choices)}, got {value!r}.")
+
+
+def missing_package(package: str, *, needed_by: str, extra: str) -> InputError:
+    """Say which package is missing, and how to install it."""
+    return InputError(
+        f"{needed_by} needs the package {package!r}; install it with "
+        f"`pip install 'metric-robustness-harness[{extra}]'`."
+    )

@@ -48,11 +48,6 @@ def id_fault(id: str) -> str | None:
 def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
     r"""Position of the first id with an `id_fault`, or None if there is none.
 
-    Parameters
-    ----------
-    ids
-        Ids of shape (n,).
-
     Notes
     -----
     A numpy array of text drops NULs at the end of its elements, so that "a\0" arrives here
@@ -77,14 +72,7 @@ def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
 
 
 def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
-    """Refuse to write ids that a TREC file cannot carry.
-
-    Parameters
-    ----------
-    ids
-        Ids of shape (n,).
-    kind
-        What they name: "user", "item", "system".
+    """Refuse to write ids, of a "user", "item" or "system", that a TREC file cannot carry.
 
     Raises
     ------

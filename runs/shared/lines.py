@@ -45,13 +45,13 @@ def check_width(path: Path, line: int, row: list[str], heading: list[str]) -> li
 
 
 def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
-    """Refuse names that are empty or stand twice."""
+    """Refuse names that are empty or duplicated."""
     seen: set[str] = set()
     for line, name in names:
         if not name:
             raise InputError.at(path, line, f"a {kind} has no name.")
         if name in seen:
-            raise InputError.at(path, line, f"{kind} {name!r} stands twice.")
+            raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
         seen.add(name)
     return tuple(name for _, name in names)
 

@@ -1,4 +1,4 @@
-"""Settings that a user writes: sections of a file, and the types that check what stands in them."""
+"""Settings that a user writes: sections of a file, and types that check their values."""
 
 from __future__ import annotations
 

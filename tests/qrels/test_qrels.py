@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from qrels import Qrels, judge, match, qrels_from_columns
+from qrels import Qrels, match, qrels_from_columns
 from runs import InputError, Run
 
 
@@ -33,17 +33,6 @@ def test_the_relevance_level_is_at_least_one() -> None:
 def test_users_stay_when_their_judgements_go() -> None:
     kept = three_users().keep(np.array([False, False, True]))
     assert kept.offsets.tolist() == [0, 0, 0, 1]
-
-
-def test_judging_with_a_mask_equals_judging_what_is_kept() -> None:
-    run = Run("s", np.array([[7, 3], [3, 7], [3, -1]], dtype=np.int32))
-    kept = np.array([True, False, True])
-    masked = judge(run, three_users(), kept=kept)
-    fewer = judge(run, three_users().keep(kept))
-    np.testing.assert_array_equal(masked.grades, fewer.grades)
-    np.testing.assert_array_equal(masked.n_relevant, fewer.n_relevant)
-    np.testing.assert_array_equal(masked.n_nonrelevant, fewer.n_nonrelevant)
-    np.testing.assert_array_equal(masked.ideal_gains[:, :1], fewer.ideal_gains)
 
 
 def test_a_run_of_other_users_is_refused() -> None:

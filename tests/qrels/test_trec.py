@@ -39,7 +39,7 @@ def test_qrels_that_are_written_read_back_the_same(tmp_path: Path) -> None:
         (f"u 0 1 {'1' * 5000}\n", "line 1: a grade must be at most 2147483647, found 1111"),
         ("\nu 0 1 1\n", "line 1: a qrels line has four fields .* found 0"),
         ("u 0 1 1\n\n", "line 2: a qrels line has four fields .* found 0"),
-        ("# x\nu 0 1 1\nu 0 1 2\n", "line 3: item 1 stands twice for user u, first in line 2"),
+        ("# x\nu 0 1 1\nu 0 1 2\n", "line 3: item 1 is duplicated for user u, first in line 2"),
         ("\n", "test.qrels: the file is empty"),
         ("\ufeffu 0 1 1\n", "line 1: a byte order mark"),
         ("# only\n", "test.qrels: the file has no judgement"),

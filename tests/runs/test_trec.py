@@ -60,7 +60,7 @@ def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
         ("u Q0 a b 1 2 s\n", "line 1: more than six fields, and the rank 'b' is no number"),
         (
             "u Q0 1 1 2 s\n\nv Q0 1 1 2 s\nu Q0 1 2 1 s\n",
-            "line 4: item 1 stands twice for user u, first in line 1",
+            "line 4: item 1 is duplicated for user u, first in line 1",
         ),
         (
             "u Q0 1 1 2 s\nu Q0 2 2 1 t\n",

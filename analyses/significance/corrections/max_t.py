@@ -122,15 +122,7 @@ class Family:
         return cls(order, *pairs, tolerance)
 
     def count(self, flipped: NDArray[np.float64], *, step_down: bool) -> NDArray[np.int64]:
-        """Count, for each pair, the signs whose maximum reaches z.
-
-        Parameters
-        ----------
-        flipped
-            Sums under random signs, of shape (n_systems, n_signs).
-        step_down
-            Whether the maximum is over this pair and those of smaller z, or over all.
-        """
+        """Count for each pair the signs whose maximum reaches z; sums are (n_systems, n_signs)."""
         distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
         distances *= self.scales[:, np.newaxis]
         if step_down:
@@ -156,12 +148,7 @@ def count_maxima(
     step_down: bool,
     block: int = BLOCK,
 ) -> NDArray[np.int64]:
-    """Count the permutations whose maximum reaches each pair's z.
-
-    Returns
-    -------
-    Counts among permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
-    """
+    """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
     n_measures, n_systems, n_users = grid.shape
     counts = np.zeros((n_measures, len(families[0].order)), dtype=np.int64)
     rows = grid.reshape(-1, n_users)

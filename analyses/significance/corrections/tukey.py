@@ -82,20 +82,7 @@ def count_ranges(
 ) -> NDArray[np.int64]:
     """Count the permutations whose range of sums is at least each pair's difference.
 
-    Parameters
-    ----------
-    by_user
-        Gridded scores of shape (n_users, n_systems, n_measures).
-    start, stop
-        The permutations.
-    seed
-        Their key.
-    block
-        Number of permutations at a time.
-
-    Returns
-    -------
-    Counts of shape (n_measures, n_pairs).
+    From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).
     """
     from analyses.significance.corrections.tukey_loop import add_dealt_out
 
@@ -119,11 +106,8 @@ def random_swaps(
 ) -> NDArray[np.uint8 | np.uint16]:
     """Draw for each permutation and user the swaps of Fisher & Yates.
 
-    System s = 1, 2, ... in turn changes places with system j, 0 <= j <= s, each equally likely.
-
-    Returns
-    -------
-    Systems j, of shape (stop - start, n_users, n_systems - 1).
+    System s = 1, 2, ... in turn changes places with system j, 0 <= j <= s, each equally likely;
+    the j are of shape (stop - start, n_users, n_systems - 1).
     """
     n_swaps = n_systems - 1
     halves = random_halves(

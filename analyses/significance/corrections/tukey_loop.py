@@ -13,18 +13,10 @@ def add_dealt_out(
     swaps: NDArray[np.uint8 | np.uint16],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add every user's scores to the systems that they are dealt to.
+    """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
 
-    Users in the outer loop: a user's scores stay in the cache for all permutations.
-
-    Parameters
-    ----------
-    by_user
-        Of shape (n_users, n_systems, n_measures).
-    swaps
-        Of shape (n_permutations, n_users, n_systems - 1): see `tukey.random_swaps`.
-    sums
-        Added to, of shape (n_permutations, n_systems, n_measures).
+    Users in the outer loop: a user's scores stay in the cache for all permutations. Sums are of
+    shape (n_permutations, n_systems, n_measures).
     """
     n_users, n_systems, n_measures = by_user.shape
     dealt = np.empty(n_systems, dtype=np.int64)

@@ -48,18 +48,9 @@ def p_by_convolution(differences: NDArray[np.float64]) -> float:
 
 
 def critical_by_convolution(differences: NDArray[np.float64], *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha.
+    """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
 
-    Parameters
-    ----------
-    differences
-        Whole numbers, of shape (n_users,), at most 200 of them not 0.
-    alpha
-        Level.
-
-    Returns
-    -------
-    The sum; NaN if alpha is below the smallest p-value there is.
+    Differences are as for `p_by_convolution`; their sum may be 0.
 
     Examples
     --------

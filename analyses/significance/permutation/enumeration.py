@@ -39,18 +39,9 @@ def p_by_enumeration(differences: NDArray[np.float64]) -> float:
 
 
 def critical_by_enumeration(differences: NDArray[np.float64], *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha.
+    """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
 
-    Parameters
-    ----------
-    differences
-        As in `p_by_enumeration`.
-    alpha
-        Level.
-
-    Returns
-    -------
-    The sum; NaN if alpha is below the smallest p-value there is.
+    Differences are as for `p_by_enumeration`.
 
     Examples
     --------

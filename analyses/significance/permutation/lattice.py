@@ -82,18 +82,9 @@ def p_by_lattice(differences: NDArray[np.float64]) -> float:
 
 
 def critical_by_lattice(differences: NDArray[np.float64], *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha.
+    """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
 
-    Parameters
-    ----------
-    differences
-        Whole numbers, of shape (n_users,), not all of them 0.
-    alpha
-        Level, above 2 exp(-8.6^2 / 2).
-
-    Returns
-    -------
-    The sum; NaN if alpha is below the smallest p-value there is.
+    Differences are whole numbers, not all of them 0; alpha is above 2 exp(-8.6^2 / 2).
 
     Examples
     --------

@@ -73,9 +73,7 @@ def count_as_extreme(
 ) -> NDArray[np.int64]:
     """Count the permutations whose sum is at least as far from 0 as the observed one.
 
-    Returns
-    -------
-    Counts among permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
+    Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
     """
     n_measures, n_systems, n_users = grid.shape
     first, second = pair_indices(n_systems)

@@ -45,18 +45,9 @@ def p_by_product(differences: NDArray[np.float64]) -> float:
 
 
 def critical_by_product(differences: NDArray[np.float64], *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha.
+    """Find the smallest absolute sum whose p-value is at most alpha; NaN as by `p_by_product`.
 
-    Parameters
-    ----------
-    differences
-        Differences of all users, of shape (n_users,), more than 40 of them not 0.
-    alpha
-        Level, above 2 exp(-8.6^2 / 2).
-
-    Returns
-    -------
-    The sum; NaN where `p_by_product` gives NaN.
+    More than 40 differences are not 0; alpha is above 2 exp(-8.6^2 / 2).
     """
     deviation = float(np.sqrt((differences * differences).sum()))
     farthest = hoeffding_reach(alpha) * deviation

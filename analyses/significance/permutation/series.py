@@ -52,21 +52,10 @@ def p_by_series(sums: PairSums) -> NDArray[np.float64]:
 
 
 def critical_by_series(sums: PairSums, *, alpha: float) -> NDArray[np.float64]:
-    """Find the smallest absolute sums whose p-values are at most alpha, for all pairs at once.
+    """Find the smallest absolute sums whose p-values are at most alpha, of shape (n_pairs,).
 
     The normal approximation is where the search begins; the smooth p-value is then halved in
-    until float64 can tell no more.
-
-    Parameters
-    ----------
-    sums
-        As in `p_by_series`.
-    alpha
-        Level, above 2 exp(-8.6^2 / 2).
-
-    Returns
-    -------
-    Sums of shape (n_pairs,).
+    until float64 can tell no more. Sums are as for `p_by_series`, alpha as for the lattice.
     """
     high = hoeffding_reach(alpha) * sums.deviations
     steps = 2 * np.pi / (high + REACH * sums.deviations)

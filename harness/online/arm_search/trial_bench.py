@@ -114,7 +114,7 @@ class Bench:
             self.train, self.settings_of(settings), seed=self.seed, n_jobs=self.n_jobs
         )
         return gather_evidence(
-            model.matrix,
+            model,
             self.tuning,
             self.train.event_counts(),
             cutoff=self.cutoff,

@@ -42,7 +42,7 @@ class Embedded:
         """Learn the votes of items for items."""
         from recommenders.kernels.embeddings.model import similarity
 
-        return similarity(history, self.settings, seed=self.seed).matrix
+        return similarity(history, self.settings, seed=self.seed)
 
 
 def arm_of(name: str, section: ArmSection, *, seed: int) -> Arm:

@@ -43,7 +43,7 @@ class Record:
     texts: Mapping[str, str]
 
 
-class NotPlain(Exception):  # noqa: N818  (not an error: it sends the reader down the other road)
+class NotPlain(Exception):  # noqa: N818  (not an error: it makes the reader read carefully)
     """Only a careful reading can tell what the file holds."""
 
 
@@ -103,12 +103,7 @@ class Table:
 def read_table(rows: Rows, *, unique: bool) -> Table:
     """Read ratings, fast if they keep all rules, else carefully, to say where they do not.
 
-    Parameters
-    ----------
-    rows
-        The file.
-    unique
-        Whether a (user, item) pair must not repeat.
+    With ``unique`` a (user, item) pair must not repeat.
 
     Raises
     ------

@@ -29,13 +29,13 @@ class Layout:
     Parameters
     ----------
     columns
-        Where user, item, rating and time stand; a file may lack the columns in ``optional``.
+        Where user, item, rating and time are; a file may lack the columns in ``optional``.
     separator
-        What stands between two fields of a line; empty where there are no lines.
+        What separates two fields of a line; empty where there are no lines.
     header
         Whether the first line names the columns.
     quoted
-        Whether a field may stand in double quotes.
+        Whether a field may be in double quotes.
     width
         Number of fields of every line; None if the first line decides.
     optional

@@ -14,21 +14,10 @@ Fail = Callable[[str], InputError]
 
 
 def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int]:
-    """Find the position of each column; capitals do not matter in names.
+    """Find the position of each column of the layout; capitals do not matter in names.
 
-    Parameters
-    ----------
-    names
-        The fields of the header; of a file without one, those of the first line.
-    layout
-        Says which columns to look for.
-    fail
-        Makes an error of a finding.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or its name stands twice.
+    Names are the fields of the header; of a file without one, those of the first line. A column
+    that is missing, or whose name is duplicated, is an error.
     """
     positions: dict[str, int] = {}
     for role, column in layout.columns.items():

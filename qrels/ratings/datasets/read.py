@@ -38,10 +38,10 @@ def read_ratings(
         One of `FORMATS`; by default "csv" if there is a ``separator``, else guessed from name and
         content.
     columns
-        Where "user", "item", "rating" and, if wanted, "time" stand: names in the header, or
+        Where "user", "item", "rating" and, if wanted, "time" are: names in the header, or
         positions from 0. By default as the format says.
     separator
-        What stands between two fields of a line. By default as the format says.
+        What separates two fields of a line. By default as the format says.
     header
         Whether the first line names the columns. By default as the format says, but not where
         ``columns`` are positions.

@@ -24,7 +24,7 @@ class Source:
     Parameters
     ----------
     label
-        What errors call it; a member of an archive stands behind the archive's path.
+        What errors call it; a member of an archive follows the archive's path.
     data
         Its bytes, decompressed, without a byte order mark.
     """
@@ -38,13 +38,7 @@ class Source:
         return _bare_name(PurePath(self.label)).lower()
 
     def first_line(self) -> str:
-        """Give the first line that is not blank, without its end.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
+        """Give the first line that is not blank, without its end; refuse a file without one."""
         for line in BytesIO(self.data):
             if line.strip(b"\r\n"):
                 return line.decode(errors="replace").rstrip("\r\n")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from runs import InputError
+from runs.shared.errors import missing_package
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -93,17 +94,9 @@ def _fit(model: Any, confidences: csr_array[Any]) -> None:
 
 
 def import_implicit() -> Any:
-    """Import the solver of the CPU.
-
-    Raises
-    ------
-    InputError
-        If the package is not installed.
-    """
+    """Import the solver of the CPU, or say which package is missing."""
     try:
         return import_module("implicit.cpu.als")
     except ModuleNotFoundError:
-        raise InputError(
-            "als-knn on interactions needs the package 'implicit'; install it with "
-            "`pip install 'metric-robustness-harness[online]'`."
-        ) from None
+        subject = "als-knn on interactions"
+        raise missing_package("implicit", needed_by=subject, extra="online") from None

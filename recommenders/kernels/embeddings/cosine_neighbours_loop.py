@@ -24,10 +24,8 @@ def nearest_of_rows(
         What the rough cosine of a neighbour cannot be below, of shape (n_rows,).
     directions
         Vectors of length 1, of shape (n_items, n_factors).
-    first
-        Number of the item of the first row.
-    count
-        Neighbours of an item at most.
+    first, count
+        Number of the item of the first row, and neighbours of an item at most.
 
     Returns
     -------

@@ -2,64 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_ranks import HiddenItems
 from qrels.ratings.ratings import Ratings
 from recommenders.kernels.embeddings.als import item_factors
 from recommenders.kernels.embeddings.bm25 import bm25
 from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
-from recommenders.kernels.embeddings.pruning import Pruned, prune
+from recommenders.kernels.embeddings.pruning import prune
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, eq=False)
-class Similarity:
-    """A trained model.
-
-    Parameters
-    ----------
-    matrix
-        Cosines of neighbours, float64 of shape (n_items, n_items), for
-        `recommenders.kernels.hidden.rank_hidden`: row i holds the neighbours that item i votes
-        for. Rows and columns of items that were pruned or never seen are empty.
-    settings
-        How it was trained.
-    pruned
-        What it was trained on, and what was left out before.
-    """
-
-    matrix: csr_array[Any]
-    settings: EmbeddingSettings
-    pruned: Pruned
-
-    def unreachable(self) -> NDArray[np.bool_]:
-        """Mark the items that no item votes for, which are never recommended: (n_items,)."""
-        return np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]) == 0
-
-    def in_words(self, test: Interactions) -> str:
-        """Say what was pruned, and how many hidden items of these users are misses for sure."""
-        hidden = HiddenItems.of(test).item
-        lost = self.unreachable()
-        untrained = self.pruned.kept.item_counts() == 0
-        return (
-            f"{self.settings}: {self.pruned.in_words()} Of {len(hidden):,} hidden items "
-            f"{lost[hidden].sum():,} cannot be recommended, {untrained[hidden].sum():,} of them as "
-            "they were pruned or never seen, the others as they are nobody's neighbour."
-        )
-
-
 def similarity(
     interactions: Interactions, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
-) -> Similarity:
+) -> csr_array[Any]:
     r"""Find the neighbours of every item by the cosine of learned vectors.
 
     .. math:: S_{ij} = \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad
@@ -75,10 +37,14 @@ def similarity(
         Of the training users.
     settings
         How.
-    seed
-        Seed of the vectors to begin with.
-    n_jobs
-        Threads, -1 for as many as cores; the result does not depend on it.
+    seed, n_jobs
+        As of `item_factors`.
+
+    Returns
+    -------
+    float64 of shape (n_items, n_items), for `recommenders.kernels.hidden.rank_hidden`: row i holds
+    the neighbours that item i votes for. Rows and columns of items that were pruned or never seen
+    are empty.
 
     Raises
     ------
@@ -99,15 +65,15 @@ def similarity(
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
     still says that the user had the item, with the confidence 1 of what is not known.
     """
-    pruned = prune(
+    kept = prune(
         interactions.totals(),
         min_items_per_user=settings.min_items_per_user,
         min_users_per_item=settings.min_users_per_item,
         mode=settings.prune,
     )
-    trained = np.unique(pruned.kept.item)
+    trained = np.unique(kept.item)
     vectors = item_factors(
-        _confidences(pruned.kept, settings),
+        _confidences(kept, settings),
         factors=settings.factors,
         regularization=settings.regularization,
         sweeps=settings.sweeps,
@@ -115,7 +81,7 @@ def similarity(
         n_jobs=n_jobs,
     )
     graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
-    return Similarity(_over_all(graph, trained, len(interactions.items)), settings, pruned)
+    return _over_all(graph, trained, len(interactions.items))
 
 
 def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:

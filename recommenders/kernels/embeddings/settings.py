@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from recommenders.kernels.embeddings.pruning import Prune
 from runs import InputError
+from runs.shared.errors import require_choice
 
 BM25Rows: TypeAlias = Literal["users", "items", "none"]
 
@@ -83,9 +84,7 @@ min_items_per_user=2,min_users_per_item=2,prune=once,neighbours=100)
         if not 0 <= self.b <= 1:
             raise InputError(f"`b` must be from 0 to 1, got {self.b}.")
         for name, choice in {"bm25_rows": BM25Rows, "prune": Prune}.items():
-            if getattr(self, name) not in get_args(choice):
-                choices = " or ".join(get_args(choice))
-                raise InputError(f"`{name}` must be {choices}, got {getattr(self, name)!r}.")
+            require_choice(name, getattr(self, name), get_args(choice))
 
     def __str__(self) -> str:
         values = ",".join(f"{name}={_short(value)}" for name, value in asdict(self).items())

@@ -112,7 +112,7 @@ def _push(leaders: Longs, n_leaders: int, key: int) -> int:
 
 @numba.njit(nogil=True, cache=True)
 def _note_leaders(best: Ranks, leaders: Longs, n_leaders: int, bits: int) -> None:
-    """Note in which ranks the items of these keys stand, where that is better than before."""
+    """Note the ranks of the items of these keys, where they are better than before."""
     mask = (1 << bits) - 1
     for place in range(n_leaders):
         item = mask - (leaders[place] & mask)

@@ -91,13 +91,7 @@ class FixedPoint:
         return max(self.n_items - 1, 1).bit_length()
 
     def require_room(self, longest_profile: int) -> None:
-        """Refuse profiles whose scores may not fit a key of 63 bits, with room for a sign.
-
-        Raises
-        ------
-        InputError
-            If they may not.
-        """
+        """Refuse profiles whose scores may not fit a key of 63 bits, with room for a sign."""
         largest = int(np.abs(self.weights.astype(np.int64)).max(initial=0)) * longest_profile
         if largest.bit_length() + self.bits > 61:
             raise InputError(

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from qrels.ranks.hidden_ranks import MISS
 from runs import InputError
+from runs.shared.errors import require_choice
 
 Repeats: TypeAlias = Literal["first", "all"]
 Reachable: TypeAlias = Literal["positive", "all"]
@@ -53,16 +54,16 @@ class Hiding:
     lists: Lists | None = None
 
     def __post_init__(self) -> None:
-        _require_choice("repeats", self.repeats, get_args(Repeats))
-        _require_choice("reachable", self.reachable, get_args(Reachable))
+        require_choice("repeats", self.repeats, get_args(Repeats))
+        require_choice("reachable", self.reachable, get_args(Reachable))
         if self.lists is not None:
-            _require_choice("lists", self.lists, get_args(Lists))
+            require_choice("lists", self.lists, get_args(Lists))
         if self.tie_order == "expected":
             raise InputError(
                 "`tie_order` 'expected' is a mean over ranks, and a table of ranks holds one "
                 "whole rank for each hidden item; use 'item'."
             )
-        _require_choice("tie_order", self.tie_order, ("item",))
+        require_choice("tie_order", self.tie_order, ("item",))
         if self.repeats == "all" and self.exclude_seen:
             raise InputError(
                 "`repeats` 'all' hides items that are still in the profile; with `exclude_seen` "
@@ -70,8 +71,3 @@ class Hiding:
             )
         if not 1 <= self.deepest < MISS:
             raise InputError(f"`deepest` must be from 1 to {MISS - 1}, got {self.deepest}.")
-
-
-def _require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"`{name}` must be {' or '.join(choices)}, got {value!r}.")

@@ -307,11 +307,6 @@ def test_a_frame_has_a_row_for_every_value() -> None:
     assert row["ceiling"] == grid.ceilings[1, BETAS.index(0.5)]
 
 
-def test_a_plot_has_a_line_for_every_cutoff() -> None:
-    axes = measure_recall(golden_ranks(), TRAIN_COUNTS).plot(validation="LLOO")
-    assert len(axes.get_lines()) == len(CUTOFFS)
-
-
 def test_a_caption_says_who_was_dropped() -> None:
     caption = measure_recall(
         golden_ranks(), TRAIN_COUNTS, stratification=Stratification(min_items=3)

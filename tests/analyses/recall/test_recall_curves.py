@@ -46,8 +46,7 @@ def test_values_that_do_not_fit_their_labels_are_refused(values: np.ndarray) -> 
 def test_recall_over_time_has_a_line_each() -> None:
     days = np.array(["2021-03-01", "2021-03-02", "2021-03-04"], dtype="datetime64[D]")
     recalls = {"A": np.array([0.1, 0.2, 0.3]), "B": np.array([0.3, 0.2, 0.1])}
-    limits = {"A": (recalls["A"] - 0.05, recalls["A"] + 0.05)}
-    ax = draw_recall_over_time(recalls, {"A": days, "B": days}, limits=limits)
+    ax = draw_recall_over_time(recalls, {"A": days, "B": days})
     labelled = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     assert [line.get_label() for line in labelled] == ["A", "B"]
     assert np.diff(labelled[1].get_xdata()).tolist() == [1, 2]

@@ -51,7 +51,7 @@ def test_a_user_may_have_several_relevant_items(tmp_path: Path) -> None:
     [
         ("", 9, "ranks.csv: the file is empty"),
         ("x,y\n", 9, "line 1: the table has a heading but no ranks"),
-        ("x,x\n1,2\n", 9, "line 1: column 'x' stands twice"),
+        ("x,x\n1,2\n", 9, "line 1: column 'x' is duplicated"),
         ("x,y\n1,2\n1\n", 9, "line 3: 2 fields expected"),
         ("x,y\n1,2\n3,2.5\n", 9, "line 3: a rank must be a whole number from 1, found '2.5'"),
         ("x,y\n1,2\n0,2\n", 9, "line 3: a rank must be a whole number from 1, found '0'"),

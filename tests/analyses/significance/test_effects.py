@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.significance.effects import Effects, effects
-from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
+from analyses.significance.paired.confidence_intervals import t_intervals
 from runs import InputError
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 
@@ -66,24 +66,11 @@ def test_a_single_user_has_a_difference_but_no_spread() -> None:
     assert np.isnan([found.standardised, found.lower, found.upper]).all()
 
 
-def test_either_interval_can_be_asked_for(scores: Floats) -> None:
-    t = effects(scores, level=0.9)
-    np.testing.assert_array_equal([t.lower, t.upper], t_intervals(scores, level=0.9))
-    resampled = effects(scores, level=0.9, interval="bootstrap", replicates=200, seed=3)
-    expected = bootstrap_intervals(scores, level=0.9, replicates=200, seed=3)
-    np.testing.assert_array_equal([resampled.lower, resampled.upper], expected)
+def test_intervals_are_those_of_t(scores: Floats) -> None:
+    found = effects(scores, level=0.9)
+    np.testing.assert_array_equal([found.lower, found.upper], t_intervals(scores, level=0.9))
 
 
-@pytest.mark.parametrize(
-    ("setting", "sentence"),
-    [
-        ({"level": 95}, "`level` must lie between 0 and 1, got 95."),
-        ({"interval": "normal"}, "`interval` must be 't' or 'bootstrap', got 'normal'."),
-        ({"replicates": 0}, "`replicates` must be at least 1, got 0."),
-    ],
-)
-def test_settings_out_of_range_are_refused(
-    setting: dict[str, int], sentence: str, scores: Floats
-) -> None:
-    with pytest.raises(InputError, match=sentence.replace("`", ".")):
-        effects(scores, **setting)  # type: ignore[arg-type]
+def test_a_level_out_of_range_is_refused(scores: Floats) -> None:
+    with pytest.raises(InputError, match=r"`level` must lie between 0 and 1, got 95\."):
+        effects(scores, level=95)

@@ -193,7 +193,7 @@ def on_whole_matrices(
 ) -> NDArray[np.float64]:
     """Scores of shape (n_systems, n_users, n_samples), as one would write it down."""
     samples = [
-        [metric(judge(run, qrels, kept=sample), cutoff=cutoff) for run in runs] for sample in kept.T
+        [metric(judge(run, qrels.keep(sample)), cutoff=cutoff) for run in runs] for sample in kept.T
     ]
     return np.stack(samples, axis=-1)
 

@@ -251,7 +251,7 @@ def test_a_level_above_all_grades_is_refused_with_the_file(given_folder: Path) -
         ("full.run", "u1 Q0 a 1 9\n", "full.run, line 1: a run line has six fields"),
         ("full.run", "u1 Q0 a 1 x full\n", "full.run, line 1: the score 'x' is not a number."),
         ("full.run", "", "full.run: the file is empty."),
-        ("test.qrels", "u1 0 a 1\nu1 0 a 0\n", "test.qrels, line 2: item a stands twice"),
+        ("test.qrels", "u1 0 a 1\nu1 0 a 0\n", "test.qrels, line 2: item a is duplicated"),
         ("test.qrels", "u1 0 a high\n", "test.qrels, line 1: the grade 'high' is not a whole"),
     ],
 )

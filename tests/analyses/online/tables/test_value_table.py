@@ -64,7 +64,7 @@ def test_experiments_are_taken_apart(tmp_path: Path) -> None:
         ("model,P@5\n", "line 1: the table has a heading but no values."),
         ("model\na\n", "line 1: the table has no measure."),
         ("P@5,model\n0.1,a\n", "line 1: the first column must be model or arm or system, found"),
-        ("model,P@5,P@5\na,1,2\n", "line 1: column 'P@5' stands twice."),
+        ("model,P@5,P@5\na,1,2\n", "line 1: column 'P@5' is duplicated."),
         ("model,P@5\na,0.1\nb\n", "line 3: 2 fields expected"),
         ("model,P@5\na,0.1\nb,much\n", "line 3: column 'P@5': a number expected, found 'much'."),
         ("model,P@5\na,\n", "line 2: column 'P@5': a score is missing."),

@@ -13,7 +13,7 @@ from harness.online.arm_search.trial_bench import Bench
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders import Choice, Range
-from recommenders.kernels.embeddings import EmbeddingSettings, Similarity, similarity
+from recommenders.kernels.embeddings import EmbeddingSettings, similarity
 from runs import InputError
 from tests.embedding_example import two_tastes
 
@@ -45,7 +45,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch, *, until: int | None = None) -> li
     """Count the models that are trained, and be killed at one of them."""
     trained: list[int] = []
 
-    def counting(*arguments: Any, **options: Any) -> Similarity:
+    def counting(*arguments: Any, **options: Any) -> Any:
         if len(trained) == until:
             raise KeyboardInterrupt
         trained.append(len(trained))
