@@ -3,95 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recall.grids import BETAS, CUTOFFS, require_axes
-from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid, measure_recall
-from analyses.recall.stratification import Popularity, Stratification, Weights, popularity_counts
+from analyses.recall.stratification import Weights, popularity_counts
 from harness.recall.models import ModelName, Train, model_of
+from harness.recall.recall_question import RecallQuestion
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, filter_robots, split_users
 from qrels.ranks.hidden_rank_files import read_hidden_ranks
 from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
-from recommenders.kernels.hidden.hiding import Lists
 from runs import InputError, Numbering
 from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-WEIGHTS: Final[tuple[Weights, ...]] = ("uniform", "stratified")
-GRIDS: Final = {"betas", "cutoffs"}
-
-
-@dataclass(frozen=True)
-class RecallQuestion:
-    """What is asked of a file of interactions.
-
-    Parameters
-    ----------
-    betas, cutoffs
-        The grid; those of Kasalický (2021) by default.
-    weights
-        How users are weighed, in one grid each.
-    stratification
-        Further choices; its weights are not used.
-    popularity
-        Whether items are as popular as they have events, or users.
-    lists
-        Which lists coverage is about.
-    robots
-        Events of a user on one day that a person may have; None keeps all.
-    share, most
-        Of the users who are tested, and how many at most.
-    seed
-        Seed of the draw of test users, and of the model.
-
-    Raises
-    ------
-    InputError
-        If the grid makes no sense.
-    """
-
-    betas: Sequence[float] = BETAS
-    cutoffs: Sequence[int] = CUTOFFS
-    weights: Sequence[Weights] = WEIGHTS
-    stratification: Stratification = field(default_factory=Stratification)
-    popularity: Popularity = "events"
-    lists: Lists = "profile"
-    robots: int | None = None
-    share: float = 0.1
-    most: int = 100_000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_axes(VALIDATIONS, self.betas, self.cutoffs)
-
-
-def question_of(**asked: Any) -> RecallQuestion:
-    """Put a question together; None and empty are the defaults, and grids rise.
-
-    Examples
-    --------
-    >>> question = question_of(betas=(1.0, 0.0), cutoffs=(), clip=None, min_items=3)
-    >>> question.betas, question.stratification.min_items
-    ((0.0, 1.0), 3)
-    """
-    given = {name: value for name, value in asked.items() if value not in (None, ())}
-    for name in GRIDS & given.keys():
-        given[name] = tuple(sorted(set(given[name])))
-    of_weights = {part.name for part in fields(Stratification)} - {"weights"}
-    chosen = {name: given.pop(name) for name in of_weights & given.keys()}
-    return RecallQuestion(**given, stratification=Stratification(**chosen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +225,7 @@ def _split(events: Interactions, question: RecallQuestion) -> tuple[Interactions
         events,
         share=question.share,
         most=question.most,
-        least_items=question.stratification.min_items,
+        least_items=question.min_items,
         seed=question.seed,
     )
     train, test = split_users(events, tested)
@@ -322,7 +256,7 @@ def _measured(
                 counts,
                 betas=question.betas,
                 cutoffs=question.cutoffs,
-                stratification=replace(question.stratification, weights=weights),
+                stratification=question.stratification(weights),
             )
             bar.advance()
     return Measured(model, grids, ranks, tuple(facts))

@@ -93,7 +93,7 @@ def test_the_folder_holds_tables_figure_and_caption(table: Path, tmp_path: Path)
         (("--candidates", "150"), "a rank must not be above the candidates, 150"),
         (("--candidates", "300", "--metric", "nDGC"), "`--metric`: no metric of ranks"),
         (("--candidates", "300", "--estimator", "bw"), "`--estimator`: no estimator is called"),
-        (("--candidates", "300", "--size", "5", "--size", "5"), "`--size`: 5 stands twice."),
+        (("--candidates", "300", "--size", "5", "--size", "5"), "`--size`: 5 is duplicated."),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(

@@ -16,10 +16,8 @@ from harness.study.study import (
     DiscriminationSection,
     OnlineSection,
     SampledSection,
-    Section,
-    Sizes,
-    Whole,
 )
+from runs.shared.settings import Section, Sizes, Whole
 
 MISUSED = 2
 
@@ -125,7 +123,7 @@ def test_an_option_can_have_another_name() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--size", "5", "--size", "5"], "Error: `--size`: 5 stands twice.\n"),
+        (["--size", "5", "--size", "5"], "Error: `--size`: 5 is duplicated.\n"),
         (["--most", "9"], "Error: there are fewer draws at most than draws.\n"),
     ],
 )
