@@ -106,7 +106,8 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
 def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
     """Write a table of settings and, below it, those nested in it."""
     fields = schema.get("properties", {})
-    nested = {key: inner for key in fields if (inner := table_in(fields[key], known)) is not None}
+    found = {key: table_in(field, known) for key, field in fields.items()}
+    nested = {key: inner for key, inner in found.items() if inner is not None}
     yield from heading(f"[{name}]" if name else "At the top of the file", "-")
     yield plain(first_sentence(schema.get("description", "")))
     yield ""
@@ -227,20 +228,14 @@ def command_reference() -> Iterator[str]:
     """Write every command of ``harness``, with its options, from what ``--help`` prints."""
     for name, command in sorted(main.commands.items()):
         context = click.Context(command, info_name=f"harness {name}")
+        usage = " ".join((f"harness {name}", *command.collect_usage_pieces(context)))
         yield from heading(f"harness {name}", "-")
-        yield from (".. code-block:: console", "", f"   {usage(command, context)}", "")
+        yield from (".. code-block:: console", "", f"   {usage}", "")
         yield from help_text(command.help or "")
         yield from help_text(command.epilog or "")
         records = [p.get_help_record(context) for p in command.get_params(context)]
         rows = [(literal(shown), plain(told)) for shown, told in filter(None, records)]
         yield from table(("option", ""), rows)
-
-
-def usage(command: click.Command, context: click.Context) -> str:
-    """Write the first line of a command's help."""
-    return " ".join(
-        ("harness", context.info_name.split()[-1], *command.collect_usage_pieces(context))
-    )
 
 
 def help_text(text: str) -> Iterator[str]:
