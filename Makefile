@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test format bench cards fuzz clean
+.PHONY: demo test docs format bench cards fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -16,6 +16,10 @@ test: $(VENV)/installed
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest
 
+docs: $(VENV)/documented
+	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet docs docs/build/html
+	@echo "The documentation is at docs/build/html/index.html."
+
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -25,7 +29,7 @@ bench: $(VENV)/installed
 
 # A broken law is a finding, and the exit code 1.
 cards: $(VENV)/installed
-	$(BIN)/harness check --all --markdown > docs/metrics.md; test $$? -le 1
+	$(BIN)/harness check --all --markdown > docs/reference/laws.md; test $$? -le 1
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1
@@ -36,5 +40,9 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[recommenders,online,cluster,dev]'
 	@touch $@
 
+$(VENV)/documented: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

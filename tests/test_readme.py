@@ -1,4 +1,4 @@
-"""What the README shows is what the harness does."""
+"""What the README and the guides show is what the harness does."""
 
 import re
 import tomllib
@@ -24,12 +24,15 @@ from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+GUIDES = ROOT / "docs" / "guides"
+PAGES = (ROOT / "README.md", *sorted(GUIDES.glob("*.md")))
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def block_with(language: str, word: str) -> str:
@@ -38,7 +41,7 @@ def block_with(language: str, word: str) -> str:
 
 
 def parsed(text: str, base: Path, **changes: Any) -> Study:
-    return parse_study(text, source="README.md", base=base, changes=changes)
+    return parse_study(text, source="a page", base=base, changes=changes)
 
 
 def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
@@ -144,8 +147,7 @@ def test_the_command_for_logs_prints_such_tables(
 
 
 def test_the_options_for_logs_that_are_named_exist() -> None:
-    text = README.read_text(encoding="utf-8")
-    section = text[text.index("## I have logs") : text.index("## Do offline metrics")]
+    section = (GUIDES / "clicks.md").read_text(encoding="utf-8")
     known = {option for parameter in clicks.params for option in parameter.opts}
     assert set(re.findall(r"--[a-z-]{2,}", section)) <= known
 
@@ -194,7 +196,7 @@ def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
 
     from qrels import SPLITS
 
-    text = README.read_text(encoding="utf-8")
+    text = (GUIDES / "study-file.md").read_text(encoding="utf-8")
     for method, splitter in SPLITS.items():
         (row,) = [line for line in text.splitlines() if line.startswith("| `") and method in line]
         for option in signature(splitter).parameters:
@@ -203,6 +205,16 @@ def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
 
 
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
-    study = parse_online_study(block_with("toml", "biased"), source="README.md", base=tmp_path)
+    study = parse_online_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.search is not None
     assert study.search.models + len(study.arms) == 14
+
+
+@pytest.mark.parametrize("name", ["their-runs", "my-ratings", "my-runs"])
+def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
+    assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
+
+
+def test_the_commands_that_are_named_exist() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert set(re.findall(r"(?m)(?:`|^|\$ )harness ([a-z]+)", text)) <= {*main.commands, "runs"}

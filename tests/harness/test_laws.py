@@ -245,7 +245,7 @@ def test_a_card_is_at_most_eighty_columns_wide() -> None:
 
 def test_the_page_of_cards_is_up_to_date() -> None:
     cards = cards_of(chosen(None, None, None, everything=True))
-    found = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    found = (ROOT / "docs" / "reference" / "laws.md").read_text(encoding="utf-8")
     assert found == page(cards), "run `make cards`"
 
 

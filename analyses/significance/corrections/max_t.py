@@ -31,7 +31,7 @@ def max_t_test(
 
     The signs are those of :func:`analyses.significance.permutation.monte_carlo_test` with this
     seed. With
-    :math:`\sigma_{ij}^2 = \sum_u d_u^2`, which no sign changes, z = |sum of d| / sigma as
+    :math:`\sigma_{ij}^2 = \sum_u d_u^2`, which no sign changes, z = ``|sum of d| / sigma`` as
     observed, and :math:`M_b` the largest :math:`|T_b| / \sigma` over all pairs under signs b,
 
     .. math:: \tilde p_{ij} = \frac{1 + \#\{b : M_b \ge z_{ij}\}}{B + 1} .

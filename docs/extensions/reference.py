@@ -1,0 +1,389 @@
+"""The reference, made from the code when the documentation is built.
+
+Every directive writes reStructuredText from what the code declares: metrics, systems, settings,
+commands and the faces of the packages. Nothing is listed here by hand.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import click
+from docutils import nodes
+from docutils.parsers.rst import directives
+from numpydoc.docscrape_sphinx import SphinxDocString
+from pydantic import BaseModel
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from analyses.ordering import COEFFICIENTS
+from harness.cli.main import main
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option, built_in_metrics
+from recommenders import SystemSpec, systems
+
+Schema = Mapping[str, Any]
+
+
+def metric_reference() -> Iterator[str]:
+    """Write the table of all metrics, their common options, and a section for each."""
+    metrics = sorted(built_in_metrics().values(), key=lambda metric: metric.name.casefold())
+    yield from table(
+        ("metric", "", "in trec_eval"),
+        [(f"`{m.name}`_", plain(m.summary), literal(m.trec_eval)) for m in metrics],
+    )
+    yield from heading("Options of all metrics", "-")
+    yield from option_table((LEVEL, MEAN))
+    for metric in metrics:
+        yield from metric_section(metric)
+
+
+def metric_section(metric: Metric) -> Iterator[str]:
+    """Write what a metric declares, its options, and the documentation of its definition."""
+    yield from heading(metric.name, "-")
+    better = "more" if metric.higher_is_better else "less"
+    told = f"From {metric.low:g} to {metric.high:g}, {better} is better."
+    same = f" In trec_eval: {literal(metric.trec_eval)}." if metric.trec_eval else ""
+    level = "" if metric.has_level else " The relevance level plays no part."
+    yield from (f"{told}{same}{level}", "", f"Source: {plain(metric.source)}.", "")
+    if metric.options:
+        yield from option_table(metric.options)
+    function: Any = metric.function
+    yield f".. autofunction:: {function.__module__}.{function.__name__}"
+    yield ""
+
+
+def option_table(options: Sequence[Option]) -> Iterator[str]:
+    """Write options of metrics, as their names take them: ``P(rel=3)``."""
+    rows = [(literal(o.name), literal(str(o.default)), plain(o.help)) for o in options]
+    yield from table(("option", "default", "values"), rows)
+
+
+def system_reference() -> Iterator[str]:
+    """Write the table of all systems, and a section for each with its settings."""
+    specs = list(systems().values())
+    yield from table(
+        ("system", "family", ""),
+        [(f"`{spec.name}`_", plain(spec.family), plain(spec.summary)) for spec in specs],
+    )
+    for spec in specs:
+        yield from system_section(spec)
+
+
+def system_section(spec: SystemSpec) -> Iterator[str]:
+    """Write where a system comes from, what it computes, and its settings."""
+    yield from heading(spec.name, "-")
+    trained = "a component of LensKit" if spec.lenskit else "the harness"
+    yield f"Family: {plain(spec.family)}. Trained by {trained}. Source: {plain(spec.source)}."
+    yield ""
+    yield from str(SphinxDocString(inspect.getdoc(spec.fit) or "")).splitlines()
+    yield ""
+    fields = spec.facts()["settings"]
+    if fields:
+        yield from settings_table({"properties": fields})
+
+
+def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
+    """Write the settings of a pydantic model, a section for each of its tables.
+
+    Parameters
+    ----------
+    path
+        Module and class of the model, such as ``harness.study.study.Study``.
+    name
+        The table of the study file that it is; empty for the whole file.
+    """
+    module, _, attribute = path.rpartition(".")
+    model: type[BaseModel] = getattr(importlib.import_module(module), attribute)
+    schema = model.model_json_schema(mode="validation")
+    yield from section_of(schema, schema.get("$defs", {}), name)
+
+
+def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
+    """Write a table of settings and, below it, those nested in it."""
+    fields = schema.get("properties", {})
+    found = {key: table_in(field, known) for key, field in fields.items()}
+    nested = {key: inner for key, inner in found.items() if inner is not None}
+    yield from heading(f"[{name}]" if name else "At the top of the file", "-")
+    yield plain(first_sentence(schema.get("description", "")))
+    yield ""
+    simple = {key: field for key, field in fields.items() if key not in nested}
+    if simple:
+        required = schema.get("required", ())
+        yield from settings_table({"properties": simple, "required": required}, known)
+    for key, (inner, has_names) in nested.items():
+        label = f"{name}.{key}" if name else key
+        yield from section_of(inner, known, f"{label}.NAME" if has_names else label)
+
+
+def table_in(field: Schema, known: Mapping[str, Schema]) -> tuple[Schema, bool] | None:
+    """Find the table of settings that a field holds, and whether there is one for every name."""
+    for choice in field.get("anyOf", field.get("allOf", (field,))):
+        inner = resolved(choice, known)
+        if "properties" in inner:
+            return inner, False
+        named = inner.get("additionalProperties")
+        if isinstance(named, Mapping) and "properties" in resolved(named, known):
+            return resolved(named, known), True
+    return None
+
+
+def resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
+    """Follow a reference to where a schema is defined."""
+    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) -> Iterator[str]:
+    """Write settings with what they may be, their defaults, and what they do."""
+    required = schema.get("required", ())
+    rows = [
+        (
+            literal(name),
+            plain(kind(field, known or {})),
+            "needed" if name in required else default_of(field),
+            plain(field.get("description", "")),
+        )
+        for name, field in schema["properties"].items()
+    ]
+    yield from table(("setting", "values", "default", ""), rows)
+
+
+def default_of(field: Schema) -> str:
+    """Write a default as a study file would; nothing where there is none.
+
+    Examples
+    --------
+    >>> default_of({"default": True}), default_of({"default": [1, 2]}), default_of({})
+    ('``true``', '``[1, 2]``', '')
+    """
+    value = field.get("default")
+    return "" if value is None else literal(toml_value(value))
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as TOML has it; long lists end in dots."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {toml_value(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        shown = [toml_value(v) for v in value]
+        if len(shown) > 11:
+            shown = [*shown[:3], "...", shown[-1]]
+        return "[" + ", ".join(shown) + "]"
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if value == 0 else str(value)
+
+
+WORDS = {
+    "integer": "whole number",
+    "number": "number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "list",
+    "object": "table",
+    "null": "",
+}
+LONGEST = 2**53
+"""Bounds beyond it say only what a machine can hold."""
+
+BOUNDS = {
+    "minimum": "from {}",
+    "exclusiveMinimum": "above {}",
+    "maximum": "to {}",
+    "exclusiveMaximum": "below {}",
+}
+
+
+def kind(field: Schema, known: Mapping[str, Schema]) -> str:
+    """Say in words what a field may be.
+
+    Examples
+    --------
+    >>> kind({"type": "integer", "minimum": 1, "maximum": 5}, {})
+    'whole number from 1 to 5'
+    >>> kind({"anyOf": [{"enum": ["drop", "keep"]}, {"type": "null"}]}, {})
+    '`drop` or `keep`'
+    >>> kind({"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}}, {})
+    'list, each: number above 0'
+    """
+    field = {**resolved(field, known), **field}
+    if "anyOf" in field:
+        return " or ".join(filter(None, (kind(choice, known) for choice in field["anyOf"])))
+    if "const" in field or "enum" in field:
+        choices = [f"`{choice}`" for choice in field.get("enum", [field.get("const")])]
+        return " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+    words = "path" if field.get("format") == "path" else WORDS[field.get("type", "string")]
+    given = {key: field[key] for key in BOUNDS if abs(field.get(key, LONGEST)) < LONGEST}
+    bounds = [BOUNDS[key].format(f"{bound:g}") for key, bound in given.items()]
+    whole = " ".join((words, *bounds))
+    each = kind(field["items"], known) if field.get("items") else ""
+    return f"{whole}, each: {each}" if each not in ("", "text") else whole
+
+
+def command_reference() -> Iterator[str]:
+    """Write every command of ``harness``, with its options, from what ``--help`` prints."""
+    for name, command in sorted(main.commands.items()):
+        context = click.Context(command, info_name=f"harness {name}")
+        usage = " ".join((f"harness {name}", *command.collect_usage_pieces(context)))
+        yield from heading(f"harness {name}", "-")
+        yield from (".. code-block:: console", "", f"   {usage}", "")
+        yield from help_text(command.help or "")
+        yield from help_text(command.epilog or "")
+        records = [p.get_help_record(context) for p in command.get_params(context)]
+        rows = [(literal(shown), plain(told)) for shown, told in filter(None, records)]
+        yield from table(("option", ""), rows)
+
+
+def help_text(text: str) -> Iterator[str]:
+    r"""Write paragraphs of help; those with lines of their own (``\b``) as they are."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        lines = paragraph.split("\n")
+        if lines[0].strip() == "\b":
+            yield from ("::", "", *(f"   {line}" for line in lines[1:]), "")
+        else:
+            yield from (plain(paragraph), "")
+
+
+def coefficient_reference() -> Iterator[str]:
+    """Write the table of the coefficients of agreement."""
+    rows = [
+        (literal(c.name), plain(c.label), plain(c.ties), "yes" if c.symmetric else "no")
+        for c in COEFFICIENTS.values()
+    ]
+    yield from table(("name", "", "ties", "symmetric"), rows)
+
+
+def package_reference(name: str) -> Iterator[str]:
+    """Write the face of a package: every public name, with its documentation."""
+    module = importlib.import_module(name)
+    yield from heading(name, "-")
+    yield from (plain(first_sentence(inspect.getdoc(module) or "")), "")
+    for public in public_names(module):
+        yield from documented(name, public, getattr(module, public))
+
+
+def public_names(module: Any) -> Sequence[str]:
+    """List what a module shows: ``__all__``, or else what is defined in it."""
+    own = (
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__ == module.__name__
+    )
+    return list(getattr(module, "__all__", own))
+
+
+def documented(module: str, name: str, value: Any) -> Iterator[str]:
+    """Write the directive of autodoc that suits a value."""
+    if inspect.isclass(value):
+        yield from (f".. autoclass:: {module}.{name}", "   :members:", "")
+    elif inspect.isroutine(value):
+        yield from (f".. autofunction:: {module}.{name}", "")
+    else:
+        yield from (f".. autodata:: {module}.{name}", "   :no-value:", "")
+
+
+def heading(text: str, line: str) -> Iterator[str]:
+    """Write a heading, with empty lines around it."""
+    yield from ("", text, line * max(3, len(text)), "")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Write a table whose cells are reStructuredText of one line each."""
+    yield from (".. list-table::", "   :header-rows: 1", "   :widths: auto", "")
+    for row in (headings, *rows):
+        for number, cell in enumerate(row):
+            yield f"   {'* -' if number == 0 else '  -'} {cell}".rstrip()
+    yield ""
+
+
+def plain(text: str) -> str:
+    r"""Protect text from being read as markup; words in backticks stay code.
+
+    Examples
+    --------
+    >>> plain("grades * 2, see `a_b` and x_")
+    'grades \\* 2, see ``a_b`` and x\\_'
+    """
+    parts = re.split(r"`+([^`]+)`+", " ".join(text.split()))
+    escaped = [re.sub(r"([*|_\\])", r"\\\1", part) for part in parts[::2]]
+    coded = [*(f"``{part}``" for part in parts[1::2]), ""]
+    return "".join(before + code for before, code in zip(escaped, coded, strict=True))
+
+
+def literal(text: str) -> str:
+    """Write text as code; nothing stays nothing."""
+    return f"``{text}``" if text else ""
+
+
+def first_sentence(text: str) -> str:
+    """Take the first paragraph of a docstring."""
+    return text.partition("\n\n")[0]
+
+
+def without_mail(app: Sphinx, tree: nodes.document) -> None:
+    """Take back the links that docutils makes of ``nDCG@10``, which looks like an address."""
+    for link in list(tree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(nodes.Text(link.astext()))
+
+
+def with_short_types(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
+) -> tuple[str | None, str | None]:
+    """Write ``NDArray[float64]`` for what the alias stands for."""
+    return _short(given), _short(returned)
+
+
+def _short(signature: str | None) -> str | None:
+    r"""Shorten the types of arrays.
+
+    Examples
+    --------
+    >>> _short("~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~numpy.float64]]")
+    'NDArray[~numpy.float64]'
+    """
+    array = r"(?:~?[\w.]+\.)?ndarray\[~?(?:\w+\.)*tuple\[.*?\], ~?(?:\w+\.)*dtype\[(.*?)\]\]"
+    return None if signature is None else re.sub(array, r"NDArray[\1]", signature)
+
+
+class Generated(SphinxDirective):
+    """A directive whose content is written by a function, parsed as if it stood on the page."""
+
+    has_content = False
+    optional_arguments = 1
+    final_argument_whitespace = True
+    writer: ClassVar[Callable[..., Iterator[str]]]
+
+    def run(self) -> list[nodes.Node]:
+        """Write and parse."""
+        text = "\n".join(type(self).writer(*self.arguments, **self.options))
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def directive(writer: Callable[..., Iterator[str]], *options: str) -> type[Generated]:
+    """Make a directive of a function that writes."""
+    facts = {
+        "writer": staticmethod(writer),
+        "option_spec": dict.fromkeys(options, directives.unchanged),
+    }
+    return type(writer.__name__, (Generated,), facts)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_directive("metric-reference", directive(metric_reference))
+    app.add_directive("system-reference", directive(system_reference))
+    app.add_directive("settings-reference", directive(settings_reference, "name"))
+    app.add_directive("command-reference", directive(command_reference))
+    app.add_directive("package-reference", directive(package_reference))
+    app.add_directive("coefficient-reference", directive(coefficient_reference))
+    app.add_lexer("csv", TextLexer)
+    app.connect("doctree-read", without_mail)
+    app.connect("autodoc-process-signature", with_short_types)
+    return {"parallel_read_safe": True}

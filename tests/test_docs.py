@@ -1,0 +1,87 @@
+"""The pages of the documentation: what they link to, and what the reference takes from the code."""
+
+import doctest
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.metrics.shared.metric import built_in_metrics
+from harness.study.study import Study
+from recommenders import systems
+from runs.shared.modules import load_module
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if "build" not in page.parts),
+]
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    return extension("reference")
+
+
+def extension(name: str) -> ModuleType:
+    for package in ("sphinx", "numpydoc"):
+        pytest.importorskip(package, reason="needs the extra docs", exc_type=ImportError)
+    return load_module(DOCS / "extensions" / f"{name}.py", what="extension")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_links_to_is_there(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_every_version_is_cited_and_told_of() -> None:
+    cited = re.search(r"(?m)^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    told = re.search(r"(?m)^## ([0-9.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert cited is not None
+    assert told is not None
+    assert cited[1] == told[1]
+
+
+@pytest.mark.parametrize("name", ["mathml", "reference"])
+def test_the_examples_of_an_extension_are_right(name: str) -> None:
+    tried = doctest.testmod(extension(name))
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_the_reference_has_every_metric_and_its_options(reference: Any) -> None:
+    lines = list(reference.metric_reference())
+    for metric in built_in_metrics().values():
+        assert metric.name in lines
+        assert all(f"   * - ``{option.name}``" in lines for option in metric.all_options)
+
+
+def test_the_reference_has_every_system_and_its_settings(reference: Any) -> None:
+    lines = list(reference.system_reference())
+    for spec in systems().values():
+        assert spec.name in lines
+        assert all(f"   * - ``{name}``" in lines for name in spec.settings.model_fields)
+
+
+def test_the_reference_has_every_section_of_the_study_file(reference: Any) -> None:
+    lines = list(reference.settings_reference("harness.study.study.Study"))
+    assert {"[ratings]", "[analyses.sparsity]", "[analyses.discrimination]"} <= set(lines)
+    assert all(f"   * - ``{name}``" in lines or f"[{name}]" in lines for name in Study.model_fields)
+
+
+def test_the_reference_has_every_command_and_its_options(reference: Any) -> None:
+    text = "\n".join(reference.command_reference())
+    for name, command in main.commands.items():
+        assert f"\nharness {name}\n" in text
+        options = [one.opts[0] for one in command.params if one.param_type_name == "option"]
+        assert [option for option in options if option not in text] == []
