@@ -24,21 +24,41 @@ TYPE_CHECKING = False
 
 __version__ = "0.3.0"
 
-__all__ = ["InputError", "Measure", "Scores", "Study", "metric", "read_study", "run_study"]
+__all__ = [
+    "InputError",
+    "Measure",
+    "Scores",
+    "Study",
+    "analyse",
+    "correlate",
+    "discriminate",
+    "metric",
+    "open_study",
+    "read_study",
+    "run_study",
+    "score",
+]
 
 _HOMES = {
     "InputError": "runs",
     "Measure": "analyses.shared.measure",
     "Scores": "analyses.shared.measure",
     "Study": "harness.study.study",
+    "analyse": "harness.notebook",
+    "correlate": "harness.notebook",
+    "discriminate": "harness.notebook",
     "metric": "harness.metrics.shared.metric",
+    "open_study": "harness.report.open_study",
     "read_study": "harness.study.study",
     "run_study": "harness.study.run",
+    "score": "harness.notebook",
 }
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
     from harness.metrics.shared.metric import metric
+    from harness.notebook import analyse, correlate, discriminate, score
+    from harness.report.open_study import open_study
     from harness.study.run import run_study
     from harness.study.study import Study, read_study
     from runs import InputError

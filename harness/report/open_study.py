@@ -1,0 +1,120 @@
+"""A study folder for notebooks: its results as data frames, tables and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyses.shared.figures import draw_figure
+from analyses.shared.result import Result
+from analyses.shared.table import Table
+from harness.report.print import find_figure
+from harness.report.study_folder import FinishedStudy
+from harness.report.summary import Summary, summarise
+from harness.report.tables import tabulate, titles
+from runs import InputError
+from runs.shared.errors import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def open_study(folder: str | PathLike[str]) -> OpenStudy:
+    """Open the folder of a finished study.
+
+    Parameters
+    ----------
+    folder
+        Where `harness run` left it.
+
+    Raises
+    ------
+    InputError
+        If no finished study is there.
+    """
+    return OpenStudy(FinishedStudy.at(Path(folder)))
+
+
+@dataclass(frozen=True)
+class OpenStudy:
+    """The folder of a finished study.
+
+    Parameters
+    ----------
+    finished
+        What is read.
+    """
+
+    finished: FinishedStudy
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What the study found, by the names of its analyses."""
+        return tuple(self.finished.kinds)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the tables in full."""
+        return tuple(self.finished.frames)
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Names of the tables for reading, with what they show."""
+        return titles(self.finished)
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """Names of the figures, with what they show."""
+        return {face.short: face.title for _, face in self.finished.figures()}
+
+    def result(self, name: str) -> Result:
+        """Read what an analysis found, as the object that the analysis made."""
+        return self.finished.result(name)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Read a table in full: a row for each observation, numbers unrounded.
+
+        Raises
+        ------
+        InputError
+            If the study has no such table.
+        """
+        import pandas as pd
+
+        if name not in self.frames:
+            raise InputError(
+                f"{self.finished.folder}: the study has no {name!r}; {nearest(name, self.frames)}"
+            )
+        return pd.read_csv(self.finished.folder / "tables" / f"{name}.csv")
+
+    def table(self, name: str, **chosen: Any) -> Table:
+        """Make a table for reading, rounded when it is printed; see `tables`.
+
+        Parameters
+        ----------
+        name
+            Its name, or its number in the paper, such as ``table3``.
+        chosen
+            What the table lets a reader choose: ``cutoff``, ``convention``.
+        """
+        return tabulate(self.finished, name, **chosen)
+
+    def figure(self, name: str, **chosen: Any) -> Figure:
+        """Draw a figure anew; see `figures`.
+
+        Parameters
+        ----------
+        name
+            Its name or number, such as ``fig6``.
+        chosen
+            What the figure lets a reader choose, such as ``cutoff``.
+        """
+        key, face = find_figure(self.finished, name)
+        return draw_figure(self.finished.result(key), face, chosen=chosen)
+
+    def summary(self) -> Summary:
+        """Say in plain words what was found, and what to bear in mind."""
+        return summarise(self.finished)

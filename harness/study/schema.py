@@ -1,0 +1,83 @@
+"""The study file as a JSON schema, with which editors complete and check it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from analyses.shared.analysis import Analysis, register_with
+from harness.study.analyses_section import STUDIES
+from harness.study.study import Study
+from recommenders import systems
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def study_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
+    """Describe every key of a study file: its type, range, default and meaning.
+
+    Parameters
+    ----------
+    plugins
+        Users' files of analyses, whose sections are described too.
+
+    Examples
+    --------
+    >>> schema = study_schema()
+    >>> schema["properties"]["analyses"]["properties"]["users"]["properties"]["repeats"]["minimum"]
+    1
+    """
+    definitions: dict[str, Any] = {}
+    schema = _without_definitions(Study, definitions)
+    schema["properties"]["analyses"] = _of_analyses(register_with(plugins), definitions)
+    settings = {
+        name: _without_definitions(s.settings, definitions) for name, s in systems().items()
+    }
+    section = definitions["SystemsSection"]["properties"]["settings"]
+    section["properties"] = settings
+    return {"$schema": DRAFT, "title": "A study", **schema, "$defs": definitions}
+
+
+def _of_analyses(
+    register: Mapping[str, Analysis[Any, Any]], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    """Describe the table [analyses]: a section for each analysis, or for a group of them."""
+    sections: dict[str, Any] = {
+        "plugins": {
+            "description": "Python files that declare analyses.",
+            "type": "array",
+            "items": {"type": "string"},
+        }
+    }
+    for analysis in register.values():
+        own = _without_definitions(analysis.settings, definitions)
+        own.setdefault("description", analysis.summary)
+        if analysis.group is None:
+            sections[analysis.section] = own
+            continue
+        group = sections.setdefault(
+            analysis.group,
+            {"type": "object", "additionalProperties": False, "properties": {STUDIES: _names()}},
+        )
+        group["properties"][STUDIES]["items"]["enum"].append(analysis.name)
+        group["properties"] |= own["properties"]
+    return {"type": "object", "additionalProperties": False, "properties": sections}
+
+
+def _names() -> dict[str, Any]:
+    return {
+        "description": "Which of the group are made.",
+        "type": "array",
+        "items": {"enum": []},
+        "uniqueItems": True,
+    }
+
+
+def _without_definitions(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe a model; what it refers to is put aside."""
+    schema = model.model_json_schema()
+    definitions |= schema.pop("$defs", {})
+    return schema
