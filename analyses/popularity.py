@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.areas import Curves
-from analyses.intervals.bands import Resampling, SumSamples
+from analyses.intervals.bands import Resampling
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, further_coefficients
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
-from analyses.shared.work import CountedIn, Work
+from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.settings import Levels, Whole
 

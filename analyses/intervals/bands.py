@@ -8,7 +8,6 @@ users, as do all measures, levels and curves; what is said of their differences 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,25 +24,6 @@ N_BLOCKS = 100
 More would say the width of a band more surely, a tenth of it with 100, at the cost of memory:
 65 MB for 77 measures, 21 systems and 50 samples.
 """
-
-
-class SumSamples(Protocol):
-    """Scores under changed judgements, in the sum over blocks of users."""
-
-    def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Score samples of the judgements.
-
-        Parameters
-        ----------
-        kept
-            Masks of shape (n_judgements, n_samples).
-        blocks
-            The block of each user, of shape (n_users,): every number from 0 on.
-
-        Returns
-        -------
-        Sums of shape (n_measures, n_blocks, n_systems, n_samples).
-        """
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,30 @@ from runs import InputError
 from runs.shared.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from analyses.intervals.bands import SumSamples
     from qrels import FullRanks, Qrels
 
 
 CountedIn = Literal["train", "test", "all"]
 """Where the ratings of an item are counted."""
+
+
+class SumSamples(Protocol):
+    """Scores under changed judgements, in the sum over blocks of users."""
+
+    def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Score samples of the judgements.
+
+        Parameters
+        ----------
+        kept
+            Masks of shape (n_judgements, n_samples).
+        blocks
+            The block of each user, of shape (n_users,): every number from 0 on.
+
+        Returns
+        -------
+        Sums of shape (n_measures, n_blocks, n_systems, n_samples).
+        """
 
 
 class Work(Protocol):

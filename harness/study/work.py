@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import SumSamples
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.work import CountedIn
+from analyses.shared.work import CountedIn, SumSamples
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import SumSamples
+from analyses.shared.work import SumSamples
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,8 @@ from analyses.correlation import Correlation, correlation
 from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
-from analyses.intervals.bands import SumSamples
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import CountedIn, ScoresAlone
+from analyses.shared.work import CountedIn, ScoresAlone, SumSamples
 from analyses.significance.question import Question
 from qrels import FullRanks, Qrels
 from runs.shared.progress import Progress, Silent

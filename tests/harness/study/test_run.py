@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from harness.catalogue import FIGURES
 
 from analyses.sampled.expectation.moments import exact_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
-from harness.catalogue import FIGURES
 from harness.readers.scores_parquet import scores_from_parquet
 from harness.study.run import check, run_study
 from harness.study.store import Store
