@@ -71,12 +71,7 @@ class Scale:
 
 
 def rating_scale(ratings: Ratings) -> Scale:
-    """Find the factor that makes all ratings of a data set integers.
-
-    Parameters
-    ----------
-    ratings
-        The whole data set, before any split.
+    """Find the factor that makes all ratings of a whole data set, before any split, integers.
 
     Raises
     ------

@@ -89,13 +89,8 @@ class Judged:
     def once(self, derive: Callable[..., NDArray[Any]], **options: Any) -> NDArray[Any]:
         """Derive something from the lists once: a metric at many cut-offs asks for it again.
 
-        Parameters
-        ----------
-        derive
-            A function of these lists and the options alone. The array that it gives is not to
-            be written into.
-        options
-            Its further keywords.
+        What is derived depends on these lists and the options alone, and is not to be written
+        into.
 
         Examples
         --------

@@ -95,16 +95,9 @@ def qrels_from_columns(
     n_users: int,
     relevance_level: int,
 ) -> Qrels:
-    """Sort judgements given as columns into qrels.
+    """Sort judgements given as columns, of shape (n_judgements,) in any order, into qrels.
 
-    Parameters
-    ----------
-    users, items, grades
-        Numbers and grades, of shape (n_judgements,), in any order.
-    n_users
-        Number of users, those without a judgement included.
-    relevance_level
-        Lowest relevant grade.
+    The users, ``n_users`` of them, include those without a judgement.
     """
     order = np.lexsort((items, users))
     counts = np.bincount(users, minlength=n_users)

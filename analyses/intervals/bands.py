@@ -71,7 +71,7 @@ class Resampling:
         -------
         Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all tie.
         """
-        from analyses.ordering.tau_b_loop import lane_taus
+        from analyses.ordering.tau_b_loop import sample_taus
 
         n_measures, n_blocks, n_systems, n_samples = sums.shape
         taus = np.empty((n_measures, n_samples, len(self.weights)))
@@ -82,7 +82,7 @@ class Resampling:
                 totals = totals.reshape(-1, n_systems, n_samples + 1)
                 scale = unit / len(self.blocks) * 10.0**DECIMALS
                 references = np.ascontiguousarray(totals[:, :, -1])
-                taus[measure] = lane_taus(totals[:, :, :-1], references, scale).T
+                taus[measure] = sample_taus(totals[:, :, :-1], references, scale).T
         return taus
 
     def _totals(self, sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -1,4 +1,4 @@
-"""Kendall's tau-b of many samples at once: every sample is a lane, so that the loops vectorise.
+"""Kendall's tau-b of many samples at once: the loops run over the samples, and vectorise.
 
 What `analyses.ordering.tau_b` defines for one ordering; tests hold the two equal.
 """
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def lane_taus(
+def sample_taus(
     estimates: NDArray[np.float64], references: NDArray[np.float64], scale: float
 ) -> NDArray[np.float64]:
     """Compare the ordering of the systems in every sample with that of the reference.

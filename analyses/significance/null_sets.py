@@ -62,21 +62,9 @@ def simulated_population(
 def exchangeable_set(
     population: NDArray[np.float64], *, n_systems: int, n_users: int, seed: int, number: int
 ) -> NDArray[np.float64]:
-    """Draw users with replacement, and deal each one's scores out to the systems at random.
+    """Draw a set as `sampled_set` does, and deal each user's scores out to the systems at random.
 
-    Parameters
-    ----------
-    population
-        Scores of shape (all systems, all users).
-    n_systems, n_users
-        Shape of the set; the systems are chosen at random.
-    seed, number
-        Key of the set.
-
-    Returns
-    -------
-    Scores (n_systems, n_users) for which the null hypothesis holds exactly: all orders of a
-    user's scores were equally likely.
+    For it the null hypothesis holds exactly: all orders of a user's scores were equally likely.
     """
     chosen = sampled_set(population, n_systems=n_systems, n_users=n_users, seed=seed, number=number)
     order = uniforms(chosen.shape, seed, number, "order").argsort(axis=0)
@@ -86,7 +74,10 @@ def exchangeable_set(
 def sampled_set(
     population: NDArray[np.float64], *, n_systems: int, n_users: int, seed: int, number: int
 ) -> NDArray[np.float64]:
-    """Draw users with replacement: scores (n_systems, n_users) of systems chosen at random."""
+    """Draw users with replacement: scores (n_systems, n_users) of systems chosen at random.
+
+    The population is of shape (all systems, all users); seed and number are the key of the set.
+    """
     systems = sampled_systems(len(population), n_systems, seed=seed, number=number)
     draws = uniforms((n_users,), seed, number, "users")
     users = (draws * population.shape[1]).astype(np.intp)

@@ -1,8 +1,8 @@
 """The seven built-in metrics together, over judged hits, for many judgement samples at once.
 
 Lists do not change when judgements are taken away; only judged hits matter. They are found once
-per run. Every sample is a lane: the inner loops run over the samples of a level, so that they
-vectorise. The readable definitions are in `harness.metrics`; tests hold the two equal.
+per run. The inner loops run over the samples of a level, so that they vectorise. The readable
+definitions are in `harness.metrics`; tests hold the two equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
 N_SUMS = len(FUSED) + 1
 """What is summed: one row for each metric, and nDCG that counts at one cut-off alone."""
 
-LANES = 8
+PADDED_TO = 8
 """Samples are padded to a multiple of this: loops without a remainder are a third faster."""
 
 SUMS_AT_ONCE = 1 << 19
@@ -150,12 +150,7 @@ def mean_scores(
 def user_scores(
     hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Score every user by the seven metrics, on every sample.
-
-    Parameters
-    ----------
-    hits, kept, cutoffs
-        As in `mean_scores`.
+    """Score every user by the seven metrics, on every sample, as `mean_scores` does.
 
     Yields
     ------
@@ -183,30 +178,30 @@ def group_sums(
     ------
     Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples).
     """
-    lanes = _lanes(hits, kept)
+    masks = _masks(hits, kept)
     order = np.argsort(groups, kind="stable")
     borders = np.concatenate([[0], np.cumsum(np.bincount(groups))])
-    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * lanes.shape[1]
+    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * masks.shape[1]
     at_once = max(1, SUMS_AT_ONCE // sums_per_group)
     for first in range(0, len(borders) - 1, at_once):
         some = slice(first, min(first + at_once, len(borders) - 1))
         users = order[borders[some.start] : borders[some.stop]]
-        sums = _sum(hits, lanes, cutoffs, users, groups[users] - first)
+        sums = _sum(hits, masks, cutoffs, users, groups[users] - first)
         yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
 
 
-def _lanes(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def _masks(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Order the masks as the judgements in ``hits``, and pad them with empty samples."""
     n_samples = kept.shape[1]
-    width = n_samples if n_samples < LANES else n_samples + -n_samples % LANES
-    lanes = np.zeros((len(hits.order), width), dtype=np.uint8)
-    lanes[:, :n_samples] = kept[hits.order]
-    return lanes
+    width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
+    masks = np.zeros((len(hits.order), width), dtype=np.uint8)
+    masks[:, :n_samples] = kept[hits.order]
+    return masks
 
 
 def _sum(
     hits: Hits,
-    lanes: NDArray[np.uint8],
+    masks: NDArray[np.uint8],
     cutoffs: Sequence[int],
     users: NDArray[np.intp],
     groups: NDArray[np.intp],
@@ -216,7 +211,7 @@ def _sum(
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
     discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
     n_groups = groups.max(initial=0) + 1
-    sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, lanes.shape[1]))
+    sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
     _accumulate(
         users,
         groups,
@@ -230,7 +225,7 @@ def _sum(
         borders,
         np.concatenate([[0.0], discounts]),
         np.concatenate([[0.0], np.cumsum(discounts)]),
-        lanes,
+        masks,
         sums,
     )
     return sums
@@ -263,7 +258,7 @@ def _accumulate(
     cutoffs: NDArray[np.int64],
     discounts: NDArray[np.float64],
     ideals: NDArray[np.float64],
-    lanes: NDArray[np.uint8],
+    masks: NDArray[np.uint8],
     sums: NDArray[np.float64],
 ) -> None:
     """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
@@ -286,8 +281,8 @@ def _accumulate(
         user, group = users[place], groups[place]
         start, end = judgement_offsets[user], judgement_offsets[user + 1]
         settled = bucket_of_rank[min(end - start, cutoffs[-1])]
-        _look_up(kinds, lanes, start, end, kept, totals, shares)
-        _normalise(gains, lanes, start, end, cutoffs, ideals, settled, count, normaliser)
+        _look_up(kinds, masks, start, end, kept, totals, shares)
+        _normalise(gains, masks, start, end, cutoffs, ideals, settled, count, normaliser)
         for system in range(n_systems):
             first = offsets[user * n_systems + system]
             last = offsets[user * n_systems + system + 1]
@@ -316,7 +311,7 @@ def _accumulate(
 @jit
 def _look_up(
     kinds: NDArray[np.int8],
-    lanes: NDArray[np.uint8],
+    masks: NDArray[np.uint8],
     start: int,
     end: int,
     kept: NDArray[np.float64],
@@ -327,13 +322,13 @@ def _look_up(
     totals[:] = 0.0
     for judgement in range(start, end):
         row = judgement - start
-        for w in range(lanes.shape[1]):
-            kept[row, w] = lanes[judgement, w]
+        for w in range(masks.shape[1]):
+            kept[row, w] = masks[judgement, w]
         if kinds[judgement] == RELEVANT:
             _add_gain(kept, row, 1.0, totals, 0)
         elif kinds[judgement] == NONRELEVANT:
             _add_gain(kept, row, 1.0, totals, 1)
-    for w in range(lanes.shape[1]):
+    for w in range(masks.shape[1]):
         n_relevant, n_nonrelevant = totals[0, w], totals[1, w]
         shares[0, w] = 1.0 / max(n_relevant, 1.0)
         shares[1, w] = 1.0 / max(min(n_relevant, n_nonrelevant), 1.0)
@@ -342,7 +337,7 @@ def _look_up(
 @jit
 def _normalise(
     gains: NDArray[np.float64],
-    lanes: NDArray[np.uint8],
+    masks: NDArray[np.uint8],
     start: int,
     end: int,
     cutoffs: NDArray[np.int64],
@@ -360,7 +355,7 @@ def _normalise(
     count[:] = 0
     for judgement in range(start, end):
         for w in range(len(count)):
-            count[w] += lanes[judgement, w]
+            count[w] += masks[judgement, w]
         below = gains[judgement + 1] if judgement + 1 < end else 0.0
         step = gains[judgement] - below
         if step > 0.0:

@@ -13,14 +13,9 @@ from runs import InputError
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What settings are chosen by.
+    """What settings are chosen by: training ratings, split again, and judgements.
 
-    Parameters
-    ----------
-    split
-        The training ratings of a study, split again: its ``test`` is the validation part.
-    qrels
-        Judgements of the users with validation ratings.
+    The ``test`` of the split is the validation part, and the qrels are those of its users.
     """
 
     split: Split

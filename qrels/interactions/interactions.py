@@ -142,9 +142,7 @@ class Interactions:
     def totals(self) -> Ratings:
         r"""Add up the values of every user's events on an item: :math:`r_{ui}`, (1.6).
 
-        Returns
-        -------
-        One rating for each pair with a positive sum, without times.
+        There is one rating for each pair with a positive sum, without times.
         """
         distinct, group = np.unique(self._pairs(), return_inverse=True)
         sums = np.bincount(group, self.value, minlength=len(distinct)).astype(np.float64)

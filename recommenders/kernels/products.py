@@ -18,15 +18,6 @@ def dense_product(left: csr_array[Any], right: csr_array[Any]) -> NDArray[np.flo
     the same last bit. Scipy's keeps lists of what is not zero, which takes several times as
     long where most is not.
 
-    Parameters
-    ----------
-    left, right
-        Of shapes (n_rows, n) and (n, n_columns).
-
-    Returns
-    -------
-    A new array of shape (n_rows, n_columns).
-
     Examples
     --------
     >>> from scipy.sparse import csr_array

@@ -53,18 +53,9 @@ def trained(
     seed: int,
     environment: Mapping[str, str] | None = None,
 ) -> TrainableT:
-    """Train a LensKit component and give it back.
+    """Train a LensKit component and give it back; all randomness comes from the seed.
 
-    Parameters
-    ----------
-    component
-        An untrained component.
-    ratings
-        Training ratings.
-    seed
-        Seed of all randomness in the training.
-    environment
-        LensKit's training variables (``LK_...``) for this training only.
+    The environment holds LensKit's training variables (``LK_...``) for this training only.
     """
     from lenskit.training import TrainingOptions
 

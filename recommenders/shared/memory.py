@@ -13,15 +13,7 @@ PROCESS_BYTES = 700_000_000
 
 @dataclass(frozen=True)
 class Need:
-    """Memory that training takes beyond the ratings, at its peak.
-
-    Parameters
-    ----------
-    n_bytes
-        How much, about.
-    why
-        What for, in a few words.
-    """
+    """Memory that training takes beyond the ratings, at its peak, and what for, in a few words."""
 
     n_bytes: int
     why: str

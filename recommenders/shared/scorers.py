@@ -85,13 +85,7 @@ def rated_or_not(histories: csr_array[Any]) -> csr_array[Any]:
 
 @dataclass(frozen=True, eq=False)
 class TrainedOnRatings:
-    """What was trained on ratings scores their users and items.
-
-    Parameters
-    ----------
-    ratings
-        Training ratings.
-    """
+    """What was trained on ratings scores their users and items."""
 
     ratings: Ratings
 

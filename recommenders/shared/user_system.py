@@ -84,7 +84,7 @@ def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
         return component(component.validate_config(settings.model_dump()))
 
     def fit(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
-        with _placed(label_of(name)):
+        with _located(label_of(name)):
             return ComponentScorer(
                 ratings, label_of(name), _trained(configured(settings), ratings, seed)
             )
@@ -145,7 +145,7 @@ class ComponentScorer(TrainedOnRatings):
         """Score every item for these users."""
         from recommenders.shared.lenskit_bridge import silence
 
-        with silence(), _placed(self.label):
+        with silence(), _located(self.label):
             return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
 
     def _scores(self, user: np.int32) -> NDArray[np.floating]:
@@ -164,7 +164,7 @@ class ComponentScorer(TrainedOnRatings):
 
 
 @contextmanager
-def _placed(label: str) -> Iterator[None]:
+def _located(label: str) -> Iterator[None]:
     """Say in which file and line a user's system fails."""
     try:
         yield

@@ -60,13 +60,6 @@ def read_bytes(path: Path) -> bytes:
 def plain_columns(content: bytes, *, n_fields: int) -> list[Any] | None:
     """Read the columns of a file whose lines are plain, some twenty times faster than line by line.
 
-    Parameters
-    ----------
-    content
-        From `read_bytes`.
-    n_fields
-        Fields that every line must have.
-
     Returns
     -------
     Arrow arrays of text, or None if a line is anything but ``n_fields`` fields of UTF-8 between

@@ -12,14 +12,7 @@ from runs.shared.errors import InputError
 
 
 def load_module(path: Path, *, what: str) -> ModuleType:
-    """Run a Python file and give it as a module.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is for, as errors call it: "metric plug-in".
+    """Run a Python file, which errors call a "metric plug-in" or so, and give it as a module.
 
     Raises
     ------

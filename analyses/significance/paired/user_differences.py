@@ -104,11 +104,8 @@ def means_and_deviations(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (divisor n - 1) of rows of differences of normalised scores.
 
-    What can be rounding alone, below 2^-48 of the largest score, is 0.
-
-    Returns
-    -------
-    Means and standard deviations, each of shape (n_rows,); NaN deviations for a single user.
+    What can be rounding alone, below 2^-48 of the largest score, is 0. Each is of shape (n_rows,);
+    the deviation of a single user is NaN.
     """
     n_users = differences.shape[1]
     means = differences.mean(axis=1)

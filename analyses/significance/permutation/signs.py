@@ -15,11 +15,8 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[n
 
     Permutation b owns ceil(n_users / 256) steps of the counter of a Philox generator (Salmon
     et al. 2011) whose key is the seed. User u has bit u of its raw words, in little-endian order:
-    raw words, since the streams of numpy's other methods may change.
-
-    Returns
-    -------
-    +1 or -1, float64 of shape (stop - start, n_users).
+    raw words, since the streams of numpy's other methods may change. The signs are +1 or -1,
+    float64 of shape (stop - start, n_users).
 
     Examples
     --------

@@ -11,9 +11,9 @@ from io import BytesIO
 from itertools import islice
 from typing import Any
 
+from qrels.ratings.datasets.column_positions import locate, named, separator_hint
 from qrels.ratings.datasets.fields import Columns, NotPlain, Record
 from qrels.ratings.datasets.layouts import RATING_NAMES, Layout
-from qrels.ratings.datasets.locate import locate, named, separator_hint
 from qrels.ratings.datasets.source import Source
 from runs import InputError
 
@@ -27,13 +27,6 @@ class DelimitedRows:
 
     `records` is the definition; `columns` reads what is plain, which nearly every file is, a
     hundred times faster and leaves the rest to `records`.
-
-    Parameters
-    ----------
-    source
-        The file.
-    layout
-        How its lines are laid out.
     """
 
     source: Source

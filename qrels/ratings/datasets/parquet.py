@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from qrels.ratings.datasets.column_positions import locate
 from qrels.ratings.datasets.fields import Columns, Record
 from qrels.ratings.datasets.layouts import Layout
-from qrels.ratings.datasets.locate import locate
 from qrels.ratings.datasets.source import Source
 from runs import InputError
 
@@ -21,13 +21,6 @@ class ParquetRows:
 
     Ids are text or integers; ratings and times are numbers, or text as in a text file; times may
     be timestamps, which count as UTC without a time zone.
-
-    Parameters
-    ----------
-    source
-        The file.
-    layout
-        Says which columns to look for.
     """
 
     source: Source

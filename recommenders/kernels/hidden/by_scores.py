@@ -110,12 +110,7 @@ def _blocks(hidden: HiddenItems) -> Iterator[slice]:
 class _Histories:
     """The distinct items of every user, in the order of their first times.
 
-    Parameters
-    ----------
-    starts
-        Row at which each user begins, of shape (n_users + 1,).
-    item, time
-        Columns of shape (n_rows,).
+    Rows of a user begin at ``starts``, of shape (n_users + 1,).
     """
 
     starts: NDArray[np.int64]

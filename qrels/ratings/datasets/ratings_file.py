@@ -9,7 +9,7 @@ from typing import Literal
 from qrels import Ratings
 from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
-from qrels.ratings.datasets.guess import guess
+from qrels.ratings.datasets.format_guess import guess
 from qrels.ratings.datasets.layouts import FORMATS, Layout
 from qrels.ratings.datasets.options import adapted_layout, require_choice
 from qrels.ratings.datasets.parquet import ParquetRows
