@@ -1,0 +1,159 @@
+"""Swaps: how often two disjoint halves of the users order a pair of systems differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Table, crossed
+from analyses.significance.permutation import pair_indices
+from runs import InputError
+from runs.shared.settings import Whole
+from runs.shared.streams import random_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+
+class Settings(AnalysisSettings):
+    """Halves of the users that are drawn."""
+
+    repeats: Whole = Field(200, ge=1, description="Pairs of disjoint halves.")
+
+
+@analysis("swaps", source="Voorhees & Buckley (2002), section 3", on_request=True)
+def swaps(work: Work, settings: Settings) -> Swaps:
+    """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
+
+    Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, or fewer than two users.
+
+    Examples
+    --------
+    Two users who disagree swap the two systems whichever half is which:
+
+    >>> from analyses.shared.work import ScoresAlone
+    >>> scores = Scores(np.array([[[1.0, 0.0], [0.0, 1.0]]]), Measures([Measure("P", 5)]),
+    ...                 ("a", "b"), np.array(["1", "2"]))
+    >>> swaps(ScoresAlone(scores), Settings(repeats=3)).rates
+    array([1.])
+    """
+    scores = work.scores
+    n_users = len(scores.users)
+    if len(scores.systems) < 2 or n_users < 2:
+        raise InputError(
+            "the analysis of swaps needs at least two systems and two users, got "
+            f"{len(scores.systems)} and {n_users}."
+        )
+    swapped = np.zeros(len(scores.measures))
+    with work.progress("Swaps", settings.repeats) as bar:
+        for repeat in range(settings.repeats):
+            order = np.argsort(random_words(n_users, work.seed, "swaps", repeat), kind="stable")
+            swapped += _swapped(scores, order[: n_users // 2], order[-(n_users // 2) :])
+            bar.advance()
+    return Swaps(
+        measures=scores.measures,
+        rates=swapped / settings.repeats,
+        n_systems=len(scores.systems),
+        n_users=n_users,
+        repeats=settings.repeats,
+        seed=work.seed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Swaps(Result):
+    """How often the order of two systems is not that on other users.
+
+    Parameters
+    ----------
+    measures
+        Label of ``rates``.
+    rates
+        Share of the pairs of systems that are swapped, in the mean over draws: float64 in [0, 1]
+        of shape (n_measures,); 0.5 is chance.
+    n_systems, n_users, repeats, seed
+        Facts for the caption.
+    """
+
+    measures: Measures
+    rates: NDArray[np.float64]
+    n_systems: int
+    n_users: int
+    repeats: int
+    seed: int
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``swaps``: columns metric, cutoff, swap_rate."""
+        import pandas as pd
+
+        labels = [(measure.metric, measure.cutoff) for measure in self.measures]
+        frame = pd.DataFrame(labels, columns=["metric", "cutoff"])
+        return {"swaps": frame.assign(swap_rate=self.rates)}
+
+    def caption(self) -> str:
+        """Say what is swapped, and how halves are drawn."""
+        return (
+            f"Share of the pairs of {self.n_systems} systems that two disjoint halves of the "
+            f"{self.n_users:,} users order differently, in the mean over {self.repeats:,} random "
+            f"draws (seed {self.seed}): 0 where all users agree, .5 by chance. Lower is better."
+        )
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give the swap rate."""
+        return {"swap rate": f"{self.rates[self.measures.index(measure)]:.4f}"}
+
+    @table("swaps", "share of the pairs of systems that other users would swap")
+    def table(self) -> Table:
+        """Tabulate the swap rates by metric and cut-off."""
+        cells = {
+            (m.metric, "whole lists" if m.cutoff is None else f"@{m.cutoff}"): float(rate)
+            for m, rate in zip(self.measures, self.rates, strict=True)
+        }
+        headings, rows = crossed("metric", cells)
+        best = dict.fromkeys(range(1, len(headings)), min)
+        return Table("swaps", "Swap rates", self.caption(), headings, rows, best)
+
+    @figure("swaps", "Swaps: pairs of systems that other users would swap, by cut-off")
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rate of every metric against the cut-off."""
+        ax = axes_or_new(ax)
+        for number, label, style in curves_of(
+            self.measures, metric=None, cutoff=self.measures.cutoff
+        ):
+            metric = self.measures[number].metric
+            own = [n for n, m in enumerate(self.measures) if m.metric == metric]
+            ax.plot(
+                [self.measures[n].cutoff or 0 for n in own], self.rates[own], label=label, **style
+            )
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("cut-off")
+        ax.set_ylabel("pairs swapped")
+        legend_beside(ax)
+        return ax
+
+
+def _swapped(scores: Scores, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Give the share of the pairs that two sets of users order differently, by measure."""
+    first, second = pair_indices(len(scores.systems))
+    signs = []
+    for users in (one, other):
+        means = scores.values[:, :, users].mean(axis=2)
+        signs.append(np.sign(np.round(means[:, first] - means[:, second], 12)))
+    return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))
