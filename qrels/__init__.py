@@ -9,11 +9,12 @@ from qrels.ranks.full_ranks import FullRanks
 from qrels.ranks.sampled_ranks import Cells, SampledRanks
 from qrels.ratings.k_core import k_core
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits import SPLITS, SplitCounts
+from qrels.ratings.splits.shared.counts import SplitCounts
+from qrels.ratings.splits.shared.register import find_split, splits
+from qrels.ratings.splits.shared.split import SplitSettings, Splitter, split
 from qrels.ratings.statistics import Statistics, describe
 
 __all__ = [
-    "SPLITS",
     "Cells",
     "FullRanks",
     "Judged",
@@ -23,9 +24,12 @@ __all__ = [
     "Scale",
     "Split",
     "SplitCounts",
+    "SplitSettings",
+    "Splitter",
     "Statistics",
     "describe",
     "down_to",
+    "find_split",
     "judge",
     "k_core",
     "match",
@@ -36,4 +40,6 @@ __all__ = [
     "sample_ranks",
     "sample_ranks_adaptive",
     "sample_ranks_from_scores",
+    "split",
+    "splits",
 ]

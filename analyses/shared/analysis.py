@@ -7,7 +7,6 @@ module that declares one is a member.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,6 +20,7 @@ import analyses
 from analyses.shared.result import Result
 from runs import InputError
 from runs.shared.errors import nearest
+from runs.shared.member import Member, modules_of
 from runs.shared.modules import load_module
 from runs.shared.settings import Section
 
@@ -95,15 +95,13 @@ class AnalysisSettings(Section):
 
 
 @dataclass(frozen=True)
-class Analysis(Generic[SettingsT, ResultT]):
+class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it.
 
     Parameters
     ----------
-    name
-        What a study calls it.
-    source
-        The publication, as a short citation.
+    name, source
+        See `Member`.
     make
         Makes the result; its annotations name the classes of settings and result.
     needs
@@ -114,8 +112,6 @@ class Analysis(Generic[SettingsT, ResultT]):
         The group that it belongs to, if any.
     """
 
-    name: str
-    source: str
     make: Callable[[Work, SettingsT], ResultT]
     needs: tuple[str, ...] = ()
     on_request: bool = False
@@ -126,21 +122,9 @@ class Analysis(Generic[SettingsT, ResultT]):
         return self.make(work, self.settings() if settings is None else settings)
 
     @property
-    def settings(self) -> type[SettingsT]:
-        """Class of what it is told."""
-        return self._annotated("settings")
-
-    @property
     def result(self) -> type[ResultT]:
         """Class of what it finds."""
         return self._annotated("return")
-
-    def _annotated(self, name: str) -> Any:
-        """Resolve one annotation alone: others may be imported for type checkers only."""
-        annotation = self.make.__annotations__[name]
-        if not isinstance(annotation, str):
-            return annotation
-        return eval(annotation, inspect.unwrap(self.make).__globals__)
 
     @property
     def section(self) -> str:
@@ -151,11 +135,6 @@ class Analysis(Generic[SettingsT, ResultT]):
     def key(self) -> str:
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
-
-    @property
-    def summary(self) -> str:
-        """First line of the documentation."""
-        return (inspect.getdoc(self.make) or "").partition("\n")[0]
 
     @property
     def is_usual(self) -> bool:
@@ -204,13 +183,10 @@ def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
 def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
     """Give the analyses that the modules of a folder declare."""
     package = import_module(f"{analyses.__name__}.{group}")
-    modules = [
-        import_module(f"{package.__name__}.{module.name}")
-        for module in iter_modules(package.__path__)
-        if not module.ispkg
-    ]
     return tuple(
-        replace(member, group=group) for module in modules for member in _declared(module).values()
+        replace(member, group=group)
+        for module in modules_of(package)
+        for member in _declared(module).values()
     )
 
 
@@ -268,9 +244,6 @@ def register_with(plugins: Sequence[Path]) -> Mapping[str, Analysis[Any, Any]]:
 
 
 def _declared(module: ModuleType) -> dict[str, Analysis[Any, Any]]:
-    """Give the analyses declared in a module, not those that it imports."""
-    return {
-        value.name: value
-        for value in vars(module).values()
-        if isinstance(value, Analysis) and value.make.__module__ == module.__name__
-    }
+    """Give the analyses declared in a module, by name."""
+    found: list[Analysis[Any, Any]] = Analysis.declared_in(module)
+    return {analysis.name: analysis for analysis in found}

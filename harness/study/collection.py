@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -15,11 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.work import CountedIn
-from harness.study.study import QrelsSection, RatingsSection, SplitSection, Study, run_paths
-from qrels import Qrels, Ratings, Scale, Split, describe, k_core, qrels_from_columns, rating_scale
+from harness.study.split_section import SplitSection
+from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
+from qrels import (
+    Qrels,
+    Ratings,
+    Scale,
+    Split,
+    SplitCounts,
+    describe,
+    k_core,
+    qrels_from_columns,
+    rating_scale,
+)
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.source import open_source
-from qrels.ratings.splits import SPLITS, SplitCounts
 from qrels.ratings.world import Truth, make_world, world_settings
 from qrels.trec import read_qrels
 from runs import InputError, InputWarning, Numbering, Run
@@ -29,7 +38,6 @@ from runs.trec import RunFile, common_items, read_run, require_known_users
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-FOLDS = 5
 LONGEST_TAG = 150
 
 
@@ -110,7 +118,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         topics=split.topics,
         items=ratings.items,
         qrels=qrels,
-        inputs=(inputs, *map(checksum, paths)),
+        inputs=(inputs, *map(checksum, [*study.split.files, *paths])),
         facts=facts | judgement_facts(qrels),
         split=split,
         runs=_given_runs(paths, study, split, ratings.items),
@@ -196,14 +204,12 @@ def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Spli
     Raises
     ------
     InputError
-        If the section breaks a rule of its method, or no test ratings are left.
+        If the ratings break a rule of its method, or no test ratings are left.
     """
-    options = split_options(section, seed=seed)
-    splits = SPLITS[section.method](ratings, **options)
-    chosen = splits if isinstance(splits, Split) else splits[(section.fold or 1) - 1]
-    if len(chosen.test) == 0:
-        raise InputError(f"the split {section.method!r} leaves no test ratings.")
-    return chosen
+    split = section.splitter(ratings, section.settings, seed=seed)
+    if len(split.test) == 0:
+        raise InputError(f"the split {section.splitter.name!r} leaves no test ratings.")
+    return split
 
 
 def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
@@ -226,48 +232,6 @@ def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
             f"no test rating reaches the threshold {threshold:g}: nothing is relevant."
         )
     return qrels
-
-
-def split_options(section: SplitSection, *, seed: int) -> dict[str, Any]:
-    """Match the options of a split section with what its splitter takes.
-
-    Raises
-    ------
-    InputError
-        If the method is unknown, an option is not one of its own, or one is missing.
-
-    Examples
-    --------
-    >>> split_options(SplitSection(method="user-random"), seed=3)
-    {'test_share': 0.2, 'seed': 3}
-    """
-    if section.method not in SPLITS:
-        raise InputError(f"no split is called {section.method!r}; there are {', '.join(SPLITS)}.")
-    taken = list(signature(SPLITS[section.method]).parameters.values())[1:]
-    names = [parameter.name for parameter in taken]
-    for option in section.options:
-        if option not in names:
-            own = ", ".join(name for name in names if name != "seed") or "none"
-            raise InputError(
-                f"the split {section.method!r} has no option {option!r}; its options are: {own}."
-            )
-    _check_fold(section, taken=names)
-    given = section.options | {"seed": seed}
-    defaults = {"test_share": 0.2, "folds": FOLDS}
-    if "cut" in given:
-        del defaults["test_share"]
-    values = {**defaults, **given}
-    return {name: values[name] for name in names if name in values}
-
-
-def _check_fold(section: SplitSection, *, taken: Sequence[str]) -> None:
-    if section.fold is None:
-        return
-    if "folds" not in taken:
-        raise InputError(f"the split {section.method!r} has no folds to choose `fold` from.")
-    folds = section.folds or FOLDS
-    if section.fold > folds:
-        raise InputError(f"`fold` in [split] must be at most {folds}, got {section.fold}.")
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:

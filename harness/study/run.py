@@ -14,7 +14,7 @@ from harness import __version__
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.page import render_report
-from harness.study.collection import collect, split_options
+from harness.study.collection import collect
 from harness.study.provenance import machine, versions
 from harness.study.stages import Stages
 from harness.study.store import Store
@@ -60,7 +60,7 @@ def check(study: Study) -> dict[str, Metric]:
     Raises
     ------
     InputError
-        If a metric, system, setting, split or preset does not exist or breaks a rule.
+        If a metric, system, setting or preset does not exist or breaks a rule.
     """
     with study.placed("metrics", "plugins"):
         available = available_metrics(study.metrics.plugins)
@@ -83,8 +83,6 @@ def check(study: Study) -> dict[str, Metric]:
             if name not in study.systems.names:
                 raise InputError(f"the study has no system {name!r} to set.")
             read_settings(name, settings)
-    with study.placed("split", "method"):
-        split_options(study.split, seed=study.seed)
     if study.ratings.path is None:
         with study.placed("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
@@ -138,18 +136,16 @@ def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
 
 
 def spelled_out(study: Study) -> Study:
-    """Fill in the defaults that depend on the split's method and on the systems."""
+    """Fill in the defaults that depend on the systems."""
     if study.ratings is None:
         return study
-    options = split_options(study.split, seed=study.seed)
-    split = study.split.model_copy(update={k: v for k, v in options.items() if k != "seed"})
     given = study.systems.settings
     settings = {
         name: read_settings(name, given.get(name, {})).model_dump(mode="json")
         for name in study.systems.names
     }
     systems = study.systems.model_copy(update={"settings": settings})
-    return study.model_copy(update={"split": split, "systems": systems})
+    return study.model_copy(update={"systems": systems})
 
 
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 
 from analyses.shared.analysis import Analysis, register_with
 from harness.study.analyses_section import STUDIES
+from harness.study.split_section import METHOD, USUAL
 from harness.study.study import Study
+from qrels import Splitter, splits
 from recommenders import systems
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +34,7 @@ def study_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     """
     definitions: dict[str, Any] = {}
     schema = _without_definitions(Study, definitions)
+    schema["properties"]["split"] = _of_split(splits(), definitions)
     schema["properties"]["analyses"] = _of_analyses(register_with(plugins), definitions)
     settings = {
         name: _without_definitions(s.settings, definitions) for name, s in systems().items()
@@ -39,6 +42,23 @@ def study_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     section = definitions["SystemsSection"]["properties"]["settings"]
     section["properties"] = settings
     return {"$schema": DRAFT, "title": "A study", **schema, "$defs": definitions}
+
+
+def _of_split(register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe the table [split]: a method with its options, or a user's file with its own."""
+    tables: list[dict[str, Any]] = [
+        {
+            "type": "object",
+            "required": [METHOD],
+            "properties": {METHOD: {"type": "string", "pattern": r"\.py$"}},
+        }
+    ]
+    for name, splitter in register.items():
+        table = _without_definitions(splitter.settings, definitions)
+        table["properties"] = {METHOD: {"const": name}, **table["properties"]}
+        table |= {"title": name, "description": splitter.summary}
+        tables.append(table if name == USUAL else table | {"required": [METHOD]})
+    return {"anyOf": tables}
 
 
 def _of_analyses(

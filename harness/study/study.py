@@ -18,6 +18,7 @@ from pydantic import (
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.names import parse_name, print_name
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
+from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import NAME, Origin, StudyFile, read_text
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
@@ -69,25 +70,6 @@ class RatingsSection(Section):
         if self.format != "world" and (self.preset is not None or self.world):
             raise ValueError('`preset` and `world` go with format = "world" only')
         return self
-
-
-class SplitSection(Section):
-    """Which ratings are held out; options that the method does not have are refused."""
-
-    method: str = "user-random"
-    test_share: float | None = Field(None, gt=0, lt=1, description="Share held out.")
-    cut: Whole | None = Field(None, description="First second (since 1970) of the test time.")
-    time_ties: Literal["item", "random"] | None = None
-    cold_users: Literal["drop", "keep"] | None = None
-    folds: Whole | None = Field(None, ge=2, description="Number of folds of k-fold.")
-    fold: Whole | None = Field(
-        None, ge=1, description="The fold that is the test set, from 1; the first by default."
-    )
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that were given, for the splitter."""
-        return self.model_dump(exclude={"method", "fold"}, exclude_none=True)
 
 
 class SystemsSection(Section):
@@ -167,14 +149,14 @@ class Study(StudyFile):
     """A whole study.
 
     Its parts check themselves; `harness.study.stages` checks, before any work, what needs other
-    packages: names of systems, metrics, splits.
+    packages: names of systems and metrics.
     """
 
     name: str = Field(pattern=f"^{NAME}$")
     seed: Whole = Field(20261121, ge=0, lt=2**63)
     output: Path | None = Field(None, description="The study folder; study-NAME by default.")
     ratings: RatingsSection | None = None
-    split: SplitSection = SplitSection()
+    split: SplitSection = Field(default_factory=usual_split)
     systems: SystemsSection = SystemsSection()
     runs: RunsSection | None = None
     qrels: QrelsSection | None = None
@@ -192,11 +174,10 @@ class Study(StudyFile):
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
-        """Read every section of an analysis as the analysis declares it."""
-        analyses = values.get("analyses")
-        if not isinstance(analyses, dict):
-            return values
-        return values | {"analyses": read_sections(analyses, origin)}
+        """Read the split, and every section of an analysis, as their own files declare them."""
+        readers = {"split": read_split, "analyses": read_sections}
+        tables = {key: values[key] for key in readers if isinstance(values.get(key), dict)}
+        return values | {key: readers[key](table, origin) for key, table in tables.items()}
 
     def _check_depth(self) -> None:
         deepest = self.cutoffs[-1]

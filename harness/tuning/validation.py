@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.study.collection import judge_test, split_ratings, training_ratings
+from harness.study.split_section import SplitSection
 from harness.study.store import content_key
-from harness.study.study import SplitSection, Study
+from harness.study.study import Study
 from qrels import Qrels, Ratings, Split, k_core, rating_scale
 from runs import InputError
 
@@ -52,25 +53,12 @@ def split_again(
     """
     try:
         known = k_core(train)  # Only users and items that have a training rating.
-        split = split_ratings(known, validation_section(section), seed=validation_seed(seed))
+        split = split_ratings(known, section.within_training(), seed=validation_seed(seed))
         return Validation(split, judge_test(split, rating_scale(known), threshold=threshold))
     except InputError as error:
         raise InputError(
             f"the training part cannot be split again for validation: {error}"
         ) from error
-
-
-def validation_section(section: SplitSection) -> SplitSection:
-    """Give the split within the training part: the study's own, but for a cut in time.
-
-    All training ratings lie before the study's ``cut``, so the latest share takes its place.
-
-    Examples
-    --------
-    >>> validation_section(SplitSection(method="global-time", cut=978300019)).options
-    {}
-    """
-    return section.model_copy(update={"cut": None})
 
 
 def validation_seed(seed: int) -> int:

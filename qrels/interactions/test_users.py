@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
-from qrels.ratings.splits import id_hashes
 from runs import InputError, Numbering
+from runs.shared.streams import id_hashes
 
 DAY = 86_400_000
 """Milliseconds."""

@@ -66,3 +66,14 @@ def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
+
+
+def id_hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
+    """Hash each id once, into 64 bits that are the same on every machine."""
+    start = blake2b(name.encode(), digest_size=8)
+    digests = bytearray()
+    for text in ids.tolist():
+        state = start.copy()
+        state.update(b"\n" + text.encode())
+        digests += state.digest()
+    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)

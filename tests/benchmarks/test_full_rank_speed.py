@@ -14,7 +14,7 @@ import pytest
 import recommenders
 from qrels import sample_ranks, sample_ranks_adaptive
 from qrels.ranks.ties import Ties
-from qrels.ratings.splits import leave_one_out_random
+from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import recommenders
 from qrels import Ratings
-from qrels.ratings.splits import user_random
+from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.world import make_world, world_settings
 from recommenders import BatchScorer
 from tests.benchmarks.machine import cpu_seconds, describe_machine
@@ -34,7 +34,7 @@ SYSTEMS = list(recommenders.systems())
 def training_ratings() -> Ratings:
     """Without the few items that lost all ratings, which only LensKit would recommend."""
     world = make_world(world_settings("ml-1m", {}))
-    train = user_random(world.ratings, test_share=0.2, seed=SEED).train
+    train = user_random(world.ratings, seed=SEED).train
     items, item = np.unique(train.item, return_inverse=True)
     return replace(train, items=train.items.select(items), item=item.astype(np.int32))
 

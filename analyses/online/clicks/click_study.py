@@ -37,9 +37,9 @@ from analyses.online.clicks.rates import ClickThrough, click_through, click_thro
 from analyses.online.logs import LogFacts, Logs, read_logs
 from analyses.online.logs.acceptance import Credit
 from analyses.online.logs.slates import Flags, Slates, busy_users
-from qrels.ratings.splits import id_hashes
 from runs import InputError
 from runs.shared.progress import Progress
+from runs.shared.streams import id_hashes
 
 EVERYONE: Final = "all"
 PEOPLE: Final = "without robots"

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from harness.online.simulation.logging_policy import LoggingPolicy, Lottery
 from harness.online.simulation.served_models import Model, Recommender
 from qrels.interactions.interactions import Interactions
-from qrels.ratings.splits import id_hashes
 from runs import InputError, Numbering
+from runs.shared.streams import id_hashes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

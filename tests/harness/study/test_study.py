@@ -36,7 +36,10 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + 'duplicates = "first"\n', "line 4: `duplicates` in [ratings]: input should be"),
         (RATINGS + "[metric]\n", "line 4: there is no `metric`; did you mean `metrics`?"),
         (RATINGS + "[split]\ntest_share = 1.0\n", "line 5: `test_share` in [split]: input should"),
-        (RATINGS + "[split]\nfold = 0\n", "line 5: `fold` in [split]: input should be greater"),
+        (
+            RATINGS + '[split]\nmethod = "k-fold"\nfold = 0\n',
+            "line 6: `fold` in [split]: input should be greater",
+        ),
         (
             RATINGS + '[systems]\nnames = "som"\n',
             "line 5: `names` in [systems]: there is no set of systems 'som'; there are valcarce-2",

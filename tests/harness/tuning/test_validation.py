@@ -6,8 +6,7 @@ import pytest
 from harness.study.collection import training_ratings
 from harness.study.study import parse_study
 from harness.tuning.validation import Validation, validation_of
-from qrels import Ratings
-from qrels.ratings.splits import SPLITS
+from qrels import Ratings, splits
 from runs import InputError
 from tests.harness.small import TREC, TREC_METRICS, WORLD, write_collection
 
@@ -62,7 +61,7 @@ def new_pairs(rows: list[Row], known: list[Row]) -> list[Row]:
     return [row for row in rows if row[:2] not in pairs]
 
 
-@pytest.mark.parametrize("method", SPLITS)
+@pytest.mark.parametrize("method", splits())
 def test_training_and_validation_are_the_training_part(method: str) -> None:
     text = WORLD + f'[split]\nmethod = "{method}"\n'
     split = parsed(text).split

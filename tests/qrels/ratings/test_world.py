@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from qrels import Split
 from qrels.ratings import world
-from qrels.ratings.splits import user_random
+from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.world import PRESETS, Truth, World, WorldSettings, make_world
 from runs import InputError, top_items
 
@@ -156,7 +156,7 @@ def precision_at_10(scores: NDArray[np.float64], split: Split) -> float:
 
 
 def test_taste_beats_popularity_and_popularity_beats_chance(small: World) -> None:
-    split = user_random(small.ratings, test_share=0.2, seed=1)
+    split = user_random(small.ratings, seed=1)
     train = split.train.matrix().toarray()
     directions = np.linalg.svd(train, full_matrices=False)[2][:10]
     chance = np.random.default_rng(1).random(train.shape)

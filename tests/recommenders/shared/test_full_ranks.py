@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import recommenders
 from qrels import Ratings
 from qrels.ranks.ties import Ties
-from qrels.ratings.splits import user_random
+from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
 from runs import InputError, Numbering
 
@@ -134,7 +134,7 @@ def test_nothing_to_rank_gives_no_ranks() -> None:
 
 @pytest.mark.parametrize("name", ["popularity", "krichene-z", "puresvd", "item-knn"])
 def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
-    split = user_random(ratings, test_share=0.2, seed=3)
+    split = user_random(ratings, seed=3)
     scorer = recommenders.train(name, {}, split.train, seed=1)
     ranks = recommenders.full_ranks(scorer, split.train, split.test)
     run = recommend(
@@ -149,7 +149,7 @@ def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
 
 
 def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    split = user_random(ratings, test_share=0.2, seed=3)
+    split = user_random(ratings, seed=3)
     scorer = recommenders.train("popularity", {}, split.train, seed=1)
     whole = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
     monkeypatch.setattr("recommenders.shared.train_and_rank.BLOCK_USERS", 7)

@@ -1,0 +1,102 @@
+"""All ratings from a moment on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import rounded_share, times_of
+from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
+from runs import InputError
+from runs.shared.settings import Whole
+
+USUAL_SHARE = 0.2
+
+
+class Settings(SplitSettings):
+    """The moment, or the share of all ratings that came later."""
+
+    test_share: TestShare | None = Field(
+        None,
+        description="Share of all ratings to test; exact: 0.2, the default where there is no cut, "
+        "is one fifth.",
+    )
+    cut: Whole | None = Field(
+        None, description="First second (since 1970 in UTC) of the test time, in place of a share."
+    )
+    cold_users: Literal["drop", "keep"] = Field(
+        "drop",
+        description="Whether users without a rating before the cut are dropped from the test "
+        "ratings, or kept.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _share_without_cut(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("cut") is None:
+            return {"test_share": USUAL_SHARE, **values}
+        return values
+
+    @model_validator(mode="after")
+    def _share_or_cut(self) -> Self:
+        if (self.test_share is None) == (self.cut is None):
+            raise ValueError("a global-time split needs `test_share` or `cut`, and not both")
+        return self
+
+    def within_training(self) -> Self:
+        """Put the latest share in place of a cut: all training ratings lie before it.
+
+        Examples
+        --------
+        >>> Settings(cut=978300019, cold_users="keep").within_training()
+        Settings(test_share=0.2, cut=None, cold_users='keep')
+        """
+        return self if self.cut is None else type(self)(cold_users=self.cold_users)
+
+
+@split("global-time", source="Campos et al. (2014)")
+def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    r"""Train on what came before a moment, test on what came at it or after.
+
+    A share of all N ratings puts the cut at the time of the
+    :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
+    that second are all tested, so there may be more. `SplitCounts` tells how many users are cold.
+
+    Raises
+    ------
+    InputError
+        If there are no times, or all ratings lie on one side of the cut.
+
+    Examples
+    --------
+    The cut is 5; dan is cold and dropped::
+
+                   ratings       train         test
+        ann      1 2 5 . 6     1 2 . . .     . . 5 . 6
+        bob      . 3 4 . .     . 3 4 . .     . . . . .
+        cid      4 . . 7 .     4 . . . .     . . . 7 .
+        dan      . . 8 9 .     . . . . .     . . . . .
+    """
+    later = times_of(ratings) >= _cut(ratings, settings)
+    if later.all() or not later.any():
+        raise InputError(
+            f"a global-time split needs ratings before and after its cut, got {(~later).sum()} "
+            f"before and {later.sum()} after."
+        )
+    train = ratings.select(~later)
+    drops = settings.cold_users == "drop"
+    tested = later & (train.user_counts() > 0)[ratings.user] if drops else later
+    return Split(train, ratings.select(tested))
+
+
+def _cut(ratings: Ratings, settings: Settings) -> int:
+    """Give the cut as it is, or where the share puts it."""
+    if settings.cut is not None:
+        return settings.cut
+    share = settings.test_share or USUAL_SHARE
+    n_test = max(rounded_share(share, len(ratings)), 1)
+    return int(np.sort(times_of(ratings))[-n_test])

@@ -1,0 +1,49 @@
+"""One of k parts of each user's ratings."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import random_order, user_hashes
+from qrels.ratings.splits.shared.split import SplitSettings, split
+from runs.shared.settings import Whole
+
+
+class Settings(SplitSettings):
+    """How many folds there are, and which of them is tested."""
+
+    folds: Whole = Field(5, ge=2, description="Number of folds.")
+    fold: Whole = Field(1, ge=1, description="The fold that is the test set, from 1.")
+
+    @field_validator("fold")
+    @classmethod
+    def _is_a_fold(cls, fold: int, others: ValidationInfo) -> int:
+        folds = others.data.get("folds", fold)
+        if fold > folds:
+            raise ValueError(f"must be at most {folds}, got {fold}")
+        return fold
+
+
+@split("k-fold", source="Stone (1974)")
+def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    """Test one of the folds, which are balanced within each user; each rating is in one.
+
+    A user's ratings are dealt out in random order, beginning with a random fold. A user with one
+    rating only trains, in all folds.
+
+    Examples
+    --------
+    The first of two folds, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 5     . . . 4 5     1 2 3 . .
+        bob      . 1 2 . .     . 1 . . .     . . 2 . .
+        cid      . . 3 . .     . . 3 . .     . . . . .
+    """
+    folds = settings.folds
+    first = (user_hashes(ratings, seed) % np.uint64(folds)).astype(np.intp)
+    fold = (first[ratings.user] + random_order(ratings, seed)) % folds
+    tested = (fold == settings.fold - 1) & (ratings.user_counts()[ratings.user] > 1)
+    return Split(ratings.select(~tested), ratings.select(tested))

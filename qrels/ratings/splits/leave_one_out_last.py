@@ -1,0 +1,37 @@
+"""The latest rating of each user."""
+
+from __future__ import annotations
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import hold_out_last, one_of_two, order_in_time
+from qrels.ratings.splits.shared.split import SplitSettings, TimeTies, split
+
+
+class Settings(SplitSettings):
+    """Which of a user's ratings of one second is the latest."""
+
+    time_ties: TimeTies = "item"
+
+
+@split("leave-one-out-last", source="He et al. (2017)")
+def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    """Hold out the latest rating of each user who has two or more.
+
+    The seed decides between ratings of one second, where ties are random.
+
+    Raises
+    ------
+    InputError
+        If there are no times.
+
+    Examples
+    --------
+    ::
+
+                   ratings       train         test
+        ann      5 1 2 4 3     . 1 2 4 3     5 . . . .
+        bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
+        cid      . . 3 . .     . . 3 . .     . . . . .
+    """
+    order = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, order, one_of_two(ratings))

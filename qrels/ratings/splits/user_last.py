@@ -1,0 +1,38 @@
+"""The latest share of each user's ratings."""
+
+from __future__ import annotations
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import hold_out_last, order_in_time, share_of_each
+from qrels.ratings.splits.shared.split import SplitSettings, TestShare, TimeTies, split
+
+
+class Settings(SplitSettings):
+    """How many of each user's ratings are tested, and which of one second."""
+
+    test_share: TestShare = 0.2
+    time_ties: TimeTies = "item"
+
+
+@split("user-last", source="Campos et al. (2014)")
+def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    """Hold out the latest share of each user's ratings, as many as `user_random` does.
+
+    The seed decides between ratings of one second, where ties are random.
+
+    Raises
+    ------
+    InputError
+        If there are no times.
+
+    Examples
+    --------
+    A share of 0.4; bob rated three items in one second::
+
+                   ratings       train         test
+        ann      5 1 2 4 3     . 1 2 . 3     5 . . 4 .
+        bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
+        cid      . . 3 . .     . . 3 . .     . . . . .
+    """
+    order = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, order, share_of_each(ratings, settings.test_share))

@@ -1,0 +1,34 @@
+"""A random share of each user's ratings."""
+
+from __future__ import annotations
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import hold_out_last, random_order, share_of_each
+from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
+
+
+class Settings(SplitSettings):
+    """How many of each user's ratings are tested."""
+
+    test_share: TestShare = 0.2
+
+
+@split("user-random", source="Valcarce et al. (2018)")
+def user_random(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    r"""Hold out a random share of each user's ratings.
+
+    Of n ratings, :math:`\lfloor \mathrm{share} \cdot n + 1/2 \rfloor` are tested, at most n - 1;
+    the share is exact, 0.2 being one fifth. A user with one rating only trains.
+
+    Examples
+    --------
+    A share of 0.4, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 5     1 . 3 4 .     . 2 . . 5
+        bob      . 1 2 . .     . 1 . . .     . . 2 . .
+        cid      . . 3 . .     . . 3 . .     . . . . .
+    """
+    return hold_out_last(
+        ratings, random_order(ratings, seed), share_of_each(ratings, settings.test_share)
+    )

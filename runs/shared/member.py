@@ -1,0 +1,67 @@
+"""Members of a list: what a file declares of a function by a decorator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Generic, Self, TypeVar
+
+from runs.shared.settings import Section
+
+SettingsT = TypeVar("SettingsT", bound=Section)
+
+
+@dataclass(frozen=True)
+class Member(Generic[SettingsT]):
+    """A member of a list, as its file declares it.
+
+    Parameters
+    ----------
+    name
+        What a study calls it.
+    source
+        The publication, as a short citation.
+    make
+        Does the work; its annotations name the class of its settings.
+    """
+
+    name: str
+    source: str
+    make: Callable[..., Any]
+
+    @property
+    def settings(self) -> type[SettingsT]:
+        """Class of what it is told."""
+        return self._annotated("settings")
+
+    @property
+    def summary(self) -> str:
+        """First line of the documentation."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    @classmethod
+    def declared_in(cls, module: ModuleType) -> list[Self]:
+        """Give the members declared in a module, not those that it imports."""
+        return [
+            value
+            for value in vars(module).values()
+            if isinstance(value, cls) and value.make.__module__ == module.__name__
+        ]
+
+    def _annotated(self, name: str) -> Any:
+        """Resolve one annotation alone: others may be imported for type checkers only."""
+        annotation = self.make.__annotations__[name]
+        if not isinstance(annotation, str):
+            return annotation
+        return eval(annotation, inspect.unwrap(self.make).__globals__)
+
+
+def modules_of(package: ModuleType) -> Iterator[ModuleType]:
+    """Import the modules of a folder, one after the other; folders in it are passed over."""
+    for found in iter_modules(package.__path__):
+        if not found.ispkg:
+            yield import_module(f"{package.__name__}.{found.name}")

@@ -1,0 +1,99 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.study.schema import study_schema
+from harness.study.study import Study, parse_study
+from qrels import splits
+from qrels.ratings.splits.k_fold import Settings as Folds
+from runs import InputError
+from tests.harness.small import METRICS, NO_ANALYSES, ROOT, SYSTEMS, WORLD, contents, run_text
+
+RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+GUIDE = ROOT / "docs" / "guides" / "study-file.md"
+
+
+def parse(text: str, base: Path = Path("/data")) -> Study:
+    return parse_study(text, source="study.toml", base=base, changes={})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder that has the split of the guide."""
+    _, _, text = GUIDE.read_text(encoding="utf-8").partition("```python\n# my_split.py\n")
+    (tmp_path / "my_split.py").write_text(text.partition("```")[0])
+    return tmp_path
+
+
+def test_a_fifth_of_the_ratings_of_each_user_is_the_default() -> None:
+    assert parse(RATINGS).split.model_dump() == {"method": "user-random", "test_share": 0.2}
+
+
+@pytest.mark.parametrize("method", splits())
+def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
+    split = parse(RATINGS + f'[split]\nmethod = "{method}"\n').split
+    settings = splits()[method].settings()
+    assert split.model_dump() == {"method": method, **settings.model_dump(exclude_none=True)}
+
+
+def test_settings_stand_beside_the_method() -> None:
+    split = parse(RATINGS + '[split]\nmethod = "k-fold"\nfolds = 3\n').split
+    assert split.settings == Folds(folds=3, fold=1)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("[split]\nmethod = 3", "line 5: `method` in [split]: input should be a valid string, got"),
+        ('[split]\nmethod = "k-fld"', "line 5: no split is called 'k-fld'; did you mean 'k-fold'?"),
+        ("[split]\nfold = 2", "line 5: the split 'user-random' has no option 'fold'; its options"),
+        ('[split]\nmethod = "k-fold"\nfold = 6', "line 6: `fold` in [split]: must be at most 5, "),
+        (
+            '[split]\nmethod = "k-fold"\nfolds = 1',
+            "line 6: `folds` in [split]: input should be greater than or equal to 2, got 1.",
+        ),
+        (
+            '[split]\nmethod = "global-time"\ncut = 5\ntest_share = 0.1',
+            "line 4: `split`: a global-time split needs `test_share` or `cut`, and not both.",
+        ),
+        ('[split]\nmethod = "no.py"', "line 5: /data/no.py: the file of the split does not exist."),
+    ],
+)
+def test_a_wrong_table_is_answered_with_its_line(table: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(RATINGS + table + "\n")
+    assert f"study.toml, {sentence}" in str(caught.value)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match="line 1: `split` must be a table, got 3"):
+        parse("split = 3\n" + RATINGS)
+
+
+def test_a_study_with_a_split_of_the_user_is_read_back(folder: Path) -> None:
+    study = parse(RATINGS + '[split]\nmethod = "my_split.py"\nevery = 3\n', folder)
+    assert parse(study.to_toml().decode(), Path("/elsewhere")) == study
+
+
+def test_a_new_split_is_one_file(folder: Path) -> None:
+    split = '[split]\nmethod = "my_split.py"\nevery = 4\n'
+    output = run_text(
+        WORLD + split + SYSTEMS + METRICS + NO_ANALYSES, folder, output=folder / "study"
+    )
+    (qrels,) = contents(output, "qrels/test.qrels").values()
+    assert len({line.split()[0] for line in qrels.splitlines()}) == 60 / 4
+    inputs = json.loads((output / "manifest.json").read_bytes())["inputs"]
+    assert str(folder / "my_split.py") in [known.get("path") for known in inputs]
+
+
+def test_options_of_a_split_of_the_user_are_checked(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"line 6: `every` in \[split\]: input should be"):
+        parse(RATINGS + '[split]\nmethod = "my_split.py"\nevery = 1\n', folder)
+
+
+def test_the_schema_knows_the_options_of_every_method() -> None:
+    tables = study_schema()["properties"]["split"]["anyOf"]
+    described = {table["properties"]["method"].get("const"): table for table in tables}
+    assert set(described) == {None, *splits()}
+    assert "fold" in described["k-fold"]["properties"]
