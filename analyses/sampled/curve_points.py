@@ -16,7 +16,8 @@ from analyses.sampled.estimators.tally import Candidates, Tally
 from analyses.sampled.expectation.errors import relative_error
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import exact_metric
-from qrels import FullRanks, SampledRanks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels import FullRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]

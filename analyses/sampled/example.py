@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from analyses.sampled.expectation.crossings import Consistency, consistency_crossings
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import Moments, estimate_moments, sampled_values
+from analyses.sampled.samples.from_full_ranks import sample_ranks
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
-from qrels import FullRanks, sample_ranks
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from analyses.sampled.estimators.priors import canonical_prior
 from analyses.sampled.expectation.candidates import whose
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -29,7 +30,7 @@ from analyses.shared.drawing import (
     scale_by_factors,
 )
 from analyses.shared.measure import Measure
-from qrels import FullRanks, SampledRanks
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:

@@ -26,6 +26,8 @@ from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.expectation.moments import Moments, exact_metric
 from analyses.sampled.expectation.round_numbers import round_numbers
 from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.shared.drawing import (
     COLOURS,
     DASHES,
@@ -37,8 +39,7 @@ from analyses.shared.drawing import (
     scale_by_factors,
 )
 from analyses.shared.measure import Measure
-from qrels import FullRanks, SampledRanks
-from qrels.ranks.from_full_ranks import require_negatives
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:

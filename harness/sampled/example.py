@@ -19,9 +19,9 @@ from analyses.sampled.expectation.curves import (
     expectation_curves,
     metric_curves,
 )
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.shared.publish import as_latex, write_figure
 from analyses.shared.table import Cell, Table, shown
-from qrels import SampledRanks
 from runs import InputError
 from runs.shared.files import write_whole
 

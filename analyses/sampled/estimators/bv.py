@@ -52,7 +52,7 @@ class BiasVariance(Estimator):
 
     Examples
     --------
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> fitted = BiasVariance(gamma=1.0).fit(sample)
     >>> fitted.corrected("Recall@1").round(9)

@@ -9,13 +9,15 @@ from typing import TypeAlias
 import numpy as np
 
 from analyses.sampled.expectation.round_numbers import round_numbers
-from qrels import FullRanks, SampledRanks, sample_ranks
-from qrels.ranks.from_full_ranks import (
+from analyses.sampled.samples.from_full_ranks import (
     require_negatives,
     require_one_relevant,
     require_sizes,
+    sample_ranks,
     sample_ranks_adaptive,
 )
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels import FullRanks
 from runs import InputError
 
 MOST_DOUBLINGS = 5

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from analyses.sampled.expectation.candidates import nearest_size
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import Moments
+from analyses.sampled.samples.from_full_ranks import require_negatives
 from qrels import FullRanks
-from qrels.ranks.from_full_ranks import require_negatives
 from runs import InputError
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,8 @@ from analyses.sampled.expectation.moments import (
     sampled_moments,
     sampled_values,
 )
-from qrels import FullRanks, sample_ranks
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from qrels import FullRanks
 
 RANKS = [2, 40, 100, 212, 743, 1548, 4482]
 EVERY = np.arange(1, 301)

@@ -18,7 +18,8 @@ from analyses.sampled.expectation.moments import (
 )
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 from analyses.sampled.expectation.user_moments import Addends, moments_of_mean, moments_of_users
-from qrels import FullRanks, sample_ranks
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from qrels import FullRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
