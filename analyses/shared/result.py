@@ -113,6 +113,10 @@ class Result:
         """Say in sentences what was found, beside what the estimates say."""
         return ()
 
+    def conclusion(self) -> str:
+        """Say below the tables of a command what was found; by default the findings."""
+        return "\n".join(f"{finding}\n" for finding in self.findings())
+
     def cautions(self) -> Sequence[str]:
         """Say in sentences what to beware of."""
         return ()

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.learned_priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.linear import bias_variance
-from analyses.sampled.estimators.priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
 from runs.shared.errors import InputWarning
