@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from analyses.shared.analysis import Analysis
+    from analyses.shared.analysis import Analysis, AnalysisSettings
     from analyses.shared.result import Result
     from runs.shared.progress import Progress
     from runs.shared.settings import Section
@@ -115,7 +115,7 @@ def sampled(
     results = make_studies(
         ranks,
         studies,
-        asked,
+        given(_settings(), asked),
         candidates=candidates,
         seed=seed,
         n_jobs=jobs or cpu_count(),
@@ -131,7 +131,7 @@ def sampled(
 def make_studies(
     path: Path,
     names: Sequence[str],
-    asked: Mapping[str, Any],
+    asked: Section,
     *,
     candidates: int | None,
     seed: int,
@@ -143,7 +143,7 @@ def make_studies(
     Raises
     ------
     InputError
-        If the table or what is asked breaks a rule.
+        If the table breaks a rule, or what is asked does not fit it.
     """
     from analyses.sampled.shared.rank_table import read_rank_table
     from analyses.sampled.shared.ranks_alone import RanksAlone
@@ -151,11 +151,16 @@ def make_studies(
     known = _studies()
     usual = [name for name, study in known.items() if not study.on_request]
     wanted = dict.fromkeys([*(usual if "all" in names else ()), *names] or ["estimates"])
-    chosen = {name: known[name] for name in wanted if name != "all"}
-    settings = {name: given(study.settings, asked) for name, study in chosen.items()}
+    chosen = [known[name] for name in wanted if name != "all"]
     systems = read_rank_table(path, candidates=candidates)
     work = RanksAlone(systems, seed=seed, n_jobs=n_jobs, progress=progress)
-    return {study.key: study(work, settings[name]) for name, study in chosen.items()}
+    return {study.key: study(work, _own(study, asked)) for study in chosen}
+
+
+def _own(study: Analysis[Any, Any], asked: Section) -> AnalysisSettings:
+    """Take the settings of a study out of those of all."""
+    kind: type[AnalysisSettings] = study.settings
+    return kind(**asked.model_dump(include={*kind.model_fields}))
 
 
 def _show_example(format_: str, *, seed: int, output: Path | None) -> str:
