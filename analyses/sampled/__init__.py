@@ -1,1 +1,3 @@
 """Sampled metrics: what they say of the exact ones, and what corrects them; a file each study."""
+
+GROUP = "What sampling negatives does to metrics, and what corrects it."

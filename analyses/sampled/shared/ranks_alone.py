@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from analyses.intervals.bands import SumSamples
     from analyses.shared.measure import Measure, Scores
-    from analyses.shared.work import CountedIn
+    from analyses.shared.work import CountedIn, SumSamples
     from qrels import FullRanks, Qrels
 
 
