@@ -7,10 +7,10 @@ import pytest
 
 from analyses.sampled.adaptive import AdaptiveSizes, adaptive
 from analyses.sampled.expectation.designs import Adaptive
-from analyses.sampled.expectation.errors import cost_per_size, mean_adaptive_size
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import cost_per_size, mean_adaptive_size
 from tests.analyses.sampled.studied import study
 
 SPREAD = FullRanks.of(range(1, 201), n_candidates=900)
@@ -34,6 +34,15 @@ def test_costs_are_those_of_many_samples(result: AdaptiveSizes) -> None:
 def test_mean_sizes_are_those_of_the_formula(result: AdaptiveSizes) -> None:
     sizes = mean_adaptive_size(SPREAD.rank, n_candidates=900, n0=10, n_max=80)
     assert result.mean_sizes[0] == pytest.approx(sizes.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rank", "size"), [(1, 3200), (10, 1398.5095), (100, 171.73883), (1000, 100.00272)]
+)
+def test_the_mean_size_of_the_samples_of_a_rank_is_known(rank: int, size: float) -> None:
+    one = FullRanks.of([rank], n_candidates=9916)
+    found = study(adaptive, {"one": one}, negatives=99, n_max=3200)
+    np.testing.assert_allclose(found.mean_sizes, [size], rtol=1e-7)
 
 
 def test_every_user_ends_somewhere(result: AdaptiveSizes) -> None:

@@ -9,10 +9,10 @@ import pytest
 from analyses.sampled.cost import Cost, cost
 from analyses.sampled.estimates import estimates
 from analyses.sampled.expectation.designs import Adaptive, require_rising, sizes_suited
-from analyses.sampled.expectation.errors import mean_adaptive_size
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import mean_adaptive_size
 from tests.analyses.sampled.studied import study
 
 N = 90

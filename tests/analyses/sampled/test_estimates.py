@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from analyses.sampled.estimates import Estimates, estimates
-from analyses.sampled.expectation.errors import mean_adaptive_size
-from analyses.sampled.expectation.moments import expected_of_users
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import expected_of_users, mean_adaptive_size
 from tests.analyses.sampled.studied import study
 
 N = 60
