@@ -10,25 +10,96 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimates import first_of
-from analyses.sampled.expectation.candidates import in_words
-from analyses.sampled.expectation.designs import Adaptive, first_size
+from analyses.sampled.expectation.designs import Adaptive
+from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors
-from analyses.shared.measure import Measure
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.work import Work
+
 Floats = NDArray[np.float64]
 
-COST = "scores for a user who ends at the size"
+
+class Settings(RankSettings):
+    """Sizes of adaptive samples, which start with the relevant item and some negatives."""
+
+    negatives: Negatives = 100
+    n_max: Largest = None
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse to sample what such users do not have."""
+        self.design(ranks)
+
+    def design(self, ranks: FullRanks) -> Adaptive:
+        """Give the largest samples.
+
+        Raises
+        ------
+        InputError
+            If users have several relevant items or too few candidates, or no doubling joins the
+            sizes.
+        """
+        design = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        design.check(ranks)
+        return design
+
+
+@analysis(
+    "adaptive",
+    source="Li et al. (2023), Towards reliable item sampling for recommendation evaluation, "
+    "Algorithm 1, eq. 13",
+    needs=("full_ranks",),
+    on_request=True,
+)
+def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
+    r"""Expect where the adaptive samples of each system end, without simulation.
+
+    With a share :math:`\theta` of the irrelevant candidates above the relevant item, a sample
+    grows to :math:`n_j` with probability :math:`(1 - \theta)^{n_{j-1} - 1}`.
+
+    Raises
+    ------
+    InputError
+        If users have several relevant items or differ between systems, there are none, or no
+        doubling joins the sizes.
+
+    Examples
+    --------
+    One of two users ends with 2 items, which 2 * 2 scores were computed for, as nothing but the
+    relevant item and those below it is drawn for the other:
+
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> work = RanksAlone({"one": FullRanks.of([1, 9], n_candidates=9)})
+    >>> found = adaptive(work, Settings(negatives=1, n_max=4))
+    >>> found.ended.tolist(), found.costs.tolist(), found.mean_sizes.tolist()
+    ([[0.5, 0.5]], [[4.0, nan]], [3.0])
+    """
+    first = first_of(work.full_ranks)
+    sizes = tuple(each.n_max for each in settings.design(first).on_the_way())
+    return AdaptiveSizes(
+        systems=tuple(work.full_ranks),
+        sizes=sizes,
+        reached=np.array([_shares_reaching(ranks, sizes) for ranks in work.full_ranks.values()]),
+        ranked=Ranked.of(first),
+    )
+
+
+def _shares_reaching(ranks: FullRanks, sizes: tuple[int, ...]) -> list[float]:
+    """Expect the share of the users whose samples grow to each size; all have the first."""
+    below = 1 - ranks.above / ranks.n_irrelevant
+    return [1.0, *(float((below ** (size - 1)).mean()) for size in sizes[:-1])]
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveSizes:
+class AdaptiveSizes(Result):
     """Expected shares of the users whose samples grow to each size.
 
     Parameters
@@ -39,22 +110,14 @@ class AdaptiveSizes:
         Sizes of samples, the relevant item included, each twice the one before.
     reached
         Share of the users with samples of at least this size, of shape (n_systems, n_sizes).
-    n_users
-        Users.
-    candidates
-        Smallest and largest number of candidates of a user.
+    ranked
+        Of whom.
     """
 
     systems: tuple[str, ...]
     sizes: tuple[int, ...]
     reached: Floats
-    n_users: int
-    candidates: tuple[int, int]
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What is drawn: one panel."""
-        return (Measure(COST),)
+    ranked: Ranked
 
     @property
     def ended(self) -> Floats:
@@ -86,6 +149,10 @@ class AdaptiveSizes:
         costs[:, -1] = np.nan
         return costs
 
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table ``sampled_adaptive``; see `to_frame`."""
+        return {"sampled_adaptive": self.to_frame()}
+
     def to_frame(self) -> pd.DataFrame:
         """Give rows of system, size, reached, ended (shares of the users) and cost."""
         import pandas as pd
@@ -95,20 +162,24 @@ class AdaptiveSizes:
             reached=self.reached.ravel(), ended=self.ended.ravel(), cost=self.costs.ravel()
         )
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
-        """Draw costs against sizes, a curve for each system.
+    @table("sampled_adaptive", "mean size of adaptive samples, and what larger ones cost")
+    def by_system(self) -> Table:
+        """Tabulate the mean size of samples, and what it costs to have a user end at each."""
+        rows: list[list[Cell]] = [
+            [system, float(self.mean_sizes[place]), *self.costs[place, :-1].tolist()]
+            for place, system in enumerate(self.systems)
+        ]
+        return Table(
+            name="sampled_adaptive",
+            title="Mean size of adaptive samples, and scores for a user who ends at a size",
+            note=self.caption(),
+            headings=["system", "mean size", *(f"ends at {size:,}" for size in self.sizes[:-1])],
+            rows=rows,
+        )
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            None, or the one name among the measures: there is one panel.
-        """
-        if cutoff is not None or metric not in (None, COST):
-            raise InputError(f"there is only {COST} to draw, got {metric}.")
+    @figure("sampled_adaptive", "Adaptive samples: what larger ones cost", number=15)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw costs against sizes, a curve for each system; on new axes by default."""
         ax = axes_or_new(ax)
         for (label, style), costs in zip(categories(self.systems), self.costs, strict=True):
             ax.plot(self.sizes[:-1], costs[:-1], label=label, **style)
@@ -116,76 +187,19 @@ class AdaptiveSizes:
         ax.set_xscale("log", base=2)
         ax.set_xticks(self.sizes[:-1], [f"{size:,}" for size in self.sizes[:-1]], minor=False)
         ax.set_xlabel("size that adaptive samples end at")
-        ax.set_ylabel(COST)
+        ax.set_ylabel("scores for a user who ends at the size")
         legend_beside(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        n = in_words(self.candidates)
         means = zip(self.systems, self.mean_sizes, strict=True)
         return (
             f"Scores that are computed for each user whose adaptive sample ends at a size: those "
             f"of all who grow to it, over the users who end there. Where the curve climbs, larger "
-            f"samples do not pay. Samples of {self.n_users:,} users with one relevant item each "
-            f"among n = {n} candidates, drawn with replacement, double from {self.sizes[0]:,} to "
-            f"{self.sizes[-1]:,} items while the relevant item is the first. Expected from the "
-            "full ranks, not simulated. Mean sizes: "
+            f"samples do not pay. Samples of {self.ranked.n_users:,} users with one relevant item "
+            f"each among n = {self.ranked.n} candidates, drawn with replacement, double from "
+            f"{self.sizes[0]:,} to {self.sizes[-1]:,} items while the relevant item is the "
+            "first. Expected from the full ranks, not simulated. Mean sizes: "
             f"{'; '.join(f'{system} {size:,.1f}' for system, size in means)}."
         )
-
-
-def study_adaptive_sizes(
-    systems: Mapping[str, FullRanks], *, n0: int | None = None, n_max: int | None = None
-) -> AdaptiveSizes:
-    r"""Expect where the adaptive samples of each system end, without simulation.
-
-    With a share :math:`\theta` of the irrelevant candidates above the relevant item, a sample
-    grows to :math:`n_j` with probability :math:`(1 - \theta)^{n_{j-1} - 1}`.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users, with one relevant item each.
-    n0, n_max
-        Size of the first and the largest sample, the relevant item included. By default 100, if
-        candidates are three times as many, and 32 times as much, or a third of the candidates.
-
-    Raises
-    ------
-    InputError
-        If users have several relevant items or differ between systems, there are none, or no
-        doubling joins the sizes.
-
-    References
-    ----------
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1,
-    eq. 13.
-
-    Examples
-    --------
-    One of two users ends with 2 items, which 2 * 2 scores were computed for, as nothing but the
-    relevant item and those below it is drawn for the other:
-
-    >>> systems = {"one": FullRanks.of([1, 9], n_candidates=9)}
-    >>> found = study_adaptive_sizes(systems, n0=2, n_max=4)
-    >>> found.ended.tolist(), found.costs.tolist(), found.mean_sizes.tolist()
-    ([[0.5, 0.5]], [[4.0, nan]], [3.0])
-    """
-    first = first_of(systems)
-    design = Adaptive.suited(first, n0=first_size(first) if n0 is None else n0, n_max=n_max)
-    design.check(first)
-    sizes = tuple(each.n_max for each in design.on_the_way())
-    return AdaptiveSizes(
-        systems=tuple(systems),
-        sizes=sizes,
-        reached=np.array([_shares_reaching(ranks, sizes) for ranks in systems.values()]),
-        n_users=len(first),
-        candidates=(int(first.n_candidates.min()), int(first.n_candidates.max())),
-    )
-
-
-def _shares_reaching(ranks: FullRanks, sizes: tuple[int, ...]) -> list[float]:
-    """Expect the share of the users whose samples grow to each size; all have the first."""
-    below = 1 - ranks.above / ranks.n_irrelevant
-    return [1.0, *(float((below ** (size - 1)).mean()) for size in sizes[:-1])]

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.curve_points import CURVES, CUTOFFS, CurvePoints, mean_of_known
-from analyses.sampled.estimates import (
-    each_system,
-    first_of,
-    read_estimators,
-    require_repeats,
-    takes,
-)
 from analyses.sampled.estimators import Estimator
-from analyses.sampled.expectation.candidates import in_words, whose
 from analyses.sampled.expectation.designs import (
     Adaptive,
     Design,
     FixedSize,
-    first_size,
     require_rising,
-    scores_per_user,
     sizes_suited,
 )
-from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.shared.curve_points import CUTOFFS, CurvePoints, mean_of_known
+from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
+from analyses.sampled.shared.settings import (
+    ESTIMATORS,
+    EstimatorNames,
+    Largest,
+    SampleSettings,
+    SampleSizes,
+    read_estimators,
+)
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -37,33 +37,133 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.work import Work
+
 Floats = NDArray[np.float64]
 
-ESTIMATORS = (
-    "uncorrected",
-    "rank-estimate(denominator=m+1)",
-    "bv(gamma=0.1)",
-    "bv(gamma=0.01)",
-    "mle(iters=100)",
-)
-ADAPTIVE_ESTIMATORS = ("adaptive-mle(iters=50)",)
+
+class Settings(SampleSettings):
+    """Errors of estimated curves from samples of several sizes."""
+
+    n_max: Largest = None
+    estimators: EstimatorNames = ESTIMATORS
+    sizes: SampleSizes = None
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse to sample what such users do not have."""
+        self.designs(ranks, read_estimators(self.estimators))
+
+    def designs(self, ranks: FullRanks, estimators: tuple[Estimator, ...]) -> list[Design]:
+        """Give the samples of all sizes that some estimator takes, those of fixed size first.
+
+        By default these are 10, 20, 50, 100, ... negatives up to a third of the fewest candidates.
+        Adaptive samples grow from the relevant item and `negatives`, and smaller ends on the way
+        are studied, too.
+
+        Raises
+        ------
+        InputError
+            If the users of these ranks cannot be sampled so, or sizes do not rise.
+        """
+        sizes = sizes_suited(ranks) if self.sizes is None else self.sizes
+        require_rising(sizes)
+        fixed = [FixedSize(m, self.replace) for m in sizes]
+        for design in fixed:
+            design.check(ranks)
+        largest = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        designs: list[Design] = []
+        if any(takes(each, fixed[0]) for each in estimators):
+            designs += fixed
+        if any(takes(each, largest) for each in estimators):
+            largest.check(ranks)
+            designs += largest.on_the_way()
+        return designs
+
+
+@analysis("cost", source="Li et al. (2023), tables 1 and 2", needs=("full_ranks",))
+def cost(work: Work, settings: Settings) -> Cost:
+    r"""Sample negatives, few and many, and compare estimated curves with the exact ones.
+
+    The error of a curve is
+
+    .. math:: 100 \cdot \mathrm{mean}_{K = 1 .. 50} \frac{|\hat M@K - M@K|}{M@K}
+
+    Curves of the metrics are looked at, whatever their cut-off. With thousands of negatives ``mn``
+    takes much longer than the other estimators, a quarter of a minute for a system.
+
+    Raises
+    ------
+    InputError
+        If a name or number makes no sense, systems have different users, an estimator is not for
+        uniform samples, or one for adaptive samples is asked for users with several relevant items.
+
+    Examples
+    --------
+    Two negatives, or all four; those, without replacement, leave no error:
+
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
+    >>> asked = {"metrics": ("Recall@1",), "estimators": ("uncorrected",), "replace": False}
+    >>> found = cost(work, Settings(**asked, sizes=(2, 4), repeats=2))
+    >>> found.samples, found.scored.ravel(), found.mean_errors()[0, 1]
+    (('m = 2', 'm = 4'), array([3., 5.]), array([0.]))
+    """
+    first = first_of(work.full_ranks)
+    points = CurvePoints.of_curves(settings.metrics)
+    estimators = read_estimators(settings.estimators)
+    designs = settings.designs(first, estimators)
+
+    def find(system: SampledSystem) -> tuple[Any, ...]:
+        shape = (len(estimators), len(designs), len(points.metrics), system.repeats)
+        scored, errors = [], np.full(shape, np.nan)
+        for place, design in enumerate(designs):
+            samples = system.sample(design)
+            scored.append(samples.scored)
+            for number, each in enumerate(estimators):
+                if takes(each, design):
+                    values = points.estimates(each, samples.counted)
+                    errors[number, place] = system.errors(values).T
+        return scored, errors, system.zero_cutoffs
+
+    scored, errors, zeros = each_system(work, "Estimating at all costs", settings, points, find)
+    return Cost(
+        measures=points.measures,
+        systems=tuple(work.full_ranks),
+        estimators=tuple(map(str, estimators)),
+        samples=tuple(map(str, designs)),
+        takes=np.array([[takes(each, design) for design in designs] for each in estimators]),
+        scored=np.stack(scored, axis=-1),
+        errors=np.stack(errors, axis=-2),
+        zero_cutoffs=np.stack(zeros, axis=-1),
+        ranked=Ranked.of(first),
+        mean_candidates=_mean_candidates(first),
+        drawn=Drawn.as_asked(settings, seed=work.seed),
+        n_max=max((each.n_max for each in designs if isinstance(each, Adaptive)), default=0),
+    )
+
+
+def _mean_candidates(ranks: FullRanks) -> float:
+    """Give the mean over the users, whatever the number of their relevant items."""
+    return float(np.average(ranks.n_candidates, weights=1 / ranks.n_relevant))
 
 
 @dataclass(frozen=True, eq=False)
-class Cost:
+class Cost(Result):
     """Errors of estimates from samples of several sizes, and the items scored for them.
 
     Parameters
     ----------
-    systems, metrics, estimators, samples
-        Names; labels of the axes. Metrics are curves over cut-offs and have none in their name.
+    measures, systems, estimators, samples
+        Labels of the axes; measures are curves over cut-offs and have none in their name.
     takes
         Whether an estimator is for such samples, of shape (n_estimators, n_samples).
     scored
@@ -75,35 +175,25 @@ class Cost:
         for such samples, and where the truth is 0 at all cut-offs.
     zero_cutoffs
         Cut-offs that were left out, because the truth is 0, of shape (n_metrics, n_systems).
-    n_users, n_relevant
-        Users, and their relevant items.
-    candidates
-        Smallest and largest number of candidates of a user.
+    ranked, drawn
+        Of whom, and how samples were drawn.
     mean_candidates
-        Their mean over the users: what an exact metric scores.
-    corrected_for
-        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
-    replace, seed
-        Whether samples of one size are drawn with replacement, and the seed of all.
+        Mean number of candidates over the users: what an exact metric scores.
     n_max
         Largest adaptive sample; 0 if there are none.
     """
 
+    measures: Measures
     systems: tuple[str, ...]
-    metrics: tuple[str, ...]
     estimators: tuple[str, ...]
     samples: tuple[str, ...]
     takes: NDArray[np.bool_]
     scored: Floats
     errors: Floats
     zero_cutoffs: NDArray[np.int64]
-    n_users: int
-    n_relevant: int
-    candidates: tuple[int, int]
+    ranked: Ranked
     mean_candidates: float
-    corrected_for: str
-    replace: bool
-    seed: int
+    drawn: Drawn
     n_max: int
 
     @property
@@ -112,9 +202,13 @@ class Cost:
         return self.errors.shape[-1]
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The metrics, each a panel of the figure."""
-        return tuple(Measure(metric) for metric in self.metrics)
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table ``sampled_cost``; see `to_frame`."""
+        return {"sampled_cost": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each system, metric, estimator and sample that it is for.
@@ -150,21 +244,36 @@ class Cost:
         """
         return mean_of_known(self.errors.mean(axis=-1))
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    @table("sampled_cost", "relative errors, by sample")
+    def by_sample(self) -> Table:
+        """Tabulate mean errors by metric and sample, beside what the samples cost."""
+        means, scored = self.mean_errors(), self.scored.mean(axis=1)
+        rows: list[list[Cell]] = [
+            [f"{metric}, {sample}", f"{scored[place]:,.1f}", *means[:, place, number].tolist()]
+            for number, metric in enumerate(self.metrics)
+            for place, sample in enumerate(self.samples)
+        ]
+        return Table(
+            name="sampled_cost",
+            title="Relative error in per cent, by sample; mean over the systems",
+            note=self.caption(),
+            headings=["metric, sample", "items scored", *self.estimators],
+            rows=rows,
+        )
+
+    @figure(
+        "sampled_cost",
+        "Sampled negatives: error against cost",
+        number=14,
+        panels="metric",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw errors of a metric's curve against items scored, a curve for each estimator.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric
-            Name of the metric; the first by default.
-        cutoff
-            None: errors are those of whole curves.
+        The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric, cutoff)
+        number = chosen_panel(self.metrics, metric)
         ax = axes_or_new(ax)
         errors, scored = self.mean_errors()[..., number], self.scored.mean(axis=1)
         # No error at all has no place on a logarithmic axis.
@@ -183,23 +292,20 @@ class Cost:
 
     def caption(self) -> str:
         """Say what is shown."""
-        n = in_words(self.candidates)
-        how = "with" if self.replace else "without"
         return (
             f"Relative error of estimated curves of {', '.join(self.metrics)} at cut-offs "
             f"{CUTOFFS[0]} to {CUTOFFS[-1]}, in per cent, against the items scored for a user, the "
             f"relevant ones included: mean over {len(self.systems)} systems and {self.n_repeats:,} "
-            f"samples of each size, seed {self.seed}, for {self.n_relevant:,} relevant items of "
-            f"{self.n_users:,} users. Exact metrics score all n = {n} candidates, in the mean "
-            f"{self.mean_candidates:,.0f}. Samples: "
-            f"{'; '.join(self.samples)}. Those of m negatives are drawn uniformly {how} "
-            f"replacement. {self._of_adaptive()}{self._of_zeros()}"
-            f"Corrections use {whose(self.corrected_for)}. "
+            f"samples of each size, seed {self.drawn.seed}, for {self.ranked}. "
+            f"Exact metrics score all n = {self.ranked.n} candidates, in the mean "
+            f"{self.mean_candidates:,.0f}. Samples: {'; '.join(self.samples)}. Those of m "
+            f"negatives are drawn uniformly {self.drawn.how}. {self._of_adaptive()}"
+            f"{self._of_zeros()}Corrections use {self.drawn.whose}. "
             f"Estimators: {'; '.join(self.estimators)}."
         )
 
     def _of_adaptive(self) -> str:
-        if self.n_relevant > self.n_users:
+        if self.ranked.n_relevant > self.ranked.n_users:
             return "Adaptive samples are left out: they are for users with one relevant item each. "
         if not self.n_max:
             return ""
@@ -215,170 +321,3 @@ class Cost:
             f"Cut-offs where the truth is 0, up to {self.zero_cutoffs.max()} of a curve, are left "
             "out. "
         )
-
-
-def study_cost(
-    systems: Mapping[str, FullRanks],
-    *,
-    metrics: Sequence[str | RankMetric] = CURVES,
-    estimators: Sequence[str | Estimator] | None = None,
-    negatives: Sequence[int] | None = None,
-    replace: bool = True,
-    n0: int | None = None,
-    n_max: int | None = None,
-    corrected_for: Literal["mean", "users"] = "mean",
-    repeats: int = 20,
-    seed: int,
-    n_jobs: int = 1,
-    advance: Callable[[], object] = lambda: None,
-) -> Cost:
-    r"""Sample negatives, few and many, and compare estimated curves with the exact ones.
-
-    The error of a curve is
-
-    .. math:: 100 \cdot \mathrm{mean}_{K = 1 .. 50} \frac{|\hat M@K - M@K|}{M@K}
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items.
-    metrics
-        Metrics of ranks; their curves are looked at, whatever their cut-off.
-    estimators
-        Names or values; see :mod:`analyses.sampled.estimators`. By default ``ESTIMATORS``, and
-        ``ADAPTIVE_ESTIMATORS`` where users have one relevant item each. With thousands of
-        negatives ``mn`` takes much longer than all of these, a quarter of a minute for a system.
-    negatives, replace
-        Numbers of negatives, rising, the relevant items not counted, and how they are sampled; by
-        default 10, 20, 50, 100, ... up to a third of the fewest candidates.
-    n0, n_max
-        What adaptive samples start with, the relevant item included, by default 100 items if
-        candidates are three times as many, and grow to at most, by default 32 times as much, or a
-        third of the candidates; smaller ends on the way are studied, too.
-    corrected_for
-        Whether corrections take the mean number of candidates, or the users' own.
-    repeats, seed
-        Samples of each size, at least 2, and their seed; all systems share their random numbers.
-    n_jobs
-        Threads; results do not depend on it.
-    advance
-        Called when a system is done.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, systems have different users, an estimator is not for
-        uniform samples, or one for adaptive samples is asked for users with several relevant items.
-
-    Notes
-    -----
-    Li et al. (2023), tables 1 and 2.
-
-    Examples
-    --------
-    Two negatives, or all four; those, without replacement, leave no error:
-
-    >>> systems = {"one": FullRanks.of([1, 4], n_candidates=5)}
-    >>> asked = {"metrics": ["Recall@1"], "estimators": ["uncorrected"], "replace": False}
-    >>> found = study_cost(systems, **asked, negatives=[2, 4], repeats=2, seed=1)
-    >>> found.samples, found.scored.ravel(), found.mean_errors()[0, 1]
-    (('m = 2', 'm = 4'), array([3., 5.]), array([0.]))
-    """
-    require_repeats(repeats)
-    first = first_of(systems)
-    read = read_estimators(_suited_estimators(first) if estimators is None else estimators)
-    points = CurvePoints.of_curves(metrics)
-    designs = _designs(first, read, negatives=negatives, replace=replace, n0=n0, n_max=n_max)
-    plan = _Plan(points, read, designs, corrected_for, repeats, seed)
-    found = each_system(plan.compare, systems, n_jobs=n_jobs, advance=advance)
-    scored, errors, zeros = (np.stack(parts, axis=-1) for parts in zip(*found, strict=True))
-    return Cost(
-        systems=tuple(systems),
-        metrics=points.names,
-        estimators=tuple(map(str, read)),
-        samples=tuple(map(str, designs)),
-        takes=np.array([[takes(each, design) for design in designs] for each in read]),
-        scored=scored,
-        errors=np.ascontiguousarray(errors.transpose(1, 0, 3, 4, 2)),
-        zero_cutoffs=zeros,
-        n_users=len(np.unique(first.user)),
-        n_relevant=len(first),
-        candidates=(int(first.n_candidates.min()), int(first.n_candidates.max())),
-        mean_candidates=_mean_candidates(first),
-        corrected_for=corrected_for,
-        replace=replace,
-        seed=seed,
-        n_max=max((each.n_max for each in designs if isinstance(each, Adaptive)), default=0),
-    )
-
-
-def _suited_estimators(ranks: FullRanks) -> tuple[str, ...]:
-    """Leave out those for adaptive samples where users have several relevant items."""
-    return ESTIMATORS if (ranks.n_relevant > 1).any() else (*ESTIMATORS, *ADAPTIVE_ESTIMATORS)
-
-
-def _designs(
-    ranks: FullRanks,
-    estimators: Sequence[Estimator],
-    *,
-    negatives: Sequence[int] | None,
-    replace: bool,
-    n0: int | None,
-    n_max: int | None,
-) -> list[Design]:
-    """Give the samples of all sizes that some estimator takes, those of fixed size first."""
-    sizes = sizes_suited(ranks) if negatives is None else negatives
-    require_rising(sizes)
-    fixed = [FixedSize(m, replace) for m in sizes]
-    for design in fixed:
-        design.check(ranks)
-    largest = Adaptive.suited(ranks, n0=n0 or first_size(ranks), n_max=n_max)
-    designs: list[Design] = []
-    if any(takes(each, fixed[0]) for each in estimators):
-        designs += fixed
-    if any(takes(each, largest) for each in estimators):
-        largest.check(ranks)
-        designs += largest.on_the_way()
-    return designs
-
-
-def _mean_candidates(ranks: FullRanks) -> float:
-    """Give the mean over the users, whatever the number of their relevant items."""
-    return float(np.average(ranks.n_candidates, weights=1 / ranks.n_relevant))
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is estimated from the samples of each system; see :func:`study_cost`."""
-
-    points: CurvePoints
-    estimators: Sequence[Estimator]
-    designs: Sequence[Design]
-    corrected_for: Literal["mean", "users"]
-    repeats: int
-    seed: int
-
-    def compare(self, ranks: FullRanks) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Compare the estimates of a system with its exact curves.
-
-        Returns
-        -------
-        Items scored for a user, (n_samples,); errors, (n_samples, n_estimators, n_repeats,
-        n_metrics); and cut-offs where the truth is 0, (n_metrics,).
-        """
-        truth = self.points.exact(ranks)
-        scored, errors = zip(
-            *(self._at(design, ranks, truth) for design in self.designs), strict=True
-        )
-        return np.array(scored), np.array(errors), self.points.zero_cutoffs(truth)
-
-    def _at(self, design: Design, ranks: FullRanks, truth: Floats) -> tuple[float, Floats]:
-        """Sample in one way: items scored, and errors, (n_estimators, n_repeats, n_metrics)."""
-        samples = [design.draw(ranks, seed=self.seed, repeat=r) for r in range(self.repeats)]
-        counted = self.points.count(samples, n=self.corrected_for)
-        errors = np.full((len(self.estimators), self.repeats, len(self.points.metrics)), np.nan)
-        for place, estimator in enumerate(self.estimators):
-            if takes(estimator, design):
-                values = self.points.estimates(estimator, counted)
-                errors[place] = self.points.errors(values, truth)
-        return float(np.mean([scores_per_user(sample) for sample in samples])), errors

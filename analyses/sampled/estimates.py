@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from analyses.sampled.curve_points import CurvePoints
-from analyses.sampled.estimators import Estimator, find_estimator
-from analyses.sampled.estimators.ht_plugin import HorvitzThompson
-from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood
-from analyses.sampled.expectation.candidates import in_words, whose
-from analyses.sampled.expectation.crossings import (
-    DECIMALS,
-    refuse_whole_precision,
-    require_same_users,
-)
-from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize, scores_per_user
+from analyses.sampled.estimators import Estimator, uncorrected
+from analyses.sampled.expectation.crossings import DECIMALS
+from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
 from analyses.sampled.expectation.errors import OrderCount, order_count, winner_count
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.shared.curve_points import CurvePoints
+from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
+from analyses.sampled.shared.rows import named_rows
+from analyses.sampled.shared.settings import (
+    ESTIMATORS,
+    EstimatorNames,
+    Largest,
+    SampleSettings,
+    read_estimators,
+    read_metrics,
+)
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -33,97 +36,175 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table, shown
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-Value = TypeVar("Value")
+    from analyses.shared.work import Work
 
-METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
-ESTIMATORS = (
-    "uncorrected",
-    "rank-estimate(denominator=m+1)",
-    "cls(nonnegative=true)",
-    "bv(gamma=0.1)",
-    "mle(iters=100)",
-)
+Floats = NDArray[np.float64]
+
 WIDE = 2
 """Estimates further apart than by this factor are drawn on a logarithmic scale."""
 
+OF_ORDERS = (
+    "Off by: root mean square of estimate minus exact value over systems and samples, bias and "
+    "noise together. In order: the share of pairs of systems and samples in the true order."
+)
+
+
+class Settings(SampleSettings):
+    """Metrics estimated from ranks among sampled negatives."""
+
+    n_max: Largest = None
+    estimators: EstimatorNames = ESTIMATORS
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse to sample what such users do not have."""
+        self.designs(ranks)
+
+    def designs(self, ranks: FullRanks) -> dict[Estimator, Design]:
+        """Give each estimator the samples that it is for: adaptive ones, or of one size.
+
+        Raises
+        ------
+        InputError
+            If the users of these ranks cannot be sampled so.
+        """
+        fixed = FixedSize(self.negatives, self.replace)
+        fixed.check(ranks)
+        adaptive = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        designs: dict[Estimator, Design] = {
+            each: adaptive if takes(each, adaptive) else fixed
+            for each in read_estimators(self.estimators)
+        }
+        for design in dict.fromkeys(designs.values()):
+            design.check(ranks)
+        return designs
+
+
+@analysis(
+    "estimates",
+    source="Krichene & Rendle (2020), tables 3 and 4; Li et al. (2023), tables 1 to 3",
+    needs=("full_ranks",),
+)
+def estimates(work: Work, settings: Settings) -> Estimates:
+    """Sample negatives again and again, and estimate the exact metrics from every sample.
+
+    Raises
+    ------
+    InputError
+        If a name or number makes no sense, systems have different users, or an estimator is not
+        for uniform samples.
+
+    Examples
+    --------
+    All four negatives of five candidates, without replacement, leave nothing to chance:
+
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
+    >>> asked = {"metrics": ("AP",), "estimators": ("uncorrected",), "replace": False}
+    >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
+    array([0.625, 0.625])
+    """
+    first = first_of(work.full_ranks)
+    points = CurvePoints(read_metrics(settings.metrics))
+    designs = settings.designs(first)
+
+    def find(system: SampledSystem) -> tuple[Any, ...]:
+        samples = {design: system.sample(design) for design in dict.fromkeys(designs.values())}
+        values = [points.estimates(e, samples[d].counted) for e, d in designs.items()]
+        return (
+            points.at_metrics(system.truth),
+            points.at_metrics(np.array(values)),
+            np.array([system.errors(of) for of in values]),
+            system.zero_cutoffs,
+            np.array([samples[design].scored for design in designs.values()]),
+        )
+
+    exact, estimated, errors, zeros, scored = (
+        np.stack(parts, axis=-1)
+        for parts in each_system(work, "Estimating from samples", settings, points, find)
+    )
+    return Estimates(
+        measures=Measures(Measure(str(metric)) for metric in points.metrics),
+        systems=tuple(work.full_ranks),
+        estimators=tuple(map(str, designs)),
+        exact=exact,
+        estimated=np.moveaxis(estimated, 1, -1),
+        errors=np.moveaxis(errors, 1, -1),
+        zero_cutoffs=zeros,
+        scored=scored,
+        ranked=Ranked.of(first),
+        drawn=Drawn.as_asked(settings, seed=work.seed),
+        negatives=settings.negatives,
+        n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
+    )
+
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Parameters
     ----------
-    systems, metrics, estimators
-        Names, with options; labels of the axes.
+    measures, systems, estimators
+        Labels of the axes: metrics with their cut-offs, and names with options.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
-    estimates
+    estimated
         Of shape (n_estimators, n_metrics, n_systems, n_repeats).
     errors
         Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
         NaN for metrics of whole lists, and where the truth is 0 everywhere.
     zero_cutoffs
         Cut-offs that were left out there, because the truth is 0, of shape (n_metrics, n_systems).
-    n_users, n_relevant
-        Users, and their relevant items.
     scored
         Mean number of items scored for a user, of shape (n_estimators, n_systems): those of the
         sample, the relevant ones included.
-    candidates
-        Smallest and largest number of candidates of a user.
-    corrected_for
-        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
-    negatives, replace, seed
-        What was sampled: m, whether with replacement, and the seed of the samples.
+    ranked, drawn, negatives
+        Of whom, and how m negatives were sampled.
     n_max
         Largest adaptive sample, for estimators that ask for those; 0 if there are none.
     """
 
+    measures: Measures
     systems: tuple[str, ...]
-    metrics: tuple[str, ...]
     estimators: tuple[str, ...]
     exact: Floats
-    estimates: Floats
+    estimated: Floats
     errors: Floats
     zero_cutoffs: NDArray[np.int64]
-    n_users: int
-    n_relevant: int
     scored: Floats
-    candidates: tuple[int, int]
-    corrected_for: str
+    ranked: Ranked
+    drawn: Drawn
     negatives: int
-    replace: bool
-    seed: int
     n_max: int
 
     @property
     def n_repeats(self) -> int:
         """Samples of each system."""
-        return self.estimates.shape[3]
+        return self.estimated.shape[3]
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The metrics, each a panel of the figure."""
-        return tuple(Measure(metric) for metric in self.metrics)
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, with their cut-offs."""
+        return self.measures.metrics
 
     @property
     def mean(self) -> Floats:
         """Mean over the repeats, of shape (n_estimators, n_metrics, n_systems)."""
-        return np.asarray(self.estimates.mean(axis=3))
+        return np.asarray(self.estimated.mean(axis=3))
 
     @property
     def sd(self) -> Floats:
         """Standard deviation over the repeats: the noise of sampling, not that of users."""
-        return np.asarray(self.estimates.std(axis=3, ddof=1))
+        return np.asarray(self.estimated.std(axis=3, ddof=1))
 
     @property
     def distance(self) -> Floats:
@@ -131,8 +212,16 @@ class Sampled:
 
         Bias and noise together, of shape (n_estimators, n_metrics).
         """
-        off = self.estimates - self.exact[:, :, np.newaxis]
+        off = self.estimated - self.exact[:, :, np.newaxis]
         return np.asarray(np.sqrt((off**2).mean(axis=(2, 3))))
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give estimates, and counts of true orders and of winners found."""
+        return {
+            "sampled": self.to_frame(),
+            "sampled_orders": self.orders(),
+            "sampled_winners": self.winners(),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each estimator, metric and system.
@@ -156,7 +245,7 @@ class Sampled:
                 **_metric_columns(labels["metric"].to_list()),
                 "estimator": labels["estimator"],
                 "m": self.negatives,
-                "replace": self.replace,
+                "replace": self.drawn.replace,
                 "scored": np.broadcast_to(self.scored[:, np.newaxis], shape).ravel(),
                 "repeats": self.n_repeats,
                 "exact": np.broadcast_to(self.exact, shape).ravel(),
@@ -223,7 +312,7 @@ class Sampled:
     def _cases(self) -> Iterator[tuple[Floats, Floats]]:
         """Give estimates, (n_systems, n_repeats), and truth by metric and estimator, rounded."""
         for number, truth in enumerate(self.exact):
-            for of_estimator in self.estimates:
+            for of_estimator in self.estimated:
                 yield np.round(of_estimator[number], DECIMALS), np.round(truth, DECIMALS)
 
     def _counted(self, rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
@@ -237,21 +326,92 @@ class Sampled:
         columns["estimator"] = [estimator for _, estimator in labels]
         return pd.concat([pd.DataFrame(columns), frame], axis=1)
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    @table("sampled", "exact metrics, and estimates from sampled negatives")
+    def means(self) -> Table:
+        """Tabulate exact values, and means and deviations of estimates, by metric and system."""
+        rows: list[list[Cell]] = []
+        for number, metric in enumerate(self.metrics):
+            for place, system in enumerate(self.systems):
+                values = zip(self.mean[:, number, place], self.sd[:, number, place], strict=True)
+                cells = [f"{shown(float(mean))} ± {shown(float(sd))}" for mean, sd in values]
+                rows.append([f"{metric}, {system}", float(self.exact[number, place]), *cells])
+        return Table(
+            name="sampled",
+            title="Exact metrics, and estimates from samples",
+            note=self.caption(),
+            headings=["metric, system", "exact", *self.estimators],
+            rows=rows,
+        )
+
+    @table("sampled_orders", "distance of those estimates, and pairs of systems in the true order")
+    def distances(self) -> Table:
+        """Tabulate how far estimates are off, and how often they order pairs of systems rightly."""
+        headings = [
+            f"{metric}, {what}" for metric in self.metrics for what in ("off by", "in order")
+        ]
+        numbers = np.stack([self.distance, self.in_order()], axis=2)
+        return Table(
+            name="sampled_orders",
+            title="Distance of estimates from exact metrics, "
+            "and pairs of systems in the true order",
+            note=f"{OF_ORDERS} {self.caption()}",
+            headings=["estimator", *headings],
+            rows=named_rows(self.estimators, numbers),
+            best={
+                column: max if column % 2 == 0 else min for column in range(1, 1 + len(headings))
+            },
+        )
+
+    @table("sampled_errors", "relative errors of their curves, and items scored")
+    def curve_errors(self) -> Table:
+        """Tabulate how many items are scored, and relative errors of curves, by system."""
+        rows: list[list[Cell]] = [
+            [f"items scored for a user, {system}", *(f"{scored:,.1f}" for scored in of_system)]
+            for system, of_system in zip(self.systems, self.scored.T, strict=True)
+        ]
+        for number, name in enumerate(map(rank_metric, self.metrics)):
+            if name.cutoff is None:
+                continue
+            for place, system in enumerate(self.systems):
+                errors = self.errors[:, number, place]
+                values = zip(errors.mean(axis=1), errors.std(axis=1, ddof=1), strict=True)
+                cells = [f"{mean:.2f} ± {sd:.2f}" for mean, sd in values]
+                rows.append([f"{replace(name, cutoff=None)}, {system}", *cells])
+        return Table(
+            name="sampled_errors",
+            title="Relative error of the curve over the cut-offs 1 to 50, in per cent",
+            note=self.caption(),
+            headings=["metric, system", *self.estimators],
+            rows=list({tuple(row): row for row in rows}.values()),
+        )
+
+    @table("sampled_winners", "share of the samples that find the best system")
+    def winners_found(self) -> Table:
+        """Tabulate the share of the samples that find the best system."""
+        found = self.winners()
+        shares = (found["correct"] / found["repeats"].where(found["repeats"] > 0)).to_numpy(float)
+        return Table(
+            name="sampled_winners",
+            title="Share of the samples that find the best system",
+            note=self.caption(),
+            headings=["estimator", *self.metrics],
+            rows=named_rows(self.estimators, shares.reshape(len(self.metrics), -1).T),
+            best=dict.fromkeys(range(1, len(self.metrics) + 1), max),
+        )
+
+    @figure(
+        "sampled_estimates",
+        "Sampled negatives: estimates against exact metrics",
+        number=11,
+        panels="metric",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric against its exact values, a curve for each estimator.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric
-            Name of the metric; the first by default.
-        cutoff
-            None: cut-offs are part of the names.
+        The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric, cutoff)
+        number = chosen_panel(self.metrics, metric)
         ax = axes_or_new(ax)
         means, spreads = self.mean[:, number], self.sd[:, number]
         order = self.exact[number].argsort(kind="stable")
@@ -272,15 +432,13 @@ class Sampled:
 
     def caption(self) -> str:
         """Say what is shown."""
-        n = in_words(self.candidates)
-        how = "with" if self.replace else "without"
         return (
             f"Metrics of {len(self.systems)} systems estimated from m = {self.negatives:,} "
-            f"negatives, sampled uniformly {how} replacement, against the exact ones among all "
-            f"n = {n} candidates, of {self.n_relevant:,} relevant items of {self.n_users:,} users: "
+            f"negatives, sampled uniformly {self.drawn.how}, against the exact ones among all "
+            f"n = {self.ranked.n} candidates, of {self.ranked}: "
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
-            f"the users, seed {self.seed}. A falling curve has systems in the wrong order. Ties "
-            f"are settled as in the full ranks; corrections use {whose(self.corrected_for)}. "
+            f"the users, seed {self.drawn.seed}. A falling curve has systems in the wrong order. "
+            f"Ties are settled as in the full ranks; corrections use {self.drawn.whose}. "
             f"{self._of_adaptive()}Estimators: {'; '.join(self.estimators)}."
         )
 
@@ -291,6 +449,55 @@ class Sampled:
             f"Adaptive samples start with the relevant item and {self.negatives:,} negatives, "
             f"drawn with replacement, and double up to {self.n_max:,} items while it is the first. "
         )
+
+    def findings(self) -> Sequence[str]:
+        """Say which estimators came closest, to which metrics, and how samples order systems."""
+        closest = self._closest()
+        metrics_of: dict[str, list[str]] = {}
+        for metric, name in zip(self.metrics, closest, strict=True):
+            metrics_of.setdefault(name, []).append(metric)
+        found = "; ".join(f"{name} for {', '.join(some)}" for name, some in metrics_of.items())
+        return [
+            f"Metrics estimated from {self.negatives:,} sampled negatives: closest to the exact "
+            f"values came {found}.{self._orders_in_short(closest)}"
+        ]
+
+    def _closest(self) -> list[str]:
+        """Name the estimator that came closest to each metric."""
+        return [self.estimators[number] for number in self.distance.argmin(axis=0)]
+
+    def _orders_in_short(self, closest: Sequence[str]) -> str:
+        plain, shares = str(uncorrected()), 100 * self.in_order()
+        if np.isnan(shares).any() or plain not in self.estimators:
+            return ""
+        each = "; ".join(
+            f"{metric} {of[self.estimators.index(plain)]:.0f} % and "
+            f"{of[self.estimators.index(best)]:.0f} %"
+            for metric, of, best in zip(self.metrics, shares.T, closest, strict=True)
+        )
+        return f" Pairs of systems in their true order, uncorrected and by the closest: {each}."
+
+    def conclusion(self) -> str:
+        """Say for each metric which estimator came closest, and how samples order the systems."""
+        by_metric = zip(
+            self.metrics, self._closest(), self.distance.T, self.in_order().T, strict=True
+        )
+        return "".join(
+            f"{metric}: closest to the exact values was {closest}, off by "
+            f"{shown(float(off.min()))}{self._of_order(shares, closest)}.\n"
+            for metric, closest, off, shares in by_metric
+        )
+
+    def _of_order(self, shares: Floats, closest: str) -> str:
+        """Say which share of the pairs of systems the sampled metric, and the closest, order."""
+        plain = str(uncorrected())
+        if np.isnan(shares).any() or plain not in self.estimators:
+            return ""
+        said, best = (
+            f"{100 * shares[self.estimators.index(name)]:.0f} %" for name in (plain, closest)
+        )
+        told = f"; the uncorrected metric has {said} of the pairs of systems in their true order"
+        return told if closest == plain else f"{told}, the closest {best}"
 
 
 def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
@@ -304,253 +511,3 @@ def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
 
 def _counts(count: OrderCount) -> dict[str, int]:
     return {"correct": count.n_correct, "repeats": count.n_repeats}
-
-
-def study_correction(
-    systems: Mapping[str, FullRanks],
-    *,
-    metrics: Sequence[str | RankMetric] = METRICS,
-    estimators: Sequence[str | Estimator] = ESTIMATORS,
-    negatives: int = 100,
-    replace: bool = True,
-    n_max: int | None = None,
-    corrected_for: Literal["mean", "users"] = "mean",
-    repeats: int = 100,
-    seed: int,
-    n_jobs: int = 1,
-    advance: Callable[[], object] = lambda: None,
-) -> Sampled:
-    """Sample negatives again and again, and estimate the exact metrics from every sample.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items.
-    metrics
-        Metrics of ranks.
-    estimators
-        Names or values; see :mod:`analyses.sampled.estimators`. Those for adaptive samples are
-        given such.
-    negatives, replace
-        Negatives sampled for each user, the relevant items not counted, and how.
-    n_max
-        What adaptive samples, which start with these negatives and the relevant item, grow to; by
-        default 32 times as much, or a third of the candidates.
-    corrected_for
-        Whether corrections take the mean number of candidates, or the users' own.
-    repeats, seed
-        Samples, at least 2, and their seed; all systems share their random numbers.
-    n_jobs
-        Threads; results do not depend on it.
-    advance
-        Called when a system is done.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, systems have different users, or an estimator is not
-        for uniform samples.
-
-    Notes
-    -----
-    Krichene & Rendle (2020), tables 3 and 4; Li et al. (2023), tables 1 to 3.
-
-    Examples
-    --------
-    All four negatives of five candidates, without replacement, leave nothing to chance:
-
-    >>> systems = {"one": FullRanks.of([1, 4], n_candidates=5)}
-    >>> asked = {"metrics": ["AP"], "estimators": ["uncorrected"], "replace": False}
-    >>> study_correction(systems, **asked, negatives=4, repeats=2, seed=1).estimates.ravel()
-    array([0.625, 0.625])
-    """
-    require_repeats(repeats)
-    first = first_of(systems)
-    read, points = read_estimators(estimators), CurvePoints(read_metrics(metrics))
-    designs = designs_for(read, first, negatives=negatives, replace=replace, n_max=n_max)
-    plan = _Plan(points, designs, corrected_for, seed)
-    found = each_system(
-        lambda ranks: plan.estimate(ranks, repeats), systems, n_jobs=n_jobs, advance=advance
-    )
-    estimates, errors, zeros, scored = (
-        np.stack(parts, axis=-1) for parts in zip(*found, strict=True)
-    )
-    return Sampled(
-        systems=tuple(systems),
-        metrics=tuple(map(str, points.metrics)),
-        estimators=tuple(map(str, read)),
-        exact=np.array([points.at_metrics(points.exact(s)) for s in systems.values()]).T,
-        estimates=np.moveaxis(estimates, 1, -1),
-        errors=np.moveaxis(errors, 1, -1),
-        zero_cutoffs=zeros,
-        n_users=len(np.unique(first.user)),
-        n_relevant=len(first),
-        scored=scored,
-        candidates=(int(first.n_candidates.min()), int(first.n_candidates.max())),
-        corrected_for=corrected_for,
-        negatives=negatives,
-        replace=replace,
-        seed=seed,
-        n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
-    )
-
-
-def each_system(
-    work: Callable[[FullRanks], Value],
-    systems: Mapping[str, FullRanks],
-    *,
-    n_jobs: int,
-    advance: Callable[[], object],
-) -> list[Value]:
-    """Do the same work for each system, in threads, and say when one is done."""
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    found = []
-    # Threads of the linear algebra may change last digits, and slow small matrices.
-    with threadpool_limits(1, user_api="blas"):
-        for each in workers(delayed(work)(ranks) for ranks in systems.values()):
-            found.append(each)
-            advance()
-    return found
-
-
-def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
-    """Give the ranks of the first system, whose users are those of all others.
-
-    Raises
-    ------
-    InputError
-        If there are no ranks, or users differ.
-    """
-    require_same_users(systems)
-    first = next(iter(systems.values()))
-    if not len(first):
-        raise InputError("the systems have no ranks.")
-    return first
-
-
-def require_repeats(repeats: int) -> None:
-    """Refuse so few samples that they have no standard deviation.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two.
-    """
-    if repeats < 2:
-        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-
-
-def designs_for(
-    estimators: Sequence[Estimator],
-    ranks: FullRanks,
-    *,
-    negatives: int,
-    replace: bool,
-    n_max: int | None,
-) -> dict[Estimator, Design]:
-    """Give each estimator the samples that it is for.
-
-    Raises
-    ------
-    InputError
-        If the users of these ranks cannot be sampled so.
-    """
-    fixed = FixedSize(negatives, replace)
-    fixed.check(ranks)
-    adaptive = Adaptive.suited(ranks, n0=negatives + 1, n_max=n_max)
-    designs: dict[Estimator, Design] = {
-        each: adaptive if takes(each, adaptive) else fixed for each in estimators
-    }
-    for design in dict.fromkeys(designs.values()):
-        design.check(ranks)
-    return designs
-
-
-def takes(estimator: Estimator, design: Design) -> bool:
-    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
-
-    Examples
-    --------
-    >>> takes(find_estimator("adaptive-mle"), FixedSize(100))
-    False
-    """
-    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
-
-
-def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
-    """Read metrics of ranks.
-
-    Raises
-    ------
-    InputError
-        If one is none, stands twice or tells no systems apart, or there is none.
-    """
-    read = distinct([rank_metric(name) for name in names], "metric")
-    for metric in read:
-        refuse_whole_precision(metric)
-    return read
-
-
-def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators for uniform samples.
-
-    Raises
-    ------
-    InputError
-        If one is none, needs other samples or stands twice, or there is none.
-    """
-    read = distinct([find_estimator(name) for name in names], "estimator")
-    for estimator in read:
-        if isinstance(estimator, HorvitzThompson):
-            raise InputError(f"{estimator} is for samples of a proposal, and these are uniform.")
-    return read
-
-
-def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
-    """Give values, of which each must be another.
-
-    Raises
-    ------
-    InputError
-        If one stands twice, or there is none.
-    """
-    if not values:
-        raise InputError(f"there must be at least one {what}.")
-    for number, value in enumerate(values):
-        if value in values[:number]:
-            raise InputError(f"the {what} {value} stands twice.")
-    return tuple(values)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is estimated from the samples of each system; see :func:`study_correction`."""
-
-    points: CurvePoints
-    designs: Mapping[Estimator, Design]
-    corrected_for: Literal["mean", "users"]
-    seed: int
-
-    def estimate(
-        self, ranks: FullRanks, repeats: int
-    ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """Estimate the metrics of a system.
-
-        Returns
-        -------
-        Estimates and errors, (n_estimators, n_repeats, n_metrics); cut-offs where the truth is 0,
-        (n_metrics,); and items scored for a user, (n_estimators,).
-        """
-        truth = self.points.exact(ranks)
-        tallies, scored = {}, {}
-        for design in dict.fromkeys(self.designs.values()):
-            samples = [design.draw(ranks, seed=self.seed, repeat=r) for r in range(repeats)]
-            tallies[design] = self.points.count(samples, n=self.corrected_for)
-            scored[design] = np.mean([scores_per_user(sample) for sample in samples])
-        values = [self.points.estimates(e, tallies[design]) for e, design in self.designs.items()]
-        return (
-            self.points.at_metrics(np.array(values)),
-            np.array([self.points.errors(of, truth) for of in values]),
-            self.points.zero_cutoffs(truth),
-            np.array([scored[design] for design in self.designs.values()]),
-        )

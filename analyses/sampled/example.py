@@ -1,4 +1,4 @@
-"""The example of Krichene & Rendle: three lists of ranks that sampling orders wrongly."""
+"""The example of Krichene & Rendle (2020): three lists of ranks that sampling orders wrongly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.expectation.crossings import Consistency, consistency_crossings
+from analyses.sampled.estimators import bv, cls
+from analyses.sampled.expectation.crossings import (
+    DECIMALS,
+    Consistency,
+    consistency_crossings,
+    print_ordering,
+)
+from analyses.sampled.expectation.curves import (
+    RankCurves,
+    corrected_curves,
+    expectation_curves,
+    metric_curves,
+)
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import Moments, estimate_moments, sampled_values
-from analyses.shared.drawing import axes_or_new, categories, legend_beside
-from qrels import FullRanks, sample_ranks
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.shared.drawing import axes_or_new
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table, shown
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -35,9 +51,166 @@ LISTS: Mapping[str, FullRanks] = MappingProxyType(
 
 METRICS = ("AUC", "AP", "nDCG", "Recall@10")
 
+TOP = 100
+SHOWN = 20
+"""Ranks in the sample that figure 4 shows; below them, next to nothing is corrected."""
+
+SAMPLE_SIZES = (10, 50, 100, 500, 1000)
+CLOSE = 1000
+"""The last rank of figure 3."""
+
+CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
+"""What figure 4 corrects, with which trade-offs, from how many negatives."""
+
+
+def example(*, seed: int) -> dict[str, Result]:
+    """Make tables 1 and 2 and figures 1 to 4 of the paper, and the orders by size of the sample."""
+    return {
+        "example": toy_table(seed=seed),
+        "example_orders": Orders(
+            " ".join(each.caption() for each in toy_consistency().values()), toy_consistency()
+        ),
+        "example_metrics": Metrics(
+            f"Metrics against the rank of the relevant item among {N_CANDIDATES:,} candidates: all "
+            f"ranks, and the first {TOP}.",
+            {
+                "all ranks": metric_curves(METRICS, n=N_CANDIDATES),
+                f"the first {TOP}": metric_curves(METRICS, n=N_CANDIDATES, upto=TOP),
+            },
+        ),
+        "example_expectations": Expectations(
+            f"Expected metric among m negatives, sampled with replacement, against the true rank "
+            f"among {N_CANDIDATES:,}: the more negatives, the closer to the exact metric.",
+            {
+                name: expectation_curves(name, n=N_CANDIDATES, negatives=SAMPLE_SIZES, upto=CLOSE)
+                for name in METRICS
+            },
+        ),
+        "example_corrections": Corrections(
+            f"{CORRECTED} among {N_CANDIDATES:,}, corrected from {NEGATIVES} negatives: what each "
+            "rank in the sample counts, and what is expected of it by true rank.",
+            _corrections(),
+        ),
+    }
+
+
+def _corrections() -> dict[str, RankCurves]:
+    sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
+    estimators = [*(bv(gamma) for gamma in GAMMAS), cls(nonnegative=True)]
+    by_name = {str(each): each.fit(sample).corrected(CORRECTED) for each in estimators}
+    given, corrected = corrected_curves(CORRECTED, by_name, n=N_CANDIDATES, upto=CLOSE)
+    return {f"the first {SHOWN} ranks in the sample": given.first(SHOWN), "true ranks": corrected}
+
 
 @dataclass(frozen=True, eq=False)
-class ToyTable:
+class Curves(Result):
+    """A figure of the example.
+
+    Parameters
+    ----------
+    said
+        What it shows.
+    curves
+        What each panel shows, by its title.
+    """
+
+    said: str
+    curves: Mapping[str, RankCurves] | Mapping[str, Consistency]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Titles of the panels."""
+        return tuple(self.curves)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give nothing: the curves are formulas."""
+        return {}
+
+    def caption(self) -> str:
+        """Say what is shown."""
+        return self.said
+
+    def draw(self, ax: Axes | None, part: str) -> Axes:
+        """Draw a panel under its title."""
+        ax = self.curves[part].plot(axes_or_new(ax))
+        ax.set_title(part)
+        return ax
+
+
+class Metrics(Curves):
+    """Figure 1."""
+
+    @figure("example_metrics", "Metrics by rank", panels="part", comparable=False, roomy=True)
+    def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
+        """Draw the metrics against all ranks, or the first."""
+        return self.draw(ax, part)
+
+
+class Orders(Curves):
+    """Figure 2, and the orders of the three lists by the number of negatives."""
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the orders."""
+        return {"example_orders": _as_frame(self.orders())}
+
+    @table("example_orders", "orders of the lists by the number of negatives")
+    def orders(self) -> Table:
+        """Tabulate from how many negatives on each metric is expected to order the lists how."""
+        rows: list[list[Cell]] = [
+            [metric, print_ordering(ordering), start]
+            for metric, found in self.curves.items()
+            if isinstance(found, Consistency)
+            for start, ordering in found.orderings
+        ]
+        return Table(
+            name="example_orders",
+            title="From how many negatives on the sampled metric is expected to order the lists "
+            "how",
+            note="The last order of each metric is the exact one.",
+            headings=["metric", "order", "from m ="],
+            rows=rows,
+        )
+
+    @figure("example_sizes", "Metrics by negatives", panels="part", comparable=False, roomy=True)
+    def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
+        """Draw an expected metric of the lists against the number of negatives."""
+        return self.draw(ax, part)
+
+
+class Expectations(Curves):
+    """Figure 3."""
+
+    @figure(
+        "example_expectations",
+        "Expected metrics by rank",
+        panels="part",
+        comparable=False,
+        roomy=True,
+    )
+    def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
+        """Draw an expected metric against the rank, by number of negatives."""
+        return self.draw(ax, part)
+
+
+class Corrections(Curves):
+    """Figure 4."""
+
+    @figure(
+        "example_corrections", "Corrected AP by rank", panels="part", comparable=False, roomy=True
+    )
+    def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
+        """Draw corrected values against the rank in the sample, or what is expected of them."""
+        return self.draw(ax, part)
+
+
+def _as_frame(table: Table) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(table.rows, columns=list(table.headings))
+
+
+@dataclass(frozen=True, eq=False)
+class ToyTable(Result):
     """Exact metrics of the example lists, and what sampling makes of them.
 
     Parameters
@@ -68,46 +241,31 @@ class ToyTable:
     repeats: int
     seed: int
 
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and system."""
-        import pandas as pd
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the table."""
+        return {"example": _as_frame(self.means())}
 
-        columns = ("exact", "expected", "sd", "simulated", "simulated_sd")
-        labels = {
-            "metric": np.repeat([str(metric) for metric in self.metrics], len(self.systems)),
-            "system": np.tile(self.systems, len(self.metrics)),
-        }
-        return pd.DataFrame(labels | {name: getattr(self, name).ravel() for name in columns})
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw sampled metrics with one standard deviation to either side, and the exact ones."""
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.metrics))
-        for number, (label, style) in enumerate(categories(self.systems)):
-            beside = places + 0.2 * (number - (len(self.systems) - 1) / 2)
-            colour, marker = style["color"], style["marker"]
-            axes.errorbar(
-                beside,
-                self.expected[:, number],
-                self.sd[:, number],
-                color=colour,
-                marker=marker,
-                linestyle="",
-                label=f"{label}, sampled",
-            )
-            axes.plot(
-                beside,
-                self.exact[:, number],
-                color=colour,
-                marker=marker,
-                linestyle="",
-                markerfacecolor="none",
-                label=f"{label}, exact",
-            )
-        axes.set_xticks(places, [str(metric) for metric in self.metrics])
-        axes.set_ylabel("mean over the users")
-        legend_beside(axes)
-        return axes
+    @table("example", "exact metrics of the lists, and what sampling makes of them")
+    def means(self) -> Table:
+        """Tabulate exact metrics, and means and deviations over samples."""
+        spreads = np.round(self.simulated_sd, DECIMALS)
+        rows: list[list[Cell]] = [
+            [
+                f"{metric}, {system}",
+                float(self.exact[m, s]),
+                f"{shown(float(self.expected[m, s]))} ± {shown(float(self.sd[m, s]))}",
+                f"{shown(float(self.simulated[m, s]))} ± {shown(float(spreads[m, s]))}",
+            ]
+            for m, metric in enumerate(self.metrics)
+            for s, system in enumerate(self.systems)
+        ]
+        return Table(
+            name="example",
+            title="Exact metrics, and what sampling makes of them",
+            note=self.caption(),
+            headings=["metric, system", "exact", "expected", "simulated"],
+            rows=rows,
+        )
 
     def caption(self) -> str:
         """Say what is shown."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from analyses.sampled.curve_points import CURVES, CurvePoints, mean_of_known
-from analyses.sampled.estimates import each_system, first_of, require_repeats
 from analyses.sampled.estimators import mle
 from analyses.sampled.estimators.em import likelihood_path
-from analyses.sampled.expectation.candidates import whose
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
-from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
+from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
+from analyses.sampled.shared.rows import named_rows
+from analyses.sampled.shared.settings import Largest, SampleSettings
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -24,13 +27,18 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.settings import Sizes
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
 
@@ -42,14 +50,124 @@ LIKELIHOOD = "log-likelihood"
 THIN: dict[str, Any] = {"marker": "", "linewidth": 0.6, "alpha": 0.45, "zorder": 1}
 
 
+class Settings(SampleSettings):
+    """Estimates by maximum likelihood after several numbers of iterations."""
+
+    n_max: Largest = None
+    iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse to sample what such users do not have, and iterations that do not rise."""
+        require_rising_from_1(self.iterations)
+        self.designs(ranks)
+
+    def designs(self, ranks: FullRanks) -> tuple[Design, ...]:
+        """Give the samples that such users can have: adaptive ones are for one relevant item each.
+
+        Raises
+        ------
+        InputError
+            If they cannot be sampled so.
+        """
+        fixed = FixedSize(self.negatives, self.replace)
+        fixed.check(ranks)
+        if (ranks.n_relevant > 1).any():
+            return (fixed,)
+        adaptive = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        adaptive.check(ranks)
+        return fixed, adaptive
+
+
+@analysis(
+    "iterations",
+    source="Li et al. (2023), Towards reliable item sampling for recommendation evaluation",
+    needs=("full_ranks",),
+)
+def iterations(work: Work, settings: Settings) -> Iterations:
+    """Stop EM after several numbers of iterations, and compare the curves with the true ones.
+
+    One run of EM passes all numbers. Samples are those of the other studies of sampled metrics;
+    adaptive ones are left out where users have several relevant items.
+
+    Raises
+    ------
+    InputError
+        If a name or number makes no sense, or systems have different users.
+
+    Notes
+    -----
+    Li et al. (2023) stop after 100 iterations, and after 50 on adaptive samples.
+
+    Examples
+    --------
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> ranks = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
+    >>> asked = {"metrics": ("Recall",), "iterations": (1, 10, 1000), "negatives": 20}
+    >>> found = iterations(RanksAlone({"one": ranks}, seed=1), Settings(**asked, repeats=20))
+    >>> found.samples, found.best_of_all.ravel().tolist()
+    (('m = 20', 'adaptive, 21 to 42'), [10, 10])
+    """
+    first = first_of(work.full_ranks)
+    designs, numbers = settings.designs(first), require_rising_from_1(settings.iterations)
+    points = CurvePoints.of_curves(settings.metrics)
+
+    def find(system: SampledSystem) -> tuple[Any, ...]:
+        errors, likelihoods = [], []
+        for design in designs:
+            counted = system.sample(design).counted
+            path = likelihood_path(counted, iterations=numbers)
+            for number, (masses, likelihood) in zip(numbers, path, strict=True):
+                values = points.estimates(mle(iters=number), counted, masses=masses)
+                errors.append(system.errors(values).T)
+                likelihoods.append(likelihood)
+        shape = (len(designs), len(numbers))
+        return (
+            np.reshape(errors, (*shape, *errors[0].shape)),
+            np.reshape(likelihoods, (*shape, system.repeats)),
+        )
+
+    errors, likelihoods = (
+        np.stack(parts, axis=-2) for parts in each_system(work, "Iterating", settings, points, find)
+    )
+    return Iterations(
+        measures=Measures((*points.measures, Measure(LIKELIHOOD))),
+        systems=tuple(work.full_ranks),
+        iterations=numbers,
+        samples=tuple(_label(design) for design in designs),
+        errors=errors,
+        likelihoods=likelihoods,
+        ranked=Ranked.of(first),
+        drawn=Drawn.as_asked(settings, seed=work.seed),
+    )
+
+
+def require_rising_from_1(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Refuse numbers of iterations that do not rise from at least 1.
+
+    Raises
+    ------
+    InputError
+        If it is so.
+    """
+    if not numbers or numbers[0] < 1 or sorted(set(numbers)) != list(numbers):
+        raise InputError(f"`iterations` must rise from at least 1, got {list(numbers)}.")
+    return tuple(numbers)
+
+
+def _label(design: Design) -> str:
+    return f"adaptive, {design}" if isinstance(design, Adaptive) else str(design)
+
+
 @dataclass(frozen=True, eq=False)
-class Iterations:
+class Iterations(Result):
     """Errors of maximum likelihood, and the likelihood, after numbers of iterations of EM.
 
     Parameters
     ----------
-    systems, metrics, iterations
-        Labels of the axes; metrics are curves and have no cut-off.
+    measures
+        Panels of the figure: the metrics, which are curves and have no cut-off, and the likelihood.
+    systems, iterations
+        Labels of axes.
     samples
         How negatives were sampled: as many for all users, and adaptively where users have one
         relevant item each.
@@ -59,25 +177,18 @@ class Iterations:
     likelihoods
         Mean log-likelihood per user, in natural units, of shape (n_samples, n_iterations,
         n_systems, n_repeats). Those of different samples are not comparable.
-    n_users, n_relevant
-        Users, and their relevant items.
-    corrected_for
-        Whether estimates take the ``"mean"`` number of candidates or that of the ``"users"``.
-    replace, seed
-        Whether samples of one size were drawn with replacement, and the seed.
+    ranked, drawn
+        Of whom, and how samples were drawn.
     """
 
+    measures: Measures
     systems: tuple[str, ...]
-    metrics: tuple[str, ...]
     iterations: tuple[int, ...]
     samples: tuple[str, ...]
     errors: Floats
     likelihoods: Floats
-    n_users: int
-    n_relevant: int
-    corrected_for: str
-    replace: bool
-    seed: int
+    ranked: Ranked
+    drawn: Drawn
 
     @property
     def n_repeats(self) -> int:
@@ -85,9 +196,9 @@ class Iterations:
         return self.errors.shape[4]
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The metrics and the likelihood, each a panel of the figure."""
-        return tuple(Measure(name) for name in (*self.metrics, LIKELIHOOD))
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, the label of an axis of the errors."""
+        return self.measures.metrics[:-1]
 
     @property
     def mean(self) -> Floats:
@@ -114,6 +225,10 @@ class Iterations:
     def likelihood_rises(self) -> bool:
         """Whether no more iterations ever lowered the likelihood, but for rounding."""
         return bool((np.diff(self.likelihoods, axis=1) > -1e-12).all())
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table ``sampled_iterations``; see `to_frame`."""
+        return {"sampled_iterations": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each sample, number of iterations, metric and system.
@@ -142,21 +257,33 @@ class Iterations:
             likelihood_sd=np.broadcast_to(likelihoods.std(axis=4, ddof=1), shape).ravel(),
         )
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    @table("sampled_iterations", "relative errors of MLE, by iterations of EM")
+    def by_number(self) -> Table:
+        """Tabulate mean errors by number of iterations."""
+        # (n_iterations, n_metrics, n_samples)
+        means = np.moveaxis(mean_of_known(self.mean), 0, 2)
+        return Table(
+            name="sampled_iterations",
+            title="Relative error of MLE in per cent, by iterations of EM; mean over the systems",
+            note=self.caption(),
+            headings=["iterations", *map(", ".join, product(self.metrics, self.samples))],
+            rows=named_rows(map(str, self.iterations), means),
+            best=dict.fromkeys(range(1, means[0].size + 1), min),
+        )
+
+    @figure(
+        "sampled_iterations",
+        "Sampled negatives: error by iterations of EM",
+        number=16,
+        panels="metric",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the error of a curve, or the likelihood, against the number of iterations.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric
-            Name of the metric, or ``"log-likelihood"``; the first metric by default.
-        cutoff
-            None: errors are of whole curves.
+        The first metric by default, on new axes by default.
         """
-        number = chosen_panel((*self.metrics, LIKELIHOOD), metric, cutoff)
+        number = chosen_panel(self.measures.metrics, metric)
         ax = axes_or_new(ax)
         if metric == LIKELIHOOD:
             self._draw_likelihood(ax)
@@ -196,18 +323,17 @@ class Iterations:
 
     def caption(self) -> str:
         """Say what is shown, and which number of iterations had the smallest error."""
-        how = "with" if self.replace else "without"
         return (
             f"Relative error of the curves at cut-offs 1 to 50 that maximum likelihood estimates "
             f"after so many iterations of EM from a uniform distribution: mean over "
-            f"{self.n_repeats:,} samples, seed {self.seed}, and over {len(self.systems):,} systems "
-            f"(thin: each of them). Samples: {self._sampled(how)}; {self.n_relevant:,} relevant "
-            f"items of {self.n_users:,} users; estimates use {whose(self.corrected_for)}. "
+            f"{self.n_repeats:,} samples, seed {self.drawn.seed}, and over "
+            f"{len(self.systems):,} systems (thin: each of them). Samples: {self._sampled()}; "
+            f"{self.ranked}; estimates use {self.drawn.whose}. "
             f"Smallest error (marked): {'; '.join(self._smallest())}. {self._of_likelihood()}"
         )
 
-    def _sampled(self, how: str) -> str:
-        fixed = f"{self.samples[0]} negatives for every user, drawn {how} replacement"
+    def _sampled(self) -> str:
+        fixed = f"{self.samples[0]} negatives for every user, drawn {self.drawn.how}"
         if len(self.samples) > 1:
             return (
                 f"{fixed}, and {self.samples[1]} items, drawn with replacement, which double "
@@ -235,135 +361,4 @@ class Iterations:
             "The log-likelihood rises all the while, and is shown as what it is short of that "
             f"after {self.iterations[-1]:,} iterations: not the fit but stopping early makes the "
             "estimate good."
-        )
-
-
-def study_iterations(
-    systems: Mapping[str, FullRanks],
-    *,
-    metrics: Sequence[str | RankMetric] = CURVES,
-    iterations: Sequence[int] = ITERATIONS,
-    negatives: int = 100,
-    replace: bool = True,
-    n_max: int | None = None,
-    corrected_for: Literal["mean", "users"] = "mean",
-    repeats: int = 20,
-    seed: int,
-    n_jobs: int = 1,
-    advance: Callable[[], object] = lambda: None,
-) -> Iterations:
-    """Stop EM after several numbers of iterations, and compare the curves with the true ones.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items.
-    metrics
-        Metrics of ranks; their curves are looked at, whatever their cut-off.
-    iterations
-        Numbers of iterations, rising; one run of EM passes all of them.
-    negatives, replace
-        Negatives sampled for each user, the relevant items not counted, and how.
-    n_max
-        What adaptive samples grow to, as for :func:`analyses.sampled.study_correction`. They are
-        left out where users have several relevant items.
-    corrected_for
-        Whether estimates take the mean number of candidates, or the users' own.
-    repeats, seed
-        Samples, at least 2, and their seed: those of the other studies of sampled metrics.
-    n_jobs
-        Threads; results do not depend on it.
-    advance
-        Called when a system is done.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, or systems have different users.
-
-    Notes
-    -----
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, stop after 100
-    iterations, and after 50 on adaptive samples.
-
-    Examples
-    --------
-    >>> systems = {"one": FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)}
-    >>> asked = {"metrics": ["Recall"], "iterations": [1, 10, 1000], "negatives": 20}
-    >>> found = study_iterations(systems, **asked, seed=1)
-    >>> found.samples, found.best_of_all.ravel().tolist()
-    (('m = 20', 'adaptive, 21 to 42'), [10, 10])
-    """
-    require_repeats(repeats)
-    first = first_of(systems)
-    designs = _designs(first, FixedSize(negatives, replace), n_max)
-    plan = _Plan(
-        CurvePoints.of_curves(metrics), designs, _rising(iterations), corrected_for, seed, repeats
-    )
-    found = each_system(plan.follow, systems, n_jobs=n_jobs, advance=advance)
-    errors, likelihoods = (np.stack(parts, axis=-2) for parts in zip(*found, strict=True))
-    return Iterations(
-        systems=tuple(systems),
-        metrics=plan.points.names,
-        iterations=plan.iterations,
-        samples=tuple(_label(design) for design in designs),
-        errors=errors,
-        likelihoods=likelihoods,
-        n_users=len(np.unique(first.user)),
-        n_relevant=len(first),
-        corrected_for=corrected_for,
-        replace=replace,
-        seed=seed,
-    )
-
-
-def _rising(iterations: Sequence[int]) -> tuple[int, ...]:
-    if not iterations or iterations[0] < 1 or sorted(set(iterations)) != list(iterations):
-        raise InputError(f"`iterations` must rise from at least 1, got {list(iterations)}.")
-    return tuple(iterations)
-
-
-def _designs(ranks: FullRanks, fixed: FixedSize, n_max: int | None) -> tuple[Design, ...]:
-    """Give the samples that such users can have: adaptive ones are for one relevant item each."""
-    fixed.check(ranks)
-    if (ranks.n_relevant > 1).any():
-        return (fixed,)
-    adaptive = Adaptive.suited(ranks, n0=fixed.negatives + 1, n_max=n_max)
-    adaptive.check(ranks)
-    return fixed, adaptive
-
-
-def _label(design: Design) -> str:
-    return f"adaptive, {design}" if isinstance(design, Adaptive) else str(design)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is done with the samples of each system; see :func:`study_iterations`."""
-
-    points: CurvePoints
-    designs: tuple[Design, ...]
-    iterations: tuple[int, ...]
-    corrected_for: Literal["mean", "users"]
-    seed: int
-    repeats: int
-
-    def follow(self, ranks: FullRanks) -> tuple[Floats, Floats]:
-        """Give errors, (n_samples, n_iterations, n_metrics, n_repeats), and likelihoods."""
-        truth = self.points.exact(ranks)
-        errors, likelihoods = [], []
-        for design in self.designs:
-            samples = [
-                design.draw(ranks, seed=self.seed, repeat=repeat) for repeat in range(self.repeats)
-            ]
-            counted = self.points.count(samples, n=self.corrected_for)
-            path = likelihood_path(counted, iterations=self.iterations)
-            for number, (masses, likelihood) in zip(self.iterations, path, strict=True):
-                values = self.points.estimates(mle(iters=number), counted, masses=masses)
-                errors.append(self.points.errors(values, truth).T)
-                likelihoods.append(likelihood)
-        shape = (len(self.designs), len(self.iterations))
-        return (
-            np.reshape(errors, (*shape, *errors[0].shape)),
-            np.reshape(likelihoods, (*shape, self.repeats)),
         )

@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimates import first_of
-from analyses.sampled.expectation.candidates import in_words
 from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors
-from analyses.shared.measure import Measure
+from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.settings import RankSettings
+from analyses.shared.analysis import analysis
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    legend_beside,
+    scale_by_factors,
+)
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -35,8 +44,71 @@ HEIGHT = 150
 """Points that the names of all rows have above each other."""
 
 
+class Settings(RankSettings):
+    """Where the relevant items stand."""
+
+
+@analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
+def ranks(work: Work, settings: Settings) -> RankDistributions:
+    """Count the relevant items in bins of ranks.
+
+    Raises
+    ------
+    InputError
+        If systems have different users, or there are no ranks.
+
+    Examples
+    --------
+    Ranks 1, 2 and 4 in bins that end at 1, 2, 5 and 8:
+
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> found = ranks(RanksAlone({"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}))
+    >>> found.top_ends.tolist(), found.top_shares.tolist(), found.medians.tolist()
+    ([1, 2, 5, 8], [[0.25, 0.25, 0.5, 0.0]], [3.0])
+    """
+    systems = work.full_ranks
+    first = first_of(systems)
+    last = int(first.n_candidates.max())
+    equal, top = _equal_ends(last), np.unique([*round_numbers(last), last])
+    return RankDistributions(
+        systems=tuple(systems),
+        equal_ends=equal,
+        equal_shares=np.array([_shares(each, equal) for each in systems.values()]),
+        top_ends=top,
+        top_shares=np.array([_shares(each, top) for each in systems.values()]),
+        medians=np.array([np.median(each.rank) for each in systems.values()]),
+        ranked=Ranked.of(first),
+    )
+
+
+def _equal_ends(last: int) -> Integers:
+    """Give the last ranks of equal bins, each of one rank at least.
+
+    Examples
+    --------
+    >>> _equal_ends(3), _equal_ends(5000)[:3]
+    (array([1, 2, 3]), array([100, 200, 300]))
+    """
+    n_bins = min(N_BINS, last)
+    return np.arange(1, n_bins + 1) * last // n_bins
+
+
+def _edges(ends: Integers) -> Floats:
+    """Give the places between the last rank of each bin and the first of the next."""
+    return np.concatenate([[0.5], ends + 0.5])
+
+
+def _starts(ends: Integers) -> Integers:
+    return np.concatenate([[1], ends[:-1] + 1])
+
+
+def _shares(full: FullRanks, ends: Integers) -> Floats:
+    bins = np.searchsorted(ends, full.rank)
+    return np.bincount(bins, minlength=len(ends)) / len(full)
+
+
 @dataclass(frozen=True, eq=False)
-class RankDistributions:
+class RankDistributions(Result):
     """Shares of the relevant items in bins of ranks: equal ones, and narrow ones at the top.
 
     Parameters
@@ -50,10 +122,8 @@ class RankDistributions:
         Of shapes (n_systems, n_bins).
     medians
         Median rank of each system, of shape (n_systems,).
-    n_users, n_relevant
-        Users, and their relevant items.
-    candidates
-        Smallest and largest number of candidates of a user.
+    ranked
+        Of whom.
     """
 
     systems: tuple[str, ...]
@@ -62,14 +132,16 @@ class RankDistributions:
     top_ends: Integers
     top_shares: Floats
     medians: Floats
-    n_users: int
-    n_relevant: int
-    candidates: tuple[int, int]
+    ranked: Ranked
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The two views, each a panel of the figure."""
-        return (Measure(SHARE), Measure(CUMULATIVE))
+    def views(self) -> tuple[str, ...]:
+        """The panels of the figure."""
+        return (SHARE, CUMULATIVE)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table ``sampled_ranks``; see `to_frame`."""
+        return {"sampled_ranks": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each system and bin.
@@ -104,29 +176,50 @@ class RankDistributions:
             }
         )
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    @table("sampled_ranks", "where the relevant items stand")
+    def at_the_top(self) -> Table:
+        """Tabulate where the relevant items stand, by system."""
+        shares = {
+            f"in the first {k:,}": self.top_shares[:, self.top_ends <= k].sum(axis=1)
+            for k in (1, 10, 100)
+        }
+        rows: list[list[Cell]] = [
+            [system, f"{self.medians[place]:,g}", *(float(of[place]) for of in shares.values())]
+            for place, system in enumerate(self.systems)
+        ]
+        return Table(
+            name="sampled_ranks",
+            title="Ranks of the relevant items: median, and shares of them",
+            note=self.caption(),
+            headings=["system", "median rank", *shares],
+            rows=rows,
+            best=dict.fromkeys(range(2, 2 + len(shares)), max),
+        )
+
+    @figure(
+        "sampled_ranks",
+        "Ranks of the relevant items among all candidates",
+        number=12,
+        panels="view",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, view: str | None = None) -> Axes:
         """Draw one of the views, a curve for each system, or a row of shades if they are many.
 
         Parameters
         ----------
         ax
             Axes to draw on; new ones by default.
-        metric
+        view
             ``"share of the items"`` in equal bins, the default, or ``"cumulative share"`` against
             ranks on a logarithmic axis, where the top is wide.
-        cutoff
-            None: all ranks are shown.
         """
-        if cutoff is not None or metric not in (None, SHARE, CUMULATIVE):
-            raise InputError(f"there are {SHARE} and {CUMULATIVE} to draw, got {metric}.")
+        chosen = self.views[chosen_panel(self.views, view)]
         ax = axes_or_new(ax)
-        view = metric or SHARE
         if len(self.systems) > MOST_CURVES:
-            self._draw_rows(ax, view)
+            self._draw_rows(ax, chosen)
         else:
-            self._draw_curves(ax, view)
+            self._draw_curves(ax, chosen)
         ax.set_xlabel("rank of the relevant item")
         return ax
 
@@ -172,11 +265,10 @@ class RankDistributions:
 
     def caption(self) -> str:
         """Say what is shown."""
-        n = in_words(self.candidates)
         medians = zip(self.systems, self.medians, strict=True)
         return (
-            f"Full ranks of {self.n_relevant:,} relevant items of {self.n_users:,} users among "
-            f"n = {n} candidates: shares in {len(self.equal_ends)} bins of equal width, and "
+            f"Full ranks of {self.ranked} among n = {self.ranked.n} candidates: shares in "
+            f"{len(self.equal_ends)} bins of equal width, and "
             "cumulative shares up to ranks on a logarithmic axis, which shows the top; up to rank "
             f"K they are Recall@K where users have one relevant item each. {self._of_rows()}Median "
             f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."
@@ -186,70 +278,3 @@ class RankDistributions:
         if len(self.systems) <= MOST_CURVES:
             return ""
         return "Systems are rows, the better median above; where a row is white there are none. "
-
-
-def study_ranks(systems: Mapping[str, FullRanks]) -> RankDistributions:
-    """Count the relevant items in bins of ranks.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items.
-
-    Raises
-    ------
-    InputError
-        If systems have different users, or there are no ranks.
-
-    Notes
-    -----
-    Krichene & Rendle (2020), figure 5.
-
-    Examples
-    --------
-    Ranks 1, 2 and 4 in bins that end at 1, 2, 5 and 8:
-
-    >>> found = study_ranks({"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)})
-    >>> found.top_ends.tolist(), found.top_shares.tolist(), found.medians.tolist()
-    ([1, 2, 5, 8], [[0.25, 0.25, 0.5, 0.0]], [3.0])
-    """
-    first = first_of(systems)
-    last = int(first.n_candidates.max())
-    equal, top = _equal_ends(last), np.unique([*round_numbers(last), last])
-    return RankDistributions(
-        systems=tuple(systems),
-        equal_ends=equal,
-        equal_shares=np.array([_shares(ranks, equal) for ranks in systems.values()]),
-        top_ends=top,
-        top_shares=np.array([_shares(ranks, top) for ranks in systems.values()]),
-        medians=np.array([np.median(ranks.rank) for ranks in systems.values()]),
-        n_users=len(np.unique(first.user)),
-        n_relevant=len(first),
-        candidates=(int(first.n_candidates.min()), last),
-    )
-
-
-def _equal_ends(last: int) -> Integers:
-    """Give the last ranks of equal bins, each of one rank at least.
-
-    Examples
-    --------
-    >>> _equal_ends(3), _equal_ends(5000)[:3]
-    (array([1, 2, 3]), array([100, 200, 300]))
-    """
-    n_bins = min(N_BINS, last)
-    return np.arange(1, n_bins + 1) * last // n_bins
-
-
-def _edges(ends: Integers) -> Floats:
-    """Give the places between the last rank of each bin and the first of the next."""
-    return np.concatenate([[0.5], ends + 0.5])
-
-
-def _starts(ends: Integers) -> Integers:
-    return np.concatenate([[1], ends[:-1] + 1])
-
-
-def _shares(ranks: FullRanks, ends: Integers) -> Floats:
-    bins = np.searchsorted(ends, ranks.rank)
-    return np.bincount(bins, minlength=len(ends)) / len(ranks)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.sampled.curve_points import CurvePoints
-from analyses.sampled.estimates import METRICS, WIDE, read_estimators, read_metrics
+from analyses.ordering import tau_b
 from analyses.sampled.estimators import Estimator, Fits
-from analyses.sampled.expectation.candidates import in_words
-from analyses.sampled.expectation.crossings import (
-    DECIMALS,
-    ordering_of,
-    print_ordering,
-    require_same_users,
-)
+from analyses.sampled.expectation.candidates import whose
+from analyses.sampled.expectation.crossings import DECIMALS, ordering_of, print_ordering
 from analyses.sampled.expectation.designs import require_rising
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.expectation.moments import Moments, exact_metric
 from analyses.sampled.expectation.round_numbers import round_numbers
 from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.shared.curve_points import CurvePoints
+from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.settings import (
+    METRICS,
+    CorrectedFor,
+    MetricNames,
+    RankSettings,
+    Replace,
+    SampleSizes,
+    read_estimators,
+    read_metrics,
+)
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     COLOURS,
     DASHES,
@@ -36,31 +45,203 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure
-from qrels import FullRanks, SampledRanks
-from qrels.ranks.from_full_ranks import require_negatives
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
+from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.work import Work
+
 Floats = NDArray[np.float64]
 
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+
+WIDE = 2
+"""Metrics further apart than by this factor are drawn on a logarithmic scale."""
 
 MOST_COLOURS = len(COLOURS)
 """Systems that are told apart in a figure; the others are grey."""
 
 
+class Settings(RankSettings):
+    """Expected metrics by the number of negatives."""
+
+    metrics: MetricNames = METRICS
+    replace: Replace = True
+    corrected_for: CorrectedFor = "mean"
+    sizes: SampleSizes = None
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse to sample what such users do not have."""
+        self.numbers(ranks)
+
+    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+        """Give the numbers of negatives.
+
+        By default they are 1, 2, 5, 10, 20, ... as far as all users have so many irrelevant
+        candidates.
+
+        Raises
+        ------
+        InputError
+            If they do not rise, or users lack so many.
+        """
+        if self.sizes is None:
+            return round_numbers(int(ranks.n_irrelevant.min()))
+        require_rising(self.sizes)
+        for m in (self.sizes[0], self.sizes[-1]):
+            require_negatives(m, ranks.n_irrelevant)
+        return tuple(self.sizes)
+
+
+@analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=("full_ranks",))
+def sizes(work: Work, settings: Settings) -> Sizes:
+    """Expect metrics of systems from samples of several sizes, without simulation.
+
+    Standard deviations are left out where users have several relevant items: their time grows with
+    m and the number of items, to some fifty times that of the means for m = 1,000.
+
+    Raises
+    ------
+    InputError
+        If users differ between systems, or a name or number makes no sense.
+
+    Notes
+    -----
+    Corrected values come from sums on the grid of
+    :class:`analyses.sampled.estimators.nodes.Nodes`; their expectations are exact.
+
+    Examples
+    --------
+    All four negatives of five candidates give the exact metric:
+
+    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)})
+    >>> found = sizes(work, Settings(metrics=("AP",), sizes=(1, 4), replace=False))
+    >>> found.expected[0].ravel().round(4), found.sd[0].ravel().round(4), found.exact.ravel()
+    (array([0.8125, 0.625 ]), array([0.1083, 0.    ]), array([0.625]))
+    """
+    alone = all((ranks.n_relevant == 1).all() for ranks in work.full_ranks.values())
+    return expect_sizes(work, settings, spread=alone)
+
+
+def expect_sizes(
+    work: Work,
+    settings: Settings,
+    *,
+    estimators: Sequence[str | Estimator] = ESTIMATORS,
+    spread: bool = True,
+) -> Sizes:
+    """Do so for other estimators, with standard deviations or without.
+
+    Parameters
+    ----------
+    work, settings
+        The systems, and what is asked of them.
+    estimators
+        Names or values of up to four linear estimators that learn nothing from the sample; see
+        :mod:`analyses.sampled.estimators`.
+    spread
+        Whether to give standard deviations too.
+
+    Raises
+    ------
+    InputError
+        As `sizes` does, and if an estimator is not linear or learns from the sample.
+    """
+    systems = work.full_ranks
+    first = first_of(systems)
+    numbers, metrics = settings.numbers(first), read_metrics(settings.metrics)
+    asked = _read_few(estimators)
+    workers = Parallel(n_jobs=work.n_jobs, prefer="threads")
+    found = []
+    with work.progress("Expecting sampled metrics", len(numbers) * len(asked)) as bar:
+        for m, estimator in product(numbers, asked):
+            fits = _fit(estimator, metrics, first, m=m, settings=settings)
+            addends = fits.addends(metrics, n_orders=int(first.order.max()))
+            found.append(
+                workers(delayed(_moments)(addends, s, spread=spread) for s in systems.values())
+            )
+            bar.advance()
+    # From (size and estimator, system, moment, metric) to (moment, estimator, metric, system, size)
+    shape = (len(numbers), len(asked), len(systems), 2, len(metrics))
+    means, variances = np.array(found).reshape(shape).transpose(3, 1, 4, 2, 0)
+    return Sizes(
+        measures=Measures(Measure(str(metric)) for metric in metrics),
+        systems=tuple(systems),
+        estimators=tuple(map(str, asked)),
+        negatives=numbers,
+        exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in metrics]),
+        expected=means,
+        sd=np.sqrt(variances),
+        ranked=Ranked.of(first),
+        corrected_for=settings.corrected_for,
+        replace=settings.replace,
+    )
+
+
+def _read_few(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
+    """Read estimators, no more than there are dashes."""
+    read = read_estimators(names)
+    if len(read) > len(DASHES):
+        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(read)}.")
+    return read
+
+
+def _fit(
+    estimator: Estimator,
+    metrics: tuple[RankMetric, ...],
+    ranks: FullRanks,
+    *,
+    m: int,
+    settings: Settings,
+) -> Fits:
+    """Fit an estimator to a sample of these users, of which it must not matter what is above whom.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    sample = SampledRanks(
+        rank=ranks.order,
+        n_negatives=np.full(len(ranks), m),
+        n_candidates=ranks.n_candidates,
+        replace=settings.replace,
+        user=ranks.user,
+        order=ranks.order,
+        n_relevant=ranks.n_relevant,
+    )
+    fits = estimator.fit(sample, n=settings.corrected_for, path=CurvePoints(metrics).path).fits
+    if not estimator.linear or fits.masses() is not None:
+        raise InputError(
+            f"{estimator} learns from the sample; without one, only linear estimators with a "
+            "uniform prior have an expectation: uncorrected, rank-estimate, cls, bv, mn."
+        )
+    return fits
+
+
+def _moments(addends: Addends, ranks: FullRanks, *, spread: bool) -> Moments:
+    """Give mean and variance of a system's estimates, each of shape (n_metrics,)."""
+    if spread:
+        return moments_of_mean(addends.moments(ranks))
+    mean = addends.means(ranks).mean(axis=0)
+    return Moments(mean, np.full_like(mean, np.nan))
+
+
 @dataclass(frozen=True, eq=False)
-class SampleSize:
+class Sizes(Result):
     """Expected estimates of metrics, and their spread, for some numbers of negatives.
 
     Parameters
     ----------
-    systems, metrics, estimators, negatives
-        Labels of the axes.
+    measures, systems, estimators, negatives
+        Labels of the axes: metrics with their cut-offs, and names with options.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
     expected
@@ -69,33 +250,33 @@ class SampleSize:
     sd
         Standard deviations over samples, likewise: the noise of sampling, not that of users. NaN
         where they were not asked for.
-    n_users, n_relevant
-        Users, and their relevant items.
-    candidates
-        Smallest and largest number of candidates of a user.
+    ranked
+        Of whom.
     corrected_for
         Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
     replace
         Whether negatives are drawn with replacement.
     """
 
+    measures: Measures
     systems: tuple[str, ...]
-    metrics: tuple[str, ...]
     estimators: tuple[str, ...]
     negatives: tuple[int, ...]
     exact: Floats
     expected: Floats
     sd: Floats
-    n_users: int
-    n_relevant: int
-    candidates: tuple[int, int]
+    ranked: Ranked
     corrected_for: str
     replace: bool
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The metrics, each a panel of the figure."""
-        return tuple(Measure(metric) for metric in self.metrics)
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give what is expected, and where the order of systems changes."""
+        return {"sampled_sizes": self.to_frame(), "sampled_crossings": self.crossings()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give rows of estimator, metric, system, m, expected, sd, exact."""
@@ -133,21 +314,38 @@ class SampleSize:
     def _ordering(self, values: Floats) -> str:
         return print_ordering(ordering_of(self.systems, np.round(values, DECIMALS)))
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
+    def agreement(self) -> Table:
+        """Tabulate how well the expected order of the systems agrees with the exact one."""
+        # (n_estimators, n_metrics, n_sizes, n_systems) against (n_metrics, 1, n_systems)
+        taus = tau_b(np.moveaxis(self.expected, 3, 2), self.exact[:, np.newaxis])
+        rows: list[list[Cell]] = [
+            [f"{metric}, {estimator}", *taus[e, number].tolist()]
+            for number, metric in enumerate(self.metrics)
+            for e, estimator in enumerate(self.estimators)
+        ]
+        return Table(
+            name="sampled_sizes",
+            title="Agreement (tau-b) of the expected with the exact order of the systems, "
+            "by negatives",
+            note=self.caption(),
+            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
+            rows=rows,
+        )
+
+    @figure(
+        "sampled_sizes",
+        "Sampled negatives: expected metrics by their number",
+        number=13,
+        panels="metric",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric against the negatives, and the exact values at the right edge.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric
-            Name of the metric; the first by default.
-        cutoff
-            None: cut-offs are part of the names.
+        The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric, cutoff)
+        number = chosen_panel(self.metrics, metric)
         ax = axes_or_new(ax)
         for system, label, style in self._styles():
             self._draw(ax, number, system, label, style)
@@ -208,15 +406,13 @@ class SampleSize:
 
     def caption(self) -> str:
         """Say what is shown."""
-        n = in_words(self.candidates)
         how = "with" if self.replace else "without"
-        whose = "each user's own, in steps of 2 %" if self.corrected_for == "users" else "the mean"
         return (
             f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
             f"negatives, drawn uniformly {how} replacement, against m, and the exact values among "
-            f"all n = {n} candidates (arrows), of {self.n_relevant:,} relevant items of "
-            f"{self.n_users:,} users. Not simulated; corrections use {whose} number of "
-            f"candidates. {self._of_curves()}Estimators: {'; '.join(self.estimators)}."
+            f"all n = {self.ranked.n} candidates (arrows), of {self.ranked}. "
+            f"Not simulated; corrections use {whose(self.corrected_for)}. {self._of_curves()}"
+            f"Estimators: {'; '.join(self.estimators)}."
         )
 
     def _of_curves(self) -> str:
@@ -225,157 +421,3 @@ class SampleSize:
         if np.isnan(self.sd).all():
             return ""
         return "Bands are one standard deviation over samples of the negatives, not of the users. "
-
-
-def study_sample_size(
-    systems: Mapping[str, FullRanks],
-    *,
-    negatives: Sequence[int] | None = None,
-    metrics: Sequence[str | RankMetric] = METRICS,
-    estimators: Sequence[str | Estimator] = ESTIMATORS,
-    replace: bool = True,
-    corrected_for: Literal["mean", "users"] = "mean",
-    spread: bool = True,
-    n_jobs: int = 1,
-    advance: Callable[[], object] = lambda: None,
-) -> SampleSize:
-    """Expect metrics of systems from samples of several sizes, without simulation.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items, one or several a user.
-    negatives
-        Numbers of negatives, rising; by default 1, 2, 5, 10, 20, ... as far as all users have so
-        many irrelevant candidates.
-    metrics
-        Metrics of ranks.
-    estimators
-        Names or values of up to four linear estimators that learn nothing from the sample; see
-        :mod:`analyses.sampled.estimators`.
-    replace
-        Whether negatives are drawn with replacement.
-    corrected_for
-        Whether corrections take the mean number of candidates, or the users' own.
-    spread
-        Whether to give standard deviations too. With one relevant item a user they take hardly
-        longer than the means; with several, their time grows with m and the number of items, to
-        some fifty times that of the means for m = 1,000.
-    n_jobs
-        Threads; results do not depend on it.
-    advance
-        Called when an estimator is done for a size.
-
-    Raises
-    ------
-    InputError
-        If users differ between systems, an estimator is not linear or learns from the sample, or
-        a name or number makes no sense.
-
-    Notes
-    -----
-    Krichene & Rendle (2020), figure 6. Corrected values come from sums on the grid of
-    :class:`analyses.sampled.estimators.nodes.Nodes`; their expectations are exact.
-
-    Examples
-    --------
-    All four negatives of five candidates give the exact metric:
-
-    >>> systems = {"one": FullRanks.of([1, 4], n_candidates=5)}
-    >>> asked = {"metrics": ["AP"], "estimators": ["uncorrected"], "replace": False}
-    >>> found = study_sample_size(systems, negatives=[1, 4], **asked)
-    >>> found.expected.ravel().round(4), found.sd.ravel().round(4), found.exact.ravel()
-    (array([0.8125, 0.625 ]), array([0.1083, 0.    ]), array([0.625]))
-    """
-    require_same_users(systems)
-    first = next(iter(systems.values()))
-    sizes = _sizes(negatives, first)
-    read, asked = read_metrics(metrics), _read_few(estimators)
-    workers = Parallel(n_jobs=n_jobs, prefer="threads")
-    found = []
-    for m, estimator in product(sizes, asked):
-        fits = _fit(estimator, read, first, m=m, n=corrected_for, replace=replace)
-        addends = fits.addends(read, n_orders=int(first.order.max()))
-        found.append(
-            workers(delayed(_moments)(addends, s, spread=spread) for s in systems.values())
-        )
-        advance()
-    # From (size and estimator, system, moment, metric) to (moment, estimator, metric, system, size)
-    shape = (len(sizes), len(asked), len(systems), 2, len(read))
-    means, variances = np.array(found).reshape(shape).transpose(3, 1, 4, 2, 0)
-    return SampleSize(
-        systems=tuple(systems),
-        metrics=tuple(map(str, read)),
-        estimators=tuple(map(str, asked)),
-        negatives=sizes,
-        exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in read]),
-        expected=means,
-        sd=np.sqrt(variances),
-        n_users=len(np.unique(first.user)),
-        n_relevant=len(first),
-        candidates=(int(first.n_candidates.min()), int(first.n_candidates.max())),
-        corrected_for=corrected_for,
-        replace=replace,
-    )
-
-
-def _sizes(negatives: Sequence[int] | None, ranks: FullRanks) -> tuple[int, ...]:
-    """Check numbers of negatives, or choose some."""
-    if not len(ranks):
-        raise InputError("the systems have no ranks.")
-    if negatives is None:
-        return round_numbers(int(ranks.n_irrelevant.min()))
-    require_rising(negatives)
-    for m in (negatives[0], negatives[-1]):
-        require_negatives(m, ranks.n_irrelevant)
-    return tuple(negatives)
-
-
-def _read_few(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators, no more than there are dashes."""
-    read = read_estimators(names)
-    if len(read) > len(DASHES):
-        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(read)}.")
-    return read
-
-
-def _fit(
-    estimator: Estimator,
-    metrics: tuple[RankMetric, ...],
-    ranks: FullRanks,
-    *,
-    m: int,
-    n: Literal["mean", "users"],
-    replace: bool,
-) -> Fits:
-    """Fit an estimator to a sample of these users, of which it must not matter what is above whom.
-
-    Raises
-    ------
-    InputError
-        If it does.
-    """
-    sample = SampledRanks(
-        rank=ranks.order,
-        n_negatives=np.full(len(ranks), m),
-        n_candidates=ranks.n_candidates,
-        replace=replace,
-        user=ranks.user,
-        order=ranks.order,
-        n_relevant=ranks.n_relevant,
-    )
-    fits = estimator.fit(sample, n=n, path=CurvePoints(metrics).path).fits
-    if not estimator.linear or fits.masses() is not None:
-        raise InputError(
-            f"{estimator} learns from the sample; without one, only linear estimators with a "
-            "uniform prior have an expectation: uncorrected, rank-estimate, cls, bv, mn."
-        )
-    return fits
-
-
-def _moments(addends: Addends, ranks: FullRanks, *, spread: bool) -> Moments:
-    """Give mean and variance of a system's estimates, each of shape (n_metrics,)."""
-    if spread:
-        return moments_of_mean(addends.moments(ranks))
-    mean = addends.means(ranks).mean(axis=0)
-    return Moments(mean, np.full_like(mean, np.nan))

@@ -33,17 +33,17 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return Figure(figsize=(5.0, 3.6), layout="constrained").subplots()
 
 
-def chosen_panel(names: Sequence[str], metric: str | None, cutoff: int | None) -> int:
-    """Number the panel that is asked for, where cut-offs are no choice; the first by default.
+def chosen_panel(names: Sequence[str], name: str | None) -> int:
+    """Number the panel that is asked for; the first by default.
 
     Raises
     ------
     InputError
         If there is none.
     """
-    if cutoff is not None or (metric is not None and metric not in names):
-        raise InputError(f"there are {', '.join(names)} to draw, got {metric}.")
-    return names.index(metric) if metric else 0
+    if name is not None and name not in names:
+        raise InputError(f"there are {', '.join(names)} to draw, got {name}.")
+    return names.index(name) if name else 0
 
 
 def categories(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 N_COLUMNS = 3
 PANEL = (3.3, 2.7)
+ROOMY_PANEL = (1.3 * PANEL[0], 1.2 * PANEL[1])
 WIDE_PANEL = (5.4, 3.6)
 RESOLUTION = 160
 STYLE: Any = {
@@ -76,7 +77,8 @@ def draw_figure(
     keyword = face.panels
     return _side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
-        most_columns=most_columns,
+        most_columns=2 if face.roomy else most_columns,
+        size=ROOMY_PANEL if face.roomy else PANEL,
         alike=face.comparable and _have_the_same_cutoffs(result, names),
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
@@ -101,6 +103,7 @@ def _side_by_side(
     draws: Mapping[str, Callable[[Axes], Axes]],
     *,
     most_columns: int,
+    size: tuple[float, float],
     alike: bool,
     legend: str | None,
 ) -> Figure:
@@ -111,8 +114,8 @@ def _side_by_side(
     n_columns = min(len(draws), most_columns)
     n_rows = ceil(len(draws) / n_columns)
     with rc_context(STYLE):
-        size = (PANEL[0] * n_columns, PANEL[1] * n_rows)
-        figure = Figure(figsize=size, layout="constrained")
+        whole = (size[0] * n_columns, size[1] * n_rows)
+        figure = Figure(figsize=whole, layout="constrained")
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
         panels, spare = list(grid.flat[: len(draws)]), list(grid.flat[len(draws) :])
         for panel, draw in zip(panels, draws.values(), strict=True):

@@ -42,10 +42,10 @@ def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
 
 
 def in_columns(results: Results, only: Collection[str] = ()) -> str:
-    """Print the tables in aligned columns, rounded, each under its title, and the findings."""
+    """Print the tables in aligned columns, rounded, each under its title, and conclusions."""
     parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results, only)]
-    parts += [f"{finding}\n" for result in results.values() for finding in result.findings()]
-    return "\n".join(parts)
+    parts += [result.conclusion() for result in results.values()]
+    return "\n".join(filter(None, parts))
 
 
 def first_frame(results: Results, _: Collection[str] = ()) -> str:

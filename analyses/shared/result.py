@@ -62,6 +62,8 @@ class FigureFace:
         Whether panels share their axes where they can.
     method
         Name of the method that draws a panel on given axes.
+    roomy
+        Whether panels are large, two side by side, for long legends.
     """
 
     name: str
@@ -70,6 +72,7 @@ class FigureFace:
     panels: str | None
     comparable: bool
     method: str
+    roomy: bool = False
 
     @property
     def file(self) -> str:
@@ -113,6 +116,10 @@ class Result:
         """Say in sentences what was found, beside what the estimates say."""
         return ()
 
+    def conclusion(self) -> str:
+        """Say below the tables of a command what was found; by default the findings."""
+        return "\n".join(f"{finding}\n" for finding in self.findings())
+
     def cautions(self) -> Sequence[str]:
         """Say in sentences what to beware of."""
         return ()
@@ -143,11 +150,12 @@ def figure(
     number: int | None = None,
     panels: str | None = None,
     comparable: bool = True,
+    roomy: bool = False,
 ) -> Callable[[Method], Method]:
     """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
 
     def declare(method: Method) -> Method:
-        face = FigureFace(name, title, number, panels, comparable, method.__name__)
+        face = FigureFace(name, title, number, panels, comparable, method.__name__, roomy)
         return _marked(method, face)
 
     return declare

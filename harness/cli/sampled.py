@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +20,33 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from harness.catalogue import Result
-    from harness.study.study import SampledSection
+    from analyses.shared.analysis import Analysis, AnalysisSettings
+    from analyses.shared.result import Result
     from runs.shared.progress import Progress
+    from runs.shared.settings import Section
 
 
-def _settings() -> type[SampledSection]:
-    from harness.study.study import SampledSection
+def _studies() -> dict[str, Analysis[Any, Any]]:
+    """Give the studies by name, in the order of their figures."""
+    from analyses.shared.analysis import members_of
+    from analyses.shared.result import figures_of
 
-    return SampledSection
+    every = sorted(members_of("sampled"), key=lambda one: figures_of(one.result)[0].number or 0)
+    return {study.name: study for study in every}
+
+
+def _settings() -> type[Section]:
+    """Put the settings of all studies together."""
+    from pydantic import create_model
+
+    from runs.shared.settings import Section
+
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for study in _studies().values()
+        for name, field in study.settings.model_fields.items()
+    }
+    return create_model("Settings", __base__=Section, **fields)
 
 
 @click.command(
@@ -59,9 +78,7 @@ def _settings() -> type[SampledSection]:
     type=click.IntRange(min=2),
     help="Candidates of each user, relevant items included, where the table has none.",
 )
-@settings_options(
-    _settings, without=("studies",), names={"replace": "--replace/--without-replacement"}
-)
+@settings_options(_settings, names={"replace": "--replace/--without-replacement"})
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
 @workers
 @printable
@@ -86,64 +103,77 @@ def sampled(
     """
     from joblib import cpu_count
 
-    from harness.sampled.example import show_example
-    from harness.sampled.printed import FORMATS, write_files
+    from analyses.shared.publish import PRINTED, write_results
     from runs import InputError
     from runs.shared.progress import watched
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:
-        click.echo(show_example(format_, seed=seed, output=output), nl=False)
+        click.echo(_show_example(format_, seed=seed, output=output), nl=False)
         return
-    settings = given(_settings(), asked | {"studies": _chosen(studies)})
     results = make_studies(
         ranks,
-        settings,
+        studies,
+        given(_settings(), asked),
         candidates=candidates,
         seed=seed,
         n_jobs=jobs or cpu_count(),
         progress=watched(quiet=quiet),
     )
     if output is not None:
-        write_files(results, output)
-    click.echo(FORMATS[format_](results), nl=False)
+        write_results(results, output)
+    click.echo(PRINTED[format_](results), nl=False)
     for result in results.values():
         click.echo(result.caption(), err=True)
 
 
-def _chosen(studies: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the names of all studies for `all`; the first is studied by default."""
-    from harness.study.study import SAMPLED_STUDIES
-
-    names = [*(SAMPLED_STUDIES if "all" in studies else ()), *studies]
-    return tuple(name for name in dict.fromkeys(names) if name != "all") or ("estimates",)
-
-
 def make_studies(
     path: Path,
-    settings: SampledSection,
+    names: Sequence[str],
+    asked: Section,
     *,
     candidates: int | None,
     seed: int,
     n_jobs: int,
     progress: Progress,
 ) -> dict[str, Result]:
-    """Make the studies of the settings, by name, from a table of ranks.
+    """Make studies, by key, from a table of ranks.
 
     Raises
     ------
     InputError
-        If the table or what is asked breaks a rule.
+        If the table breaks a rule, or what is asked does not fit it.
     """
-    from analyses.sampled.rank_table import read_rank_table
-    from analyses.sampled.sampled_studies import STUDIES
+    from analyses.sampled.shared.rank_table import read_rank_table
+    from analyses.sampled.shared.ranks_alone import RanksAlone
 
+    known = _studies()
+    usual = [name for name, study in known.items() if not study.on_request]
+    wanted = dict.fromkeys([*(usual if "all" in names else ()), *names] or ["estimates"])
+    chosen = [known[name] for name in wanted if name != "all"]
     systems = read_rank_table(path, candidates=candidates)
-    results: dict[str, Result] = {}
-    for name in settings.studies:
-        with progress(STUDIES[name].progress, len(systems)) as bar:
-            results[name] = STUDIES[name].run(
-                systems, settings, seed=seed, n_jobs=n_jobs, advance=bar.advance
-            )
-    return results
+    work = RanksAlone(systems, seed=seed, n_jobs=n_jobs, progress=progress)
+    return {study.key: study(work, _own(study, asked)) for study in chosen}
+
+
+def _own(study: Analysis[Any, Any], asked: Section) -> AnalysisSettings:
+    """Take the settings of a study out of those of all."""
+    kind: type[AnalysisSettings] = study.settings
+    return kind(**asked.model_dump(include={*kind.model_fields}))
+
+
+def _show_example(format_: str, *, seed: int, output: Path | None) -> str:
+    """Print the tables of the example in a format, and write all into a folder, if asked."""
+    from analyses.sampled.example import example
+    from analyses.shared.publish import as_latex, every_table, write_results
+    from runs import InputError
+
+    if format_ in ("csv", "json"):
+        raise InputError(f"the example is two tables: print it as table or latex, not {format_}.")
+    results = example(seed=seed)
+    if output is not None:
+        write_results(results, output)
+    if format_ == "latex":
+        return as_latex(results)
+    return "\n".join(table.to_text() for table in every_table(results))

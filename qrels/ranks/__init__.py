@@ -1,1 +1,1 @@
-"""Where relevant or hidden items stand: full, sampled and hidden ranks."""
+"""Where relevant or hidden items stand: full and hidden ranks."""

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qrels.ranks.sampled_ranks import Integers, spread, whole
 from runs import InputError
-from runs.shared.groups import place_in_group
+from runs.shared.groups import Integers, place_in_group, spread, whole
 
 
 @dataclass(frozen=True, eq=False)

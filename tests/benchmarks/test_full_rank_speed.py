@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import recommenders
-from qrels import sample_ranks, sample_ranks_adaptive
+from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
 from qrels.ranks.ties import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings

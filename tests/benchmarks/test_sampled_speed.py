@@ -26,8 +26,8 @@ from analyses.sampled.estimators import (
     rank_estimate,
     uncorrected,
 )
-from qrels.ranks.from_full_ranks import sample_ranks, sample_ranks_adaptive
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.learned_priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.linear import bias_variance
-from analyses.sampled.estimators.priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
 from runs.shared.errors import InputWarning
@@ -52,7 +52,7 @@ class BiasVariance(Estimator):
 
     Examples
     --------
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> fitted = BiasVariance(gamma=1.0).fit(sample)
     >>> fitted.corrected("Recall@1").round(9)

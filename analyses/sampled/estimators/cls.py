@@ -30,7 +30,7 @@ class ConstrainedLeastSquares(Estimator):
 
     Examples
     --------
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> estimator = ConstrainedLeastSquares(nonnegative=True)
     >>> (estimator.fit(sample).corrected("Recall@1") * 177).round(9)

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
-from qrels.ranks.sampled_ranks import SampledRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
@@ -162,7 +162,7 @@ class Estimator:
         Examples
         --------
         >>> from analyses.sampled.estimators import bv
-        >>> from qrels.ranks.sampled_ranks import SampledRanks
+        >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
         >>> sampled = SampledRanks.of([1, 1, 2, 3], n_negatives=2, n_candidates=5)
         >>> print(round(bv(1.0).fit(sampled).estimate("Recall@1") * 15, 9))  # (8/15 + 8/15) / 4
         4.0

@@ -30,7 +30,7 @@ class HorvitzThompson(Estimator):
     --------
     One negative, drawn with probability .25, is above:
 
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> column = np.array([2])
     >>> sample = SampledRanks(
     ...     column, np.array([1]), np.array([9]), True, inverse_mass_above=np.array([4.0])

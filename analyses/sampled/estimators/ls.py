@@ -39,7 +39,7 @@ class LeastSquares(Estimator):
 
     Examples
     --------
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1], n_negatives=2, n_candidates=5)
     >>> (LeastSquares().fit(sample).corrected("Recall@1") * 35).round(6)
     array([ 31., -23.,   3.])

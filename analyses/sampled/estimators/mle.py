@@ -39,7 +39,7 @@ class MaximumLikelihood(Estimator):
 
     Examples
     --------
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1, 1, 1, 1, 1, 2, 2, 2, 3, 3], n_negatives=2, n_candidates=5)
     >>> print(round(MaximumLikelihood(iters=1).fit(sample).estimate("Recall@1") * 15, 9))
     4.0

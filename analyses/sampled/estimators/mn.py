@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.learned_priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.linear import multinomial
-from analyses.sampled.estimators.priors import canonical_prior, learn_prior
 from analyses.sampled.estimators.tally import Tally
 
 
@@ -40,7 +40,7 @@ class Multinomial(Estimator):
     --------
     Ten users, twice as many as candidates:
 
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1] * 10, n_negatives=2, n_candidates=5)
     >>> (Multinomial(prior="uniform").fit(sample).corrected("Recall@1") * 925).round(9)
     array([ 581., -115.,  -11.])

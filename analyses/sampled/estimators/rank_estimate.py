@@ -41,7 +41,7 @@ class RankEstimate(Estimator):
     --------
     With two negatives among four, an item below one of them has an estimated rank of 3:
 
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([2], n_negatives=2, n_candidates=5)
     >>> print(round(RankEstimate().fit(sample).estimate("AP"), 9))
     0.333333333

@@ -16,7 +16,7 @@ from analyses.intervals.resampling import resampled_users
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table, doubled_sums, gram, hankel_gram
 from analyses.sampled.expectation.candidates import in_steps
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]

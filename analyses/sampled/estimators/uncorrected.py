@@ -23,7 +23,7 @@ class Uncorrected(Estimator):
     --------
     Two of three users find their item above both sampled ones:
 
-    >>> from qrels.ranks.sampled_ranks import SampledRanks
+    >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1, 1, 3], n_negatives=2, n_candidates=5)
     >>> print(round(Uncorrected().fit(sample).estimate("Recall@1"), 9))
     0.666666667

@@ -9,20 +9,19 @@ from typing import TypeAlias
 import numpy as np
 
 from analyses.sampled.expectation.round_numbers import round_numbers
-from qrels import FullRanks, SampledRanks, sample_ranks
-from qrels.ranks.from_full_ranks import (
+from analyses.sampled.samples.from_full_ranks import (
     require_negatives,
     require_one_relevant,
     require_sizes,
+    sample_ranks,
     sample_ranks_adaptive,
 )
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels import FullRanks
 from runs import InputError
 
 MOST_DOUBLINGS = 5
 """Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
-
-CUSTOMARY_SIZE = 100
-"""Adaptive samples begin with so many items, where candidates allow."""
 
 LARGEST_SHARE = 1 / 3
 """Part of the candidates that are sampled at most, unless asked otherwise."""
@@ -182,23 +181,6 @@ def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
     third = max(int(LARGEST_SHARE * ranks.n_candidates.min()), 1)
     fitting = round_numbers(min(third, int(ranks.n_irrelevant.min())) or 1)
     return tuple(number for number in fitting if number >= SMALLEST) or (fitting[-1],)
-
-
-def first_size(ranks: FullRanks) -> int:
-    """Give the size that adaptive samples begin with, the relevant item included.
-
-    It is 100, or where that is above a third of the candidates of some user, the smallest of the
-    sizes that suit them.
-
-    Examples
-    --------
-    >>> first_size(FullRanks.of([1, 7], n_candidates=300))
-    100
-    >>> first_size(FullRanks.of([1, 7], n_candidates=90))
-    11
-    """
-    roomy = LARGEST_SHARE * ranks.n_candidates.min() >= CUSTOMARY_SIZE
-    return CUSTOMARY_SIZE if roomy else sizes_suited(ranks)[0] + 1
 
 
 def scores_per_user(sampled: SampledRanks) -> float:

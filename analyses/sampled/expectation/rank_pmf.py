@@ -83,27 +83,6 @@ def _log_choices(n: Floats, k: Floats) -> Floats:
     return choices
 
 
-def sampled_rank_cdf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
-    """Give the chances that the rank in the sample is at most 1, 2, .., m + 1.
-
-    Parameters
-    ----------
-    ranks, n, m, replace
-        As for :func:`sampled_rank_pmf`.
-
-    Returns
-    -------
-    Of shape (n_ranks, m + 1), rising to 1.
-
-    Examples
-    --------
-    >>> sampled_rank_cdf([3], n=5, m=2, replace=True).round(4)
-    array([[0.25, 0.75, 1.  ]])
-    """
-    pmf = sampled_rank_pmf(ranks, n=n, m=m, replace=replace)
-    return np.minimum(np.cumsum(pmf, axis=1), 1.0)
-
-
 def chance_within(cutoff: int, ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
     """Give the chance that the rank in the sample is at most the cut-off.
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from analyses.sampled.expectation.candidates import nearest_size
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import Moments
+from analyses.sampled.samples.from_full_ranks import require_negatives
 from qrels import FullRanks
-from qrels.ranks.from_full_ranks import require_negatives
 from runs import InputError
 
 Floats = NDArray[np.float64]
@@ -160,39 +160,6 @@ class Addends:
 def _starts(ranks: FullRanks, rows: Integers) -> NDArray[np.intp]:
     """Give the first row of each user."""
     return np.flatnonzero(np.diff(ranks.user[rows], prepend=-1))
-
-
-def moments_of_users(
-    metric: str | RankMetric, ranks: FullRanks, *, m: int, replace: bool
-) -> Moments:
-    """Give mean and variance of the sampled metric of each user, with several relevant items.
-
-    Parameters
-    ----------
-    metric
-        Such as ``"AP@10"``; without a cut-off it looks at the m + q items of the list.
-    ranks
-        Full ranks, one or several per user.
-    m
-        Sampled negatives.
-    replace
-        Whether they are drawn with replacement.
-
-    Returns
-    -------
-    By rising number of the user, each of shape (n_users,).
-
-    Examples
-    --------
-    >>> ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
-    >>> moments = moments_of_users("RR", ranks, m=3, replace=False)  # 1 or 1/2, 4 and 6 in 10
-    >>> moments.mean.round(6), moments.variance.round(6)
-    (array([0.7]), array([0.06]))
-    """
-    n_orders = int(ranks.order.max())
-    addends = Addends.of_metrics([metric], m=m, n_orders=n_orders, replace=replace)
-    mean, variance = addends.moments(ranks)
-    return Moments(mean[:, 0], variance[:, 0])
 
 
 def moments_of_mean(users: Moments) -> Moments:

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyses.sampled.adaptive import AdaptiveSizes, study_adaptive_sizes
+from analyses.sampled.adaptive import AdaptiveSizes, adaptive
 from analyses.sampled.expectation.designs import Adaptive
-from analyses.sampled.expectation.errors import cost_per_size, mean_adaptive_size
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import cost_per_size, mean_adaptive_size
+from tests.analyses.sampled.studied import study
 
 SPREAD = FullRanks.of(range(1, 201), n_candidates=900)
 TOP, LAST = (FullRanks.of([rank] * 200, n_candidates=900) for rank in (1, 900))
@@ -19,7 +20,7 @@ SEVERAL = FullRanks.of([1, 9], n_candidates=50, user=[0, 0])
 
 @pytest.fixture(scope="module")
 def result() -> AdaptiveSizes:
-    return study_adaptive_sizes({"spread": SPREAD, "last": LAST}, n0=10, n_max=80)
+    return study(adaptive, {"spread": SPREAD, "last": LAST}, negatives=9, n_max=80)
 
 
 def test_costs_are_those_of_many_samples(result: AdaptiveSizes) -> None:
@@ -35,6 +36,15 @@ def test_mean_sizes_are_those_of_the_formula(result: AdaptiveSizes) -> None:
     assert result.mean_sizes[0] == pytest.approx(sizes.mean(), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("rank", "size"), [(1, 3200), (10, 1398.5095), (100, 171.73883), (1000, 100.00272)]
+)
+def test_the_mean_size_of_the_samples_of_a_rank_is_known(rank: int, size: float) -> None:
+    one = FullRanks.of([rank], n_candidates=9916)
+    found = study(adaptive, {"one": one}, negatives=99, n_max=3200)
+    np.testing.assert_allclose(found.mean_sizes, [size], rtol=1e-7)
+
+
 def test_every_user_ends_somewhere(result: AdaptiveSizes) -> None:
     np.testing.assert_allclose(result.ended.sum(axis=1), 1, rtol=1e-12)
 
@@ -45,7 +55,7 @@ def test_users_whose_item_is_last_end_at_once(result: AdaptiveSizes) -> None:
 
 
 def test_where_nobody_ends_costs_are_infinite() -> None:
-    found = study_adaptive_sizes({"top": TOP}, n0=10, n_max=40)
+    found = study(adaptive, {"top": TOP}, negatives=9, n_max=40)
     assert found.costs[0, :-1].tolist() == [np.inf, np.inf]
 
 
@@ -54,7 +64,7 @@ def test_the_last_size_has_no_cost(result: AdaptiveSizes) -> None:
 
 
 def test_sizes_suit_the_candidates_by_default() -> None:
-    assert study_adaptive_sizes({"spread": SPREAD}).sizes == (100, 200)
+    assert study(adaptive, {"spread": SPREAD}, negatives=99).sizes == (100, 200)
 
 
 def test_rows_of_the_frame_carry_their_own_numbers(result: AdaptiveSizes) -> None:
@@ -76,12 +86,7 @@ def test_every_system_has_a_curve(result: AdaptiveSizes) -> None:
 
 @pytest.mark.parametrize("n_max", [10, 40])
 def test_costs_that_a_logarithmic_axis_lacks_are_drawn_without_a_warning(n_max: int) -> None:
-    study_adaptive_sizes({"top": TOP}, n0=10, n_max=n_max).plot().figure.canvas.draw()
-
-
-def test_other_panels_are_refused(result: AdaptiveSizes) -> None:
-    with pytest.raises(InputError, match="to draw, got AP"):
-        result.plot(metric="AP")
+    study(adaptive, {"top": TOP}, negatives=9, n_max=n_max).plot().figure.canvas.draw()
 
 
 @pytest.mark.parametrize(
@@ -95,4 +100,4 @@ def test_other_panels_are_refused(result: AdaptiveSizes) -> None:
 )
 def test_what_makes_no_sense_is_refused(ranks: FullRanks, n_max: int | None, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        study_adaptive_sizes({"one": ranks}, n_max=n_max)
+        study(adaptive, {"one": ranks}, negatives=99, n_max=n_max)

@@ -12,18 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
-from analyses.sampled import Sampled, study_correction
-from analyses.sampled.sampled_studies import STUDIES, evidence_of
+from analyses.sampled.estimates import Estimates, estimates
+from analyses.shared.analysis import Analysis, members_of
+from analyses.shared.publish import PRINTED
 from harness.cli.main import main
-from harness.sampled.estimates import (
-    conclusion,
-    errors_table,
-    estimates_table,
-    orders_table,
-    winners_table,
-)
-from harness.sampled.printed import FORMATS
 from qrels import FullRanks
+from tests.analyses.sampled.studied import study
 
 MISUSED = 2
 FILES = {
@@ -42,11 +36,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result() -> Sampled:
+def result() -> Estimates:
     ranks = FullRanks.of(range(1, 41), n_candidates=200)
-    return study_correction(
-        {"a": ranks}, metrics=["AP", "Recall@5"], negatives=20, repeats=3, seed=1
-    )
+    asked: dict[str, Any] = {"metrics": ["AP", "Recall@5"], "negatives": 20, "repeats": 3}
+    return study(estimates, {"a": ranks}, **asked, seed=1)
 
 
 def sampled(*arguments: str | Path) -> Result:
@@ -105,14 +98,14 @@ def test_mistakes_are_answered_with_a_sentence(
     assert sentence in answer.stderr
 
 
-def test_json_has_null_where_nothing_is_known(result: Sampled) -> None:
-    document = json.loads(FORMATS["json"]({"estimates": result}))
+def test_json_has_null_where_nothing_is_known(result: Estimates) -> None:
+    document = json.loads(PRINTED["json"]({"estimates": result}, ()))
     assert document["sampled"][0]["cutoff"] is None
-    assert document["sampled"][0]["mean"] == result.estimates[0, 0, 0].mean()
+    assert document["sampled"][0]["mean"] == result.estimated[0, 0, 0].mean()
 
 
-def test_latex_has_both_tables(result: Sampled) -> None:
-    text = FORMATS["latex"]({"estimates": result})
+def test_latex_has_both_tables(result: Estimates) -> None:
+    text = PRINTED["latex"]({"estimates": result}, ())
     assert r"\label{tab:sampled}" in text
     assert r"\label{tab:sampled_orders}" in text
     assert r"$\pm$" in text
@@ -126,39 +119,39 @@ def test_long_names_leave_room_for_a_single_panel(table: Path, tmp_path: Path) -
     assert width > 1.8 * height
 
 
-def test_a_row_shows_the_exact_value_before_the_estimates(result: Sampled) -> None:
-    assert estimates_table(result).rows[1][:2] == ["Recall@5, a", 5 / 40]
+def test_a_row_shows_the_exact_value_before_the_estimates(result: Estimates) -> None:
+    assert result.means().rows[1][:2] == ["Recall@5, a", 5 / 40]
 
 
-def test_one_system_has_no_order(result: Sampled) -> None:
-    assert np.isnan([row[2] for row in orders_table(result).rows]).all()
+def test_one_system_has_no_order(result: Estimates) -> None:
+    assert np.isnan([row[2] for row in result.distances().rows]).all()
 
 
-def test_the_least_distance_is_what_is_concluded(result: Sampled) -> None:
+def test_the_least_distance_is_what_is_concluded(result: Estimates) -> None:
     best = result.estimators[int(result.distance[:, 1].argmin())]
-    assert f"Recall@5: closest to the exact values was {best}" in conclusion(result)
+    assert f"Recall@5: closest to the exact values was {best}" in result.conclusion()
 
 
-@pytest.mark.parametrize("study", ["ranks", "sizes", "cost", "adaptive", "iterations", "priors"])
+@pytest.mark.parametrize("name", ["ranks", "sizes", "cost", "adaptive", "iterations", "priors"])
 def test_every_study_has_tables_a_figure_and_a_caption(
-    table: Path, tmp_path: Path, study: str
+    table: Path, tmp_path: Path, name: str
 ) -> None:
-    asked = ("--candidates", "300", "--negatives", "20", "--study", study, "--output", tmp_path)
+    asked = ("--candidates", "300", "--negatives", "20", "--study", name, "--output", tmp_path)
     answer = sampled(table, *asked)
     assert answer.exit_code == 0, answer.stderr
     made = {path.name for path in tmp_path.iterdir()}
-    name = f"sampled_{study}"
-    assert {f"{name}.csv", f"{name}.svg", f"{name}.png", f"{name}.txt"} <= made
-    assert (tmp_path / f"{name}.txt").read_text(encoding="utf-8") in answer.stderr
+    files = {f"sampled_{name}.{ending}" for ending in ("csv", "svg", "png", "txt")}
+    assert files <= made
+    assert (tmp_path / f"sampled_{name}.txt").read_text(encoding="utf-8") in answer.stderr
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_every_study_prints_latex_and_json(table: Path, study: str) -> None:
-    asked = ("--candidates", "300", "--negatives", "20", "--study", study)
+@pytest.mark.parametrize("member", members_of("sampled"))
+def test_every_study_prints_latex_and_json(table: Path, member: Analysis[Any, Any]) -> None:
+    asked = ("--candidates", "300", "--negatives", "20", "--study", member.name)
     assert r"\begin{tabular}" in sampled(table, *asked, "--format", "latex").stdout
     document = json.loads(sampled(table, *asked, "--format", "json").stdout)
-    assert document[evidence_of(study)]
-    assert document["captions"][evidence_of(study)]
+    assert document["sampled" if member.name == "estimates" else member.key]
+    assert document["captions"][member.key]
 
 
 def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
@@ -172,24 +165,24 @@ def test_csv_is_one_table(table: Path) -> None:
     asked = ("--candidates", "300", "--negatives", "20", "--study", "all", "--format", "csv")
     answer = sampled(table, *asked)
     assert answer.exit_code == MISUSED
-    assert "csv is one table, and there are 6 studies" in answer.stderr
+    assert "csv is one table, and there are 6: sampled_estimates" in answer.stderr
 
 
-def test_the_winner_s_share_is_that_of_the_samples(result: Sampled) -> None:
+def test_the_winner_s_share_is_that_of_the_samples(result: Estimates) -> None:
     better = FullRanks.of(range(1, 41), n_candidates=200)
     worse = FullRanks.of(range(101, 141), n_candidates=200)
     asked: dict[str, Any] = {"metrics": ["AUC"], "negatives": 50, "repeats": 3, "seed": 1}
-    found = study_correction({"a": better, "b": worse}, **asked)
-    assert [row[1:] for row in winners_table(found).rows] == [[1.0]] * len(found.estimators)
+    found = study(estimates, {"a": better, "b": worse}, **asked)
+    assert [row[1:] for row in found.winners_found().rows] == [[1.0]] * len(found.estimators)
 
 
-def test_items_scored_stand_above_the_errors(result: Sampled) -> None:
-    first, second = errors_table(result).rows
+def test_items_scored_stand_above_the_errors(result: Estimates) -> None:
+    first, second = result.curve_errors().rows
     assert first[:2] == ["items scored for a user, a", "21.0"]
     assert str(second[0]) == "Recall, a"
 
 
 def test_the_order_of_the_sampled_metric_is_concluded() -> None:
     near, far = FullRanks.of([1] * 30, n_candidates=60), FullRanks.of([60] * 30, n_candidates=60)
-    found = study_correction({"n": near, "f": far}, metrics=["AP"], repeats=2, negatives=9, seed=1)
-    assert "the uncorrected metric has 100 % of the pairs of systems" in conclusion(found)
+    found = study(estimates, {"n": near, "f": far}, metrics=["AP"], repeats=2, negatives=9, seed=1)
+    assert "the uncorrected metric has 100 % of the pairs of systems" in found.conclusion()

@@ -6,25 +6,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.sampled.cost import Cost, study_cost
-from analyses.sampled.estimates import study_correction
+from analyses.sampled.cost import Cost, cost
+from analyses.sampled.estimates import estimates
 from analyses.sampled.expectation.designs import Adaptive, require_rising, sizes_suited
-from analyses.sampled.expectation.errors import mean_adaptive_size
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import mean_adaptive_size
+from tests.analyses.sampled.studied import study
 
 N = 90
 SPREAD = FullRanks.of(range(1, 31), n_candidates=N)
 SHIFTED = FullRanks.of(range(3, 33), n_candidates=N)
 DEEP = FullRanks.of(range(60, 90), n_candidates=N)
 SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
+ESTIMATORS = (
+    "uncorrected",
+    "rank-estimate(denominator=m+1)",
+    "bv(gamma=0.1)",
+    "bv(gamma=0.01)",
+    "mle(iters=100)",
+    "adaptive-mle(iters=50)",
+)
 SYSTEMS = {"spread": SPREAD, "shifted": SHIFTED}
 
 
 def _studied(n_jobs: int = 1, **asked: Any) -> Cost:
-    settings: dict[str, Any] = {"negatives": [5, 10, 40], "repeats": 4, "seed": 3} | asked
-    return study_cost(SYSTEMS, **settings, n_jobs=n_jobs)
+    settings = {"estimators": ESTIMATORS, "sizes": [5, 10, 40], "negatives": 10, "repeats": 4}
+    return study(cost, SYSTEMS, **settings | asked, seed=3, n_jobs=n_jobs)
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +55,14 @@ def test_the_result_survives_being_kept(result: Cost, tmp_path: Path) -> None:
 @pytest.mark.parametrize("estimator", ["mle", "adaptive-mle"])
 def test_errors_are_those_of_the_study_of_one_size(estimator: str) -> None:
     asked: dict[str, Any] = {"metrics": ["nDCG@10"], "estimators": [estimator], "seed": 3}
-    one = study_correction(SYSTEMS, **asked, negatives=10, n_max=22, repeats=4)
-    many = study_cost(SYSTEMS, **asked, negatives=[10], n_max=22, repeats=4)
+    one = study(estimates, SYSTEMS, **asked, negatives=10, n_max=22, repeats=4)
+    many = study(cost, SYSTEMS, **asked, sizes=[10], negatives=10, n_max=22, repeats=4)
     assert (many.errors[0, -1] == one.errors[0]).all()
     assert (many.scored[-1] == one.scored[0]).all()
 
 
 def test_all_negatives_without_replacement_leave_no_error() -> None:
-    found = _studied(negatives=[N - 1], replace=False, estimators=["uncorrected"])
+    found = _studied(sizes=[N - 1], replace=False, estimators=["uncorrected"])
     np.testing.assert_allclose(found.errors, 0, atol=1e-9)
 
 
@@ -94,14 +103,14 @@ def test_rows_of_the_frame_carry_their_own_numbers(result: Cost) -> None:
 
 
 def test_systems_with_no_truth_to_err_from_do_not_count() -> None:
-    asked: dict[str, Any] = {"estimators": ["mle"], "negatives": [10], "repeats": 2, "seed": 1}
-    alone = study_cost({"spread": SPREAD}, **asked)
-    beside = study_cost({"spread": SPREAD, "deep": DEEP}, **asked)
+    asked: dict[str, Any] = {"estimators": ["mle"], "sizes": [10], "repeats": 2, "seed": 1}
+    alone = study(cost, {"spread": SPREAD}, **asked)
+    beside = study(cost, {"spread": SPREAD, "deep": DEEP}, **asked)
     assert (beside.mean_errors() == alone.mean_errors()).all()
 
 
 def test_no_truth_at_all_has_no_mean_error() -> None:
-    found = study_cost({"deep": DEEP}, estimators=["mle"], negatives=[10], repeats=2, seed=1)
+    found = study(cost, {"deep": DEEP}, estimators=["mle"], sizes=[10], repeats=2, seed=1)
     assert np.isnan(found.mean_errors()).all()
 
 
@@ -115,14 +124,14 @@ def test_a_metric_stands_for_its_curve_whatever_its_cutoff() -> None:
 
 
 def test_adaptive_samples_are_left_out_where_users_have_several_relevant_items() -> None:
-    found = study_cost({"several": SEVERAL}, negatives=[5], repeats=2, seed=1)
+    found = study(cost, {"several": SEVERAL}, sizes=[5], repeats=2, seed=1)
     assert found.samples == ("m = 5",)
     assert "Adaptive samples are left out" in found.caption()
 
 
 def test_the_mean_of_the_candidates_is_that_of_the_users() -> None:
     unequal = FullRanks.of([1, 9, 4], n_candidates=[50, 50, 80], user=[0, 0, 5])
-    found = study_cost({"unequal": unequal}, negatives=[5], repeats=2, seed=1)
+    found = study(cost, {"unequal": unequal}, sizes=[5], repeats=2, seed=1)
     assert found.mean_candidates == 65
 
 
@@ -137,7 +146,7 @@ def test_sizes_fit_users_most_of_whose_candidates_are_relevant() -> None:
 
 def test_samples_suit_the_candidates_by_default() -> None:
     roomy = {"roomy": FullRanks.of([1, 30], n_candidates=700)}
-    found = study_cost(roomy, estimators=["mle", "adaptive-mle"], repeats=2, seed=1)
+    found = study(cost, roomy, estimators=["mle", "adaptive-mle"], negatives=99, repeats=2, seed=1)
     fixed = tuple(f"m = {m}" for m in (10, 20, 50, 100, 200))
     assert found.samples == (*fixed, "100 to 100", "100 to 200")
 
@@ -156,10 +165,9 @@ def test_numbers_of_negatives_must_rise(negatives: list[int]) -> None:
     ("asked", "sentence"),
     [
         ({"repeats": 1}, "`repeats` must be at least 2, got 1"),
-        ({"negatives": [0, 5]}, "at least 1 negative, got 0"),
-        ({"negatives": [5, N]}, "must not be above the irrelevant candidates, 89"),
-        ({"metrics": ["AUC"]}, "takes no cut-off"),
-        ({"metrics": ["AP@5", "AP@10"]}, "each once"),
+        ({"sizes": [0, 5]}, "at least 1 negative, got 0"),
+        ({"sizes": [5, N]}, "must not be above the irrelevant candidates, 89"),
+        ({"metrics": ["best"]}, "no metric of ranks is called 'best'"),
         ({"estimators": ["adaptive-mle"], "n_max": 25}, "`n0`, 11, times a power of 2, got 25"),
         ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),
     ],
@@ -171,7 +179,7 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) ->
 
 def test_adaptive_samples_of_users_with_several_relevant_items_are_refused() -> None:
     with pytest.raises(InputError, match="one relevant item each"):
-        study_cost({"several": SEVERAL}, estimators=["adaptive-mle"], negatives=[5], seed=1)
+        study(cost, {"several": SEVERAL}, estimators=["adaptive-mle"], sizes=[5], seed=1)
 
 
 def test_every_estimator_has_a_curve_over_its_own_samples(result: Cost) -> None:
@@ -190,7 +198,7 @@ def test_errors_that_a_logarithmic_axis_lacks_are_drawn_without_a_warning(
     system: FullRanks,
 ) -> None:
     asked: dict[str, Any] = {"estimators": ["uncorrected"], "replace": False, "repeats": 2}
-    found = study_cost({"one": system}, **asked, negatives=[N - 1], seed=1)
+    found = study(cost, {"one": system}, **asked, sizes=[N - 1], seed=1)
     found.plot().figure.canvas.draw()
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.sampled import Sampled, study_correction
-from analyses.sampled.expectation.errors import mean_adaptive_size
-from analyses.sampled.expectation.moments import expected_of_users
+from analyses.sampled.estimates import Estimates, estimates
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import expected_of_users, mean_adaptive_size
+from tests.analyses.sampled.studied import study
 
 N = 60
 BEST, WORST = FullRanks.of([1] * 30, n_candidates=N), FullRanks.of([N] * 30, n_candidates=N)
@@ -20,29 +20,29 @@ SHIFTED = FullRanks.of(range(3, 33), n_candidates=N)
 SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
 
 
-def _studied(n_jobs: int = 1, **asked: Any) -> Sampled:
+def _studied(n_jobs: int = 1, **asked: Any) -> Estimates:
     settings: dict[str, Any] = {"negatives": 10, "repeats": 5, "seed": 3} | asked
     systems = {"spread": SPREAD, "shifted": SHIFTED}
-    return study_correction(systems, **settings, n_jobs=n_jobs)
+    return study(estimates, systems, **settings, n_jobs=n_jobs)
 
 
 @pytest.fixture(scope="module")
-def result() -> Sampled:
+def result() -> Estimates:
     return _studied()
 
 
-def test_results_do_not_depend_on_the_number_of_threads(result: Sampled) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(result: Estimates) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
 
 
-def test_a_system_is_estimated_alone_as_among_others(result: Sampled) -> None:
-    alone = study_correction({"shifted": SHIFTED}, negatives=10, repeats=5, seed=3)
-    assert (alone.estimates[:, :, 0] == result.estimates[:, :, 1]).all()
+def test_a_system_is_estimated_alone_as_among_others(result: Estimates) -> None:
+    alone = study(estimates, {"shifted": SHIFTED}, negatives=10, repeats=5, seed=3)
+    assert (alone.estimated[:, :, 0] == result.estimated[:, :, 1]).all()
 
 
-def test_the_result_survives_being_kept(result: Sampled, tmp_path: Path) -> None:
+def test_the_result_survives_being_kept(result: Estimates, tmp_path: Path) -> None:
     (tmp_path / "sampled.npz").write_bytes(to_evidence(result))
-    back = read_evidence(tmp_path / "sampled.npz", Sampled)
+    back = read_evidence(tmp_path / "sampled.npz", Estimates)
     assert back.to_frame().equals(result.to_frame())
 
 
@@ -58,11 +58,11 @@ def test_exact_curves_have_no_relative_error() -> None:
     np.testing.assert_allclose(found.errors, 0, atol=1e-9)
 
 
-def test_cutoffs_before_the_first_relevant_item_are_counted_as_left_out(result: Sampled) -> None:
+def test_cutoffs_before_the_first_relevant_item_are_counted_as_left_out(result: Estimates) -> None:
     assert result.zero_cutoffs[0].tolist() == [0, 2]
 
 
-def test_metrics_of_whole_lists_have_no_curve(result: Sampled) -> None:
+def test_metrics_of_whole_lists_have_no_curve(result: Estimates) -> None:
     assert np.isnan(result.errors[:, result.metrics.index("AP")]).all()
 
 
@@ -70,46 +70,47 @@ def test_metrics_of_whole_lists_have_no_curve(result: Sampled) -> None:
 def test_the_uncorrected_metric_is_near_its_expectation(replace: bool) -> None:
     asked: dict[str, Any] = {"metrics": ["AP@10"], "estimators": ["uncorrected"]}
     systems = {"several": SEVERAL}
-    found = study_correction(systems, **asked, negatives=20, replace=replace, repeats=300, seed=1)
+    found = study(estimates, systems, **asked, negatives=20, replace=replace, repeats=300, seed=1)
     expected = expected_of_users("AP@10", SEVERAL, m=20, replace=replace).mean()
     error = found.to_frame()["standard_error"].item()
     assert abs(found.mean.item() - expected) < 4 * error
 
 
-def test_the_frame_has_a_row_for_each_estimator_metric_and_system(result: Sampled) -> None:
+def test_the_frame_has_a_row_for_each_estimator_metric_and_system(result: Estimates) -> None:
     frame = result.to_frame()
     assert len(frame) == 5 * 4 * 2
     assert not frame.duplicated(["estimator", "metric", "cutoff", "system"]).any()
 
 
-def test_rows_of_the_frame_carry_their_own_numbers(result: Sampled) -> None:
+def test_rows_of_the_frame_carry_their_own_numbers(result: Estimates) -> None:
     rows = result.to_frame().query("estimator == 'MLE(iters=100)' and metric == 'nDCG'")
     row = rows[rows["system"] == "shifted"]
-    assert row["mean"].item() == result.estimates[4, 1, 1].mean()
+    assert row["mean"].item() == result.estimated[4, 1, 1].mean()
 
 
 def test_systems_far_apart_are_always_in_order() -> None:
-    found = study_correction({"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
+    found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
     assert (found.orders()["correct"] == 3).all()
 
 
 def test_the_best_system_wins() -> None:
-    found = study_correction({"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
+    found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
     assert set(found.winners()["winner"]) == {"best"}
 
 
 def test_true_ties_have_no_order() -> None:
-    found = study_correction({"a": SPREAD, "b": SPREAD}, repeats=3, negatives=20, seed=1)
+    found = study(estimates, {"a": SPREAD, "b": SPREAD}, repeats=3, negatives=20, seed=1)
     assert (found.orders()["repeats"] == 0).all()
 
 
 def test_one_system_has_no_pairs() -> None:
-    assert study_correction({"a": SPREAD}, repeats=2, negatives=20, seed=1).orders().empty
+    assert study(estimates, {"a": SPREAD}, repeats=2, negatives=20, seed=1).orders().empty
 
 
 def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
     deep = FullRanks.of([150, 300], n_candidates=2000)
-    found = study_correction(
+    found = study(
+        estimates,
         {"deep": deep},
         metrics=["Recall@200"],
         estimators=["bv(gamma=1)"],
@@ -117,7 +118,7 @@ def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
         repeats=2,
         seed=1,
     )
-    assert np.isfinite(found.estimates).all()
+    assert np.isfinite(found.estimated).all()
 
 
 @pytest.mark.parametrize(
@@ -141,26 +142,26 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) ->
 
 def test_systems_of_different_users_are_refused() -> None:
     with pytest.raises(InputError, match="different users"):
-        study_correction({"a": SPREAD, "b": SEVERAL}, seed=1)
+        study(estimates, {"a": SPREAD, "b": SEVERAL}, seed=1)
 
 
-def test_the_figure_has_a_curve_for_each_estimator_and_the_exact_one(result: Sampled) -> None:
+def test_the_figure_has_a_curve_for_each_estimator_and_the_exact_one(result: Estimates) -> None:
     labels = result.plot(metric="AP").get_legend_handles_labels()[1]
     assert labels == ["exact", *result.estimators]
 
 
-def test_a_metric_that_was_not_studied_is_not_drawn(result: Sampled) -> None:
+def test_a_metric_that_was_not_studied_is_not_drawn(result: Estimates) -> None:
     with pytest.raises(InputError, match=r"there are Recall@10, .* got P"):
         result.plot(metric="P")
 
 
-def test_the_caption_says_what_was_sampled(result: Sampled) -> None:
+def test_the_caption_says_what_was_sampled(result: Estimates) -> None:
     caption = result.caption()
     for fact in ("m = 10 ", "with replacement", "n = 60", "5 samples", "seed 3", "MLE(iters=100)"):
         assert fact in caption
 
 
-def test_shares_in_order_are_those_of_the_counts(result: Sampled) -> None:
+def test_shares_in_order_are_those_of_the_counts(result: Estimates) -> None:
     counts = result.orders().query("estimator == 'MLE(iters=100)' and metric == 'nDCG'")
     assert result.in_order()[4, 1] == counts["correct"].sum() / counts["repeats"].sum()
 
@@ -168,13 +169,13 @@ def test_shares_in_order_are_those_of_the_counts(result: Sampled) -> None:
 def test_the_distance_has_bias_and_noise() -> None:
     found = _studied(estimators=["uncorrected"], metrics=["AP"])
     bias = found.mean[0, 0] - found.exact[0]
-    variance = found.estimates[0, 0].var(axis=1)
+    variance = found.estimated[0, 0].var(axis=1)
     np.testing.assert_allclose(found.distance.item() ** 2, (bias**2 + variance).mean())
 
 
 def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:
     with pytest.raises(InputError, match="one relevant item each"):
-        study_correction({"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
+        study(estimates, {"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
 
 
 def test_adaptive_samples_score_as_many_items_as_expected() -> None:
@@ -186,7 +187,7 @@ def test_adaptive_samples_score_as_many_items_as_expected() -> None:
 
 def test_only_estimators_that_ask_get_adaptive_samples() -> None:
     together, alone = (_studied(estimators=e) for e in (["adaptive-mle", "mle"], ["mle"]))
-    assert (together.estimates[1] == alone.estimates[0]).all()
+    assert (together.estimated[1] == alone.estimated[0]).all()
     assert (alone.n_max, together.n_max) == (0, 11)
     assert "Adaptive samples" in together.caption()
     assert "Adaptive samples" not in alone.caption()
@@ -197,7 +198,7 @@ def test_corrections_may_take_the_candidates_of_each_user() -> None:
     unequal = FullRanks.of(ranks, n_candidates=np.repeat([40, 400], 30))
     asked: dict[str, Any] = {"metrics": ["Recall@5", "nDCG@10", "AP"], "estimators": ["mle"]}
     mean, own = (
-        study_correction({"one": unequal}, **asked, negatives=20, seed=1, corrected_for=of)
+        study(estimates, {"one": unequal}, **asked, negatives=20, seed=1, corrected_for=of)
         for of in ("mean", "users")
     )
     assert (np.abs(own.mean - own.exact) < np.abs(mean.mean - mean.exact) / 2).all()

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.sampled.example import example, toy_table
+from analyses.shared.figures import draw_figure
+from analyses.shared.publish import every_table
+from analyses.shared.result import figures_of
 from harness.cli.main import main
-from harness.sampled.example import example_pictures, example_tables
 
 MISUSED = 2
 
@@ -16,13 +19,13 @@ def _example(*arguments: str | Path) -> Result:
 
 
 def test_the_exact_order_of_the_lists_is_not_that_of_samples() -> None:
-    orders = example_tables(seed=1)[1].rows
+    orders = every_table(example(seed=1))[1].rows
     of_ap = [row[1] for row in orders if row[0] == "AP"]
     assert (of_ap[0], of_ap[-1]) == ("A > C > B", "C > B > A")
 
 
 def test_simulated_metrics_stand_beside_the_expected_ones() -> None:
-    rows = {str(row[0]): row for row in example_tables(seed=1)[0].rows}
+    rows = {str(row[0]): row for row in toy_table(seed=1).means().rows}
     assert rows["AP, A"][2] == "0.6366 ± 0.1304"
     assert str(rows["Recall@10, B"][3]) == "0.4000 ± 0.0000"
 
@@ -37,7 +40,8 @@ def test_the_folder_holds_both_tables_and_four_figures(tmp_path: Path) -> None:
 
 
 def test_every_estimator_of_a_figure_has_one_colour() -> None:
-    figure = example_pictures()["example_corrections"].draw()
+    result = example(seed=1)["example_corrections"]
+    figure = draw_figure(result, figures_of(type(result))[0])
     left, right = (
         {str(line.get_label()): line.get_color() for line in axes.lines} for axes in figure.axes
     )

@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.sampled import Priors, study_correction, study_prior
+from analyses.sampled.estimates import estimates
 from analyses.sampled.estimators import Fitted, bv, mn, tally
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.expectation.moments import exact_metric
-from analyses.sampled.priors import true_masses
+from analyses.sampled.priors import Priors, Settings, compare_priors, priors, true_masses
+from analyses.sampled.shared.ranks_alone import RanksAlone
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import power_law
+from tests.analyses.sampled.studied import study
 
 NEAR = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
 FAR = FullRanks.of([2, 5, 9, 17, 33, 70, 150] * 30, n_candidates=200)
@@ -27,10 +29,20 @@ def _studied(n_jobs: int = 1, **asked: Any) -> Priors:
         "estimators": ["bv(gamma=0.1)", "mn"],
         "negatives": 20,
         "repeats": 5,
-        "seed": 3,
     }
-    systems = {"near": NEAR, "far": FAR}
-    return study_prior(systems, **settings | asked, n_jobs=n_jobs)
+    return _compared({"near": NEAR, "far": FAR}, **settings | asked, seed=3, n_jobs=n_jobs)
+
+
+def _compared(
+    systems: dict[str, FullRanks],
+    *,
+    estimators: list[str],
+    seed: int,
+    n_jobs: int = 1,
+    **asked: Any,
+) -> Priors:
+    work = RanksAlone(systems, seed=seed, n_jobs=n_jobs)
+    return compare_priors(work, Settings.model_construct(**asked), estimators=estimators)
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +61,12 @@ def test_the_result_survives_being_kept(result: Priors, tmp_path: Path) -> None:
 
 
 def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> None:
-    priors = result.priors[:-1]
-    known = study_correction(
+    names = result.priors[:-1]
+    known = study(
+        estimates,
         {"near": NEAR, "far": FAR},
         metrics=["Recall@10", "AP@10"],
-        estimators=[f"mn(prior={prior})" for prior in priors],
+        estimators=[f"mn(prior={prior})" for prior in names],
         negatives=20,
         repeats=5,
         seed=3,
@@ -99,20 +112,20 @@ def test_ranks_beyond_the_mean_number_of_candidates_count_as_last() -> None:
 def test_rr_refuses_the_ranks_of_all_relevant_items() -> None:
     asked: dict[str, Any] = {"priors": ["uniform", "true"], "negatives": 5, "seed": 1}
     with pytest.raises(InputError, match="ranks of the first relevant items"):
-        study_prior({"several": SEVERAL}, metrics=["RR"], **asked)
+        study(priors, {"several": SEVERAL}, metrics=["RR"], **asked)
 
 
 def test_several_relevant_items_are_corrected() -> None:
-    found = study_prior({"several": SEVERAL}, negatives=5, corrected_for="users", seed=1)
+    found = study(priors, {"several": SEVERAL}, negatives=5, corrected_for="users", seed=1)
     assert np.isfinite(found.errors).all()
 
 
 def test_mes_is_left_out_where_it_cannot_be_learned_and_refused_where_asked_for() -> None:
     asked: dict[str, Any] = {"negatives": 5, "corrected_for": "users", "seed": 1}
-    found = study_prior({"several": SEVERAL}, **asked)
+    found = study(priors, {"several": SEVERAL}, **asked)
     assert found.priors == ("uniform", "mle@100", "pooled:mle@100", "true")
     with pytest.raises(InputError, match="fits one number of candidates"):
-        study_prior({"several": SEVERAL}, priors=["mes"], **asked)
+        study(priors, {"several": SEVERAL}, priors=["mes"], **asked)
 
 
 def test_priors_that_nobody_has_say_so_everywhere(result: Priors) -> None:
@@ -154,7 +167,7 @@ def test_nothing_is_compared_with_a_uniform_prior_that_was_not_asked_for() -> No
 
 def test_what_has_no_truth_is_drawn_as_nothing() -> None:
     beyond = FullRanks.of([60, 70, 80], n_candidates=200)
-    found = study_prior({"beyond": beyond}, negatives=20, seed=1)
+    found = study(priors, {"beyond": beyond}, negatives=20, seed=1)
     assert np.isnan(found.errors).all()
     assert np.isnan(np.asarray(found.plot().get_lines()[0].get_ydata())).all()
     assert "uniform prior" not in found.caption()
@@ -174,7 +187,7 @@ def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
         ({"priors": ["mle", "mle@100"]}, "the prior mle@100 stands twice"),
         ({"priors": []}, "at least one prior"),
         ({"priors": ["best"]}, "`prior` must be uniform"),
-        ({"metrics": ["AUC"]}, "AUC looks at all ranks"),
+        ({"metrics": ["best"]}, "no metric of ranks is called 'best'"),
         ({"repeats": 1}, "`repeats` must be at least 2"),
         ({"negatives": 200}, "must not be above the irrelevant candidates"),
     ],
@@ -192,7 +205,7 @@ def test_a_metric_that_was_not_studied_is_not_drawn(result: Priors) -> None:
 def test_errors_are_as_measured_on_ranks_of_the_size_of_pinterest() -> None:
     rng = np.random.default_rng(1)
     ranks = rng.choice(9916, 55187, p=power_law(9916, offset=20, exponent=0.9685)) + 1
-    found = study_prior(
+    found = _compared(
         {"power law": FullRanks.of(ranks, n_candidates=9916)},
         metrics=["Recall"],
         estimators=["bv(gamma=0.1)", "mn"],

@@ -12,11 +12,12 @@ from analyses.sampled.ranks import (
     MOST_CURVES,
     SHARE,
     RankDistributions,
-    study_ranks,
+    ranks,
 )
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.studied import study
 
 SYSTEMS = {
     "near": FullRanks.of([1, 2, 3, 20], n_candidates=200),
@@ -27,27 +28,27 @@ ranks_of_users = st.lists(st.integers(1, 700), min_size=1, max_size=30)
 
 @pytest.fixture(scope="module")
 def result() -> RankDistributions:
-    return study_ranks(SYSTEMS)
+    return study(ranks, SYSTEMS)
 
 
 @given(ranks_of_users)
-def test_cumulative_shares_are_those_of_the_ranks(ranks: list[int]) -> None:
-    frame = study_ranks({"one": FullRanks.of(ranks, n_candidates=700)}).to_frame()
-    expected = [np.mean(np.array(ranks) <= last) for last in frame["last"]]
+def test_cumulative_shares_are_those_of_the_ranks(drawn: list[int]) -> None:
+    frame = study(ranks, {"one": FullRanks.of(drawn, n_candidates=700)}).to_frame()
+    expected = [np.mean(np.array(drawn) <= last) for last in frame["last"]]
     np.testing.assert_allclose(frame["cumulative"], expected, atol=1e-12)
 
 
 @given(st.integers(1, 20_000))
 def test_bins_have_every_rank_once(n_candidates: int) -> None:
     one = FullRanks.of([1], n_candidates=n_candidates)
-    for _, bins in study_ranks({"one": one}).to_frame().groupby("bins"):
+    for _, bins in study(ranks, {"one": one}).to_frame().groupby("bins"):
         assert bins["first"].tolist() == [1, *(bins["last"][:-1] + 1)]
         assert bins["last"].iloc[-1] == n_candidates
 
 
 @given(st.integers(50, 20_000))
 def test_equal_bins_are_equal_to_a_rank(n_candidates: int) -> None:
-    ends = study_ranks({"one": FullRanks.of([1], n_candidates=n_candidates)}).equal_ends
+    ends = study(ranks, {"one": FullRanks.of([1], n_candidates=n_candidates)}).equal_ends
     widths = np.diff(ends, prepend=0)
     assert len(ends) == 50
     assert widths.max() - widths.min() <= 1
@@ -65,7 +66,7 @@ def test_rows_of_the_frame_carry_their_own_numbers(result: RankDistributions) ->
 
 def test_bins_reach_the_largest_number_of_candidates() -> None:
     unequal = FullRanks.of([1, 2], n_candidates=[10, 70])
-    assert study_ranks({"one": unequal}).equal_ends[-1] == 70
+    assert study(ranks, {"one": unequal}).equal_ends[-1] == 70
 
 
 def test_the_result_survives_being_kept(result: RankDistributions, tmp_path: Path) -> None:
@@ -77,16 +78,16 @@ def test_the_result_survives_being_kept(result: RankDistributions, tmp_path: Pat
 
 @pytest.mark.parametrize("view", [SHARE, CUMULATIVE])
 def test_a_few_systems_have_a_curve_each(result: RankDistributions, view: str) -> None:
-    axes = result.plot(metric=view)
+    axes = result.plot(view=view)
     assert axes.get_legend_handles_labels()[1] == ["near", "far"]
     assert axes.get_ylabel() == view
 
 
 @pytest.mark.parametrize("view", [SHARE, CUMULATIVE])
 def test_many_systems_have_a_row_each_the_better_median_above(view: str) -> None:
-    ranks = range(MOST_CURVES + 1, 0, -1)
-    many = {f"median {rank}": FullRanks.of([rank], n_candidates=90) for rank in ranks}
-    axes = study_ranks(many).plot(metric=view)
+    places = range(MOST_CURVES + 1, 0, -1)
+    many = {f"median {rank}": FullRanks.of([rank], n_candidates=90) for rank in places}
+    axes = study(ranks, many).plot(view=view)
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == list(reversed(many))
     assert axes.yaxis_inverted()
@@ -94,7 +95,7 @@ def test_many_systems_have_a_row_each_the_better_median_above(view: str) -> None
 
 def test_other_views_are_refused(result: RankDistributions) -> None:
     with pytest.raises(InputError, match="cumulative share to draw, got AP"):
-        result.plot(metric="AP")
+        result.plot(view="AP")
 
 
 def test_the_caption_has_the_medians(result: RankDistributions) -> None:
@@ -111,4 +112,4 @@ def test_the_caption_has_the_medians(result: RankDistributions) -> None:
 )
 def test_what_makes_no_sense_is_refused(systems: dict[str, FullRanks], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        study_ranks(systems)
+        study(ranks, systems)

@@ -1,18 +1,21 @@
 """Expected metrics against the number of negatives."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
-from analyses.sampled.estimates import study_correction
+from analyses.sampled.estimates import estimates
 from analyses.sampled.example import LISTS
 from analyses.sampled.expectation.crossings import consistency_crossings
-from analyses.sampled.sizes import SampleSize, study_sample_size
+from analyses.sampled.shared.ranks_alone import RanksAlone
+from analyses.sampled.sizes import ESTIMATORS, Settings, Sizes, expect_sizes
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.studied import study
 
 SPREAD = {
     "near": FullRanks.of(range(1, 31), n_candidates=60),
@@ -20,9 +23,23 @@ SPREAD = {
 }
 
 
+def _expected(
+    systems: Mapping[str, FullRanks],
+    *,
+    negatives: Sequence[int] | None = None,
+    estimators: Sequence[str] = ESTIMATORS,
+    spread: bool = True,
+    n_jobs: int = 1,
+    **asked: Any,
+) -> Sizes:
+    work, settings = RanksAlone(systems, n_jobs=n_jobs), Settings.model_construct(**asked)
+    settings = settings.model_copy(update={"sizes": negatives})
+    return expect_sizes(work, settings, estimators=estimators, spread=spread)
+
+
 @pytest.mark.parametrize("metric", ["AP", "nDCG@10"])
 def test_uncorrected_metrics_are_those_of_the_consistency(metric: str) -> None:
-    found = study_sample_size(SPREAD, negatives=[1, 7, 20], metrics=[metric])
+    found = _expected(SPREAD, negatives=[1, 7, 20], metrics=[metric])
     known = consistency_crossings(SPREAD, metric, negatives=20)
     places = [known.systems.index(system) for system in found.systems]
     np.testing.assert_allclose(found.expected[0, 0], known.values[places][:, [0, 6, 19]], atol=1e-9)
@@ -30,19 +47,19 @@ def test_uncorrected_metrics_are_those_of_the_consistency(metric: str) -> None:
 
 def test_means_of_samples_are_near_the_expected_ones() -> None:
     asked: dict[str, Any] = {"estimators": ["uncorrected", "bv(gamma=0.1)"], "repeats": 300}
-    drawn = study_correction(SPREAD, negatives=20, seed=1, **asked)
-    expected = study_sample_size(SPREAD, negatives=[20]).expected[..., 0]
+    drawn = study(estimates, SPREAD, negatives=20, seed=1, **asked)
+    expected = _expected(SPREAD, negatives=[20]).expected[..., 0]
     assert (np.abs(drawn.mean - expected) < 4.5 * drawn.sd / np.sqrt(300) + 1e-3).all()
 
 
 def test_the_reversal_of_the_example_is_found() -> None:
-    found = study_sample_size(LISTS, negatives=[600, 691, 692], metrics=["nDCG"]).crossings()
+    found = _expected(LISTS, negatives=[600, 691, 692], metrics=["nDCG"]).crossings()
     rows = found.query("estimator == 'Uncorrected'")
     assert rows[["m", "ordering"]].values.tolist() == [[600, "A > C > B"], [692, "C > A > B"]]
 
 
 def test_sizes_are_about_evenly_spaced_factors_by_default() -> None:
-    assert study_sample_size(SPREAD, metrics=["AP"]).negatives == (1, 2, 5, 10, 20, 50)
+    assert _expected(SPREAD, metrics=["AP"]).negatives == (1, 2, 5, 10, 20, 50)
 
 
 def pairs_of_items(*, seed: int) -> FullRanks:
@@ -66,53 +83,53 @@ def test_samples_of_several_items_have_the_expected_mean_and_spread(
     replace: bool, corrected_for: Literal["mean", "users"]
 ) -> None:
     how: Any = {**ASKED, "replace": replace, "corrected_for": corrected_for}
-    drawn = study_correction(SEVERAL, negatives=20, repeats=300, seed=1, **how)
-    found = study_sample_size(SEVERAL, negatives=[20], **how)
+    drawn = study(estimates, SEVERAL, negatives=20, repeats=300, seed=1, **how)
+    found = _expected(SEVERAL, negatives=[20], **how)
     expected, sd = found.expected[..., 0], found.sd[..., 0]
     assert (np.abs(drawn.mean - expected) < 4.5 * sd / np.sqrt(300)).all()
     np.testing.assert_allclose(drawn.sd, sd, rtol=4.5 / np.sqrt(2 * 300))
 
 
 def test_means_are_the_same_without_the_spread() -> None:
-    both, means = (study_sample_size(SEVERAL, **ASKED, spread=spread) for spread in (True, False))
+    both, means = (_expected(SEVERAL, **ASKED, spread=spread) for spread in (True, False))
     np.testing.assert_allclose(means.expected, both.expected, rtol=1e-12)
     assert np.isnan(means.sd).all()
 
 
 def test_threads_change_nothing() -> None:
-    one, two = (study_sample_size(SEVERAL, **ASKED, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (_expected(SEVERAL, **ASKED, n_jobs=n_jobs) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.sd, two.sd)
 
 
 def test_all_candidates_leave_nothing_to_chance() -> None:
     systems = {"a": FullRanks.of([2, 5, 1, 3], n_candidates=7, user=[0, 0, 1, 1])}
-    found = study_sample_size(systems, negatives=[5], metrics=["AP", "RR"], replace=False)
+    found = _expected(systems, negatives=[5], metrics=["AP", "RR"], replace=False)
     np.testing.assert_allclose(found.expected[..., 0], [found.exact, found.exact], atol=1e-12)
     np.testing.assert_allclose(found.sd, 0, atol=1e-7)
 
 
 def test_a_result_is_read_back_from_evidence(tmp_path: Path) -> None:
-    result = study_sample_size(SPREAD, negatives=[1, 20])
+    result = _expected(SPREAD, negatives=[1, 20])
     file = tmp_path / "sample_size.npz"
     file.write_bytes(to_evidence(result))
-    assert to_evidence(read_evidence(file, SampleSize)) == file.read_bytes()
+    assert to_evidence(read_evidence(file, Sizes)) == file.read_bytes()
 
 
 def test_rows_say_what_was_expected_of_whom() -> None:
-    found = study_sample_size(SPREAD, negatives=[1, 20])
+    found = _expected(SPREAD, negatives=[1, 20])
     row = found.to_frame().query("metric == 'AP' and system == 'far' and m == 20").iloc[1]
     known = [found.expected[1, 2, 1, 1], found.sd[1, 2, 1, 1], found.exact[2, 1]]
     assert [row["expected"], row["sd"], row["exact"]] == known
 
 
 def test_the_legend_has_systems_estimators_and_the_exact_values() -> None:
-    axes = study_sample_size(SPREAD, negatives=[1, 20]).plot(metric="AUC")
+    axes = _expected(SPREAD, negatives=[1, 20]).plot(metric="AUC")
     names = ["near", "far", "Uncorrected", "BV(gamma=0.1,prior=uniform)", "exact"]
     assert axes.get_legend_handles_labels()[1] == names
 
 
 def test_every_named_curve_with_marks_has_points() -> None:
-    axes = study_sample_size(SPREAD, negatives=[1, 20]).plot()
+    axes = _expected(SPREAD, negatives=[1, 20]).plot()
     named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
     marked = {
         line.get_label(): np.shape(line.get_xydata())[0]
@@ -124,13 +141,13 @@ def test_every_named_curve_with_marks_has_points() -> None:
 
 def test_many_systems_are_grey_but_for_the_best() -> None:
     many = {f"s{n}": FullRanks.of([9 - n, 10], n_candidates=20) for n in range(9)}
-    axes = study_sample_size(many, negatives=[1, 5], metrics=["AP"]).plot()
+    axes = _expected(many, negatives=[1, 5], metrics=["AP"]).plot()
     assert axes.get_legend_handles_labels()[1][:3] == ["2 others", "s2", "s3"]
 
 
 def test_only_what_was_estimated_can_be_drawn() -> None:
     with pytest.raises(InputError, match="there are AP to draw, got RR"):
-        study_sample_size(SPREAD, negatives=[1], metrics=["AP"]).plot(metric="RR")
+        _expected(SPREAD, negatives=[1], metrics=["AP"]).plot(metric="RR")
 
 
 @pytest.mark.parametrize(
@@ -146,15 +163,15 @@ def test_numbers_of_negatives_that_make_no_sense_are_refused(
     negatives: list[int], sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
-        study_sample_size(SPREAD, negatives=negatives)
+        _expected(SPREAD, negatives=negatives)
 
 
 @pytest.mark.parametrize("name", ["mle", "bv(gamma=0.1,prior=mle)", "mn"])
 def test_estimators_that_learn_from_the_sample_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="learns from the sample"):
-        study_sample_size(SPREAD, negatives=[5], estimators=[name])
+        _expected(SPREAD, negatives=[5], estimators=[name])
 
 
 def test_users_must_be_the_same() -> None:
     with pytest.raises(InputError, match="'near' and 'other' have different users"):
-        study_sample_size({**SPREAD, "other": FullRanks.of([1], n_candidates=60)})
+        _expected({**SPREAD, "other": FullRanks.of([1], n_candidates=60)})

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 Floats = NDArray[np.float64]
 

@@ -25,8 +25,9 @@ from analyses.sampled.estimators import (
 from analyses.sampled.estimators.linear import posterior_means
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.moments import estimate_moments
-from qrels import FullRanks, sample_ranks
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,

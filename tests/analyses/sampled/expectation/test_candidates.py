@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from analyses.sampled.estimators import tally
 from analyses.sampled.expectation.candidates import in_steps, nearest_size
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 CANDIDATES = st.lists(st.integers(3, 5000), min_size=1, max_size=30)
 

@@ -6,9 +6,10 @@ from matplotlib.figure import Figure
 
 from analyses.sampled.example import LISTS, N_CANDIDATES
 from analyses.sampled.expectation.crossings import consistency_crossings, print_ordering
-from analyses.sampled.expectation.moments import expected_metric, expected_of_users
+from analyses.sampled.expectation.moments import expected_metric
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import expected_of_users
 
 WITH = {
     "AP": [("ACB", 1), ("ABC", 73), ("ACB", 281), ("CAB", 438), ("CBA", 954)],

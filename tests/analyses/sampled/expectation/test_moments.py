@@ -11,12 +11,12 @@ from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.moments import (
     estimate_moments,
     expected_metric,
-    expected_of_users,
-    expected_summands,
     sampled_moments,
     sampled_values,
 )
-from qrels import FullRanks, sample_ranks
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from qrels import FullRanks
+from tests.analyses.sampled.references import expected_of_users, expected_summands
 
 RANKS = [2, 40, 100, 212, 743, 1548, 4482]
 EVERY = np.arange(1, 301)

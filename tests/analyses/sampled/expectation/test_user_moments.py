@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import (
-    Moments,
-    expected_of_users,
-    expected_summands,
-    sampled_moments,
-)
+from analyses.sampled.expectation.moments import Moments, sampled_moments
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean, moments_of_users
-from qrels import FullRanks, sample_ranks
+from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.samples.from_full_ranks import sample_ranks
+from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.references import expected_of_users, expected_summands, moments_of_users
 
 Floats = NDArray[np.float64]
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analyses.sampled.samples.inversion import negatives_above
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.full_ranks import FullRanks
-from qrels.ranks.inversion import negatives_above
-from qrels.ranks.sampled_ranks import Integers, SampledRanks
 from runs import InputError
+from runs.shared.groups import Integers
 from runs.shared.streams import random_uniforms
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.ranks.from_full_ranks import require_negatives
-from qrels.ranks.sampled_ranks import Integers, SampledRanks
+from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
 from qrels.ratings.ratings import Ratings
 from runs import InputError
+from runs.shared.groups import Integers
 from runs.shared.streams import random_uniforms, random_words
 
 if TYPE_CHECKING:

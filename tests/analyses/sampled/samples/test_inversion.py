@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
-from qrels.ranks.inversion import negatives_above
+from analyses.sampled.samples.inversion import negatives_above
 
 
 def _draw(uniforms: np.ndarray, m: int, above: int, others: int, *, replace: bool) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from qrels.ranks.sampled_ranks import Integers
+    from runs.shared.groups import Integers
 
 
 def negatives_above(
@@ -50,6 +50,6 @@ def negatives_above(
     >>> negatives_above(uniforms, negatives=two, above=two, others=2 * two, replace=True)
     array([0, 1, 1, 2])
     """
-    from qrels.ranks.inversion_loop import invert
+    from analyses.sampled.samples.inversion_loop import invert
 
     return invert(uniforms, negatives, above, others, replace)

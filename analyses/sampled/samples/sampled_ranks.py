@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from runs import InputError
-
-Integers = NDArray[np.int64]
+from runs.shared.groups import HALF_RANKS, Integers, spread, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,49 +186,3 @@ def _distinct(rows: Integers) -> tuple[Integers, ...]:
     first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     starts = np.flatnonzero(first)
     return *ordered[starts].T, np.diff(starts, append=len(ordered))
-
-
-HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min, max or at random"
-
-
-def whole(numbers: ArrayLike, *, what: str) -> Integers:
-    """Read whole numbers.
-
-    Raises
-    ------
-    InputError
-        If one is not whole.
-
-    Examples
-    --------
-    >>> whole([1.0, 2.0], what="rank")
-    array([1, 2])
-    """
-    values = np.asarray(numbers)
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64)
-    odd = ~(np.isfinite(values) & (values == np.floor(values)))
-    if odd.any():
-        raise InputError(
-            f"a {what} must be a whole number, got {values.ravel()[odd.argmax()]}: {HALF_RANKS}."
-        )
-    return values.astype(np.int64)
-
-
-def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Integers:
-    """Read one whole number for all rows, or one for each.
-
-    Raises
-    ------
-    InputError
-        If there are neither one nor as many as rows.
-
-    Examples
-    --------
-    >>> spread(9, 2, what="number of negatives")
-    array([9, 9])
-    """
-    values = whole(numbers, what=what)
-    if values.shape not in ((), (n_rows,)):
-        raise InputError(f"there must be one {what} for all {n_rows} rows, or one for each.")
-    return np.broadcast_to(values, (n_rows,)).copy()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qrels.ranks.from_scores import sample_ranks_from_scores
+from analyses.sampled.samples.from_scores import sample_ranks_from_scores
 from qrels.ranks.ties import Ties
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering

@@ -1,4 +1,4 @@
-"""The loop of `qrels.ranks.inversion`, compiled."""
+"""The loop of `analyses.sampled.samples.inversion`, compiled."""
 
 from __future__ import annotations
 

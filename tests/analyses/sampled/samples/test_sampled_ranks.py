@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qrels.ranks.sampled_ranks import SampledRanks, whole
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
+from runs.shared.groups import whole
 
 
 @given(

@@ -16,16 +16,17 @@ from analyses.sampled.estimators.tally import Candidates, Tally
 from analyses.sampled.expectation.errors import relative_error
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.moments import exact_metric
-from qrels import FullRanks, SampledRanks
-from runs import InputError
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.shared.measure import Measure, Measures
+from qrels import FullRanks
 
 Floats = NDArray[np.float64]
 
 CUTOFFS = range(1, 51)
 """Where a curve is compared with the true one."""
 
+
 CURVES = ("Recall", "nDCG", "AP")
-"""Metrics whose curves Li et al. (2023) look at."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +50,36 @@ class CurvePoints:
 
     @classmethod
     def of_curves(cls, names: Sequence[str | RankMetric]) -> CurvePoints:
-        """Take whole curves alone, whatever the cut-offs of the names.
+        """Take the whole curves of metrics alone, each once, whatever the cut-offs of the names.
+
+        Where no metric has a curve, which AUC has not, they are those that Li et al. (2023) look
+        at: Recall, nDCG and AP.
 
         Raises
         ------
         InputError
-            If one takes no cut-off or stands twice, or there is none.
+            If a name is no metric of ranks.
 
         Examples
         --------
-        >>> [str(metric) for metric in CurvePoints.of_curves(["Recall@10", "AP"]).metrics]
+        >>> [str(metric) for metric in CurvePoints.of_curves(["Recall@10", "AP", "AUC"]).metrics]
         ['Recall@50', 'AP@50']
         """
-        metrics = tuple(replace(rank_metric(name), cutoff=CUTOFFS[-1]) for name in names)
-        if not metrics or len(set(metrics)) < len(metrics):
-            raise InputError(f"curves must be of metrics, each once, got {list(map(str, names))}.")
-        return cls(metrics)
+        cut = [metric for metric in map(rank_metric, names) if metric.name != "AUC"]
+        curves = dict.fromkeys(
+            replace(m, cutoff=CUTOFFS[-1]) for m in cut or map(rank_metric, CURVES)
+        )
+        return cls(tuple(curves))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The metrics without their cut-offs."""
         return tuple(str(replace(metric, cutoff=None)) for metric in self.metrics)
+
+    @property
+    def measures(self) -> Measures:
+        """The metrics without their cut-offs, as measures."""
+        return Measures(map(Measure, self.names))
 
     @cached_property
     def columns(self) -> tuple[RankMetric, ...]:

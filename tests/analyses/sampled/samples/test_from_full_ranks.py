@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, multivariate_hypergeom
 
-from qrels.ranks.from_full_ranks import sample_ranks, sample_ranks_adaptive
-from qrels.ranks.sampled_ranks import SampledRanks
+from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
 
 N_USERS = 40_000

@@ -1,0 +1,14 @@
+"""Where relevant items stand among sampled negatives: drawn from full ranks, or from scores."""
+
+from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
+from analyses.sampled.samples.from_scores import popularity_proposal, sample_ranks_from_scores
+from analyses.sampled.samples.sampled_ranks import Cells, SampledRanks
+
+__all__ = [
+    "Cells",
+    "SampledRanks",
+    "popularity_proposal",
+    "sample_ranks",
+    "sample_ranks_adaptive",
+    "sample_ranks_from_scores",
+]

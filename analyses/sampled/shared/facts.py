@@ -1,0 +1,112 @@
+"""What captions say of ranks and samples: of whom, among how many, and how they were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from analyses.sampled.expectation.candidates import in_words, whose
+from analyses.sampled.expectation.crossings import require_same_users
+from qrels import FullRanks
+from runs import InputError
+
+
+def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
+    """Give the ranks of the first system, whose users are those of all others.
+
+    Raises
+    ------
+    InputError
+        If there are no ranks, or users differ.
+    """
+    require_same_users(systems)
+    first = next(iter(systems.values()))
+    if not len(first):
+        raise InputError("the systems have no ranks.")
+    return first
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Whose relevant items were ranked, among how many.
+
+    Parameters
+    ----------
+    n_users, n_relevant
+        Users, and their relevant items.
+    candidates
+        Smallest and largest number of candidates of a user.
+
+    Examples
+    --------
+    >>> ranked = Ranked.of(FullRanks.of([5, 2, 1], n_candidates=[9, 9, 1200], user=[0, 0, 1]))
+    >>> print(ranked, "among", ranked.n)
+    3 relevant items of 2 users among 9 to 1,200
+    """
+
+    n_users: int
+    n_relevant: int
+    candidates: tuple[int, int]
+
+    @classmethod
+    def of(cls, ranks: FullRanks) -> Ranked:
+        """Count."""
+        candidates = (int(ranks.n_candidates.min()), int(ranks.n_candidates.max()))
+        return cls(len(np.unique(ranks.user)), len(ranks), candidates)
+
+    def __str__(self) -> str:
+        return f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
+
+    @property
+    def n(self) -> str:
+        """The numbers of candidates in words."""
+        return in_words(self.candidates)
+
+
+class Asked(Protocol):
+    """What settings say of samples."""
+
+    @property
+    def replace(self) -> bool:
+        """Whether an item may be sampled twice."""
+
+    @property
+    def corrected_for(self) -> str:
+        """Whose number of candidates corrections take, ``"mean"`` or ``"users"``."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How samples were drawn, and what corrections were told.
+
+    Parameters
+    ----------
+    replace
+        Whether an item could be sampled twice.
+    corrected_for
+        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
+    seed
+        Of the samples.
+    """
+
+    replace: bool
+    corrected_for: str
+    seed: int
+
+    @classmethod
+    def as_asked(cls, asked: Asked, *, seed: int) -> Drawn:
+        """Take what settings say."""
+        return cls(asked.replace, asked.corrected_for, seed)
+
+    @property
+    def how(self) -> str:
+        """Whether with or without replacement, in words."""
+        return f"{'with' if self.replace else 'without'} replacement"
+
+    @property
+    def whose(self) -> str:
+        """Whose number of candidates corrections take, in words."""
+        return whose(self.corrected_for)

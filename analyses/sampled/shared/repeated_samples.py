@@ -1,0 +1,147 @@
+"""Samples that are drawn again and again: the one loop of all studies that estimate from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from analyses.sampled.estimators import Estimator, Tally
+from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood
+from analyses.sampled.expectation.designs import Adaptive, Design, scores_per_user
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.shared.curve_points import CurvePoints
+from analyses.sampled.shared.settings import SampleSettings
+from analyses.shared.work import Work
+from qrels import FullRanks
+from runs import InputError
+
+Floats = NDArray[np.float64]
+
+
+def takes(estimator: Estimator, design: Design) -> bool:
+    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
+
+    Examples
+    --------
+    >>> from analyses.sampled.estimators import adaptive_mle
+    >>> from analyses.sampled.expectation.designs import FixedSize
+    >>> takes(adaptive_mle(), FixedSize(100))
+    False
+    """
+    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Repeated samples of a system, drawn in one way.
+
+    Parameters
+    ----------
+    drawn
+        The samples, of the same users.
+    counted
+        How many of their users are in which cell, once for all estimators.
+    """
+
+    drawn: Sequence[SampledRanks]
+    counted: Tally
+
+    @property
+    def scored(self) -> float:
+        """Mean number of items scored for a user, the relevant ones included."""
+        return float(np.mean([scores_per_user(sample) for sample in self.drawn]))
+
+
+@dataclass(frozen=True)
+class SampledSystem:
+    """A system that is sampled, and its exact metrics.
+
+    Parameters
+    ----------
+    ranks
+        Its full ranks.
+    points
+        What is estimated.
+    corrected_for
+        Whose number of candidates corrections take.
+    repeats, seed
+        Samples, and their seed; all systems share their random numbers.
+    """
+
+    ranks: FullRanks
+    points: CurvePoints
+    corrected_for: Literal["mean", "users"]
+    repeats: int
+    seed: int
+
+    def sample(self, design: Design) -> Samples:
+        """Draw and count the samples."""
+        repeats = range(self.repeats)
+        drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+        return Samples(drawn, self.points.count(drawn, n=self.corrected_for))
+
+    @cached_property
+    def truth(self) -> Floats:
+        """What is estimated, among all candidates: (n_columns,)."""
+        return self.points.exact(self.ranks)
+
+    @property
+    def zero_cutoffs(self) -> NDArray[np.int64]:
+        """Cut-offs of each metric's curve where the truth is 0: (n_metrics,)."""
+        return self.points.zero_cutoffs(self.truth)
+
+    def errors(self, values: Floats) -> Floats:
+        """Give relative errors of estimated curves in per cent: (n_repeats, n_metrics)."""
+        return self.points.errors(values, self.truth)
+
+
+def each_system(
+    work: Work,
+    label: str,
+    settings: SampleSettings,
+    points: CurvePoints,
+    find: Callable[[SampledSystem], tuple[Any, ...]],
+) -> Iterator[tuple[Any, ...]]:
+    """Sample the systems, and find the same of each, in threads.
+
+    Parameters
+    ----------
+    work, settings
+        The systems, and how they are sampled.
+    label
+        What is being done.
+    points
+        What is estimated.
+    find
+        Gives some arrays.
+
+    Returns
+    -------
+    The first array of every system, the second, and so on.
+
+    Raises
+    ------
+    InputError
+        If samples are so few that they have no standard deviation.
+    """
+    if settings.repeats < 2:
+        raise InputError(f"`repeats` must be at least 2, got {settings.repeats}.")
+    sampled = [
+        SampledSystem(ranks, points, settings.corrected_for, settings.repeats, work.seed)
+        for ranks in work.full_ranks.values()
+    ]
+    workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    found = []
+    # Threads of the linear algebra may change last digits, and slow small matrices.
+    with work.progress(label, len(sampled)) as bar, threadpool_limits(1, user_api="blas"):
+        for each in workers(delayed(find)(system) for system in sampled):
+            found.append(each)
+            bar.advance()
+    return zip(*found, strict=True)
