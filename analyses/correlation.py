@@ -47,7 +47,8 @@ class Settings(AnalysisSettings):
     """Agreement among cut-offs and among metrics."""
 
     coefficient: Annotated[str, AfterValidator(_known)] = Field(
-        "tau-b", description="Of the figures and intervals; the tables have all."
+        "tau-b",
+        description=f"Of figures and intervals (tables have all): {', '.join(COEFFICIENTS)}.",
     )
     replicates: Whole = Field(
         1000, ge=0, description="Resampled sets of users behind the intervals; 0: no intervals."

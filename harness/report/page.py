@@ -15,7 +15,7 @@ from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Cell, Table, shown
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
-from harness.report.tables import areas, areas_of
+from harness.report.tables import areas
 
 VIEW = re.compile(r'viewBox="([^"]*)"')
 POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]*)</title>')
@@ -52,7 +52,7 @@ def render_report(folder: Path) -> bytes:
         manifest=manifest,
         data=manifest["data"],
         summary=summarise(study),
-        joint=[areas(study)] if areas_of(study) else [],
+        joint=[table for table in [areas(study)] if table.rows],
         sections=[_section(study, key, result) for key, result in study.results()],
         frames=study.frames,
         facts=_facts(manifest["collection"]),

@@ -44,7 +44,11 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     chosen = {keyword: value for keyword, value in chosen.items() if value is not None}
     if name == AREAS.name:
         _check_choices(AREAS, {"cutoff": ()}, chosen)
-        return areas(study, **chosen)
+        made = areas(study, **chosen)
+        if not made.rows:
+            place = at_place(chosen.get("cutoff", study.means.measures.cutoff))
+            raise InputError(f"{study.folder}: the study has no areas{place}.")
+        return made
     key, face = _find(study, name)
     result = study.result(key)
     _check_choices(face, choices_of(type(result), face), chosen)
@@ -103,19 +107,11 @@ def areas_of(study: FinishedStudy) -> dict[str, Estimates]:
 
 
 def areas(study: FinishedStudy, *, cutoff: int | None = None) -> Table:
-    """Tabulate the areas under the curves of all analyses that have them, with intervals.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Tabulate the areas under the curves of all analyses that have them, with intervals."""
     every = areas_of(study)
     place = study.means.measures.cutoff if cutoff is None else cutoff
     found = {key: each.at(place) for key, each in every.items()}
     metrics = dict.fromkeys(metric for by_metric in found.values() for metric in by_metric)
-    if not metrics:
-        raise InputError(f"{study.folder}: the study has no areas{at_place(place)}.")
     nothing = float("nan")
     rows: list[list[Cell]] = [
         [

@@ -8,6 +8,7 @@ import pytest
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
+    RANKED,
     SYSTEMS,
     TREC,
     TREC_METRICS,
@@ -24,9 +25,16 @@ EVERY_METRIC = METRICS.replace(
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of a small world with all analyses."""
+    """A study of a small world with all analyses that a study has by itself."""
     base = tmp_path_factory.mktemp("finished")
     return run_text(WHOLE, base, output=base / "study")
+
+
+@pytest.fixture(scope="session")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of the same world that asks for full ranks, to sample negatives."""
+    base = tmp_path_factory.mktemp("ranked")
+    return run_text(RANKED, base, output=base / "study")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from harness.study.run import run_study
 from harness.study.store import LEDGER
 from harness.study.study import parse_study
@@ -64,7 +66,8 @@ estimators = ["uncorrected", "bv(gamma=0.1)"]
 NO_ANALYSES = """
 [analyses]
 """
-WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES + SAMPLED
+WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
+RANKED = WORLD + SYSTEMS + METRICS + SAMPLED
 
 Lists = Mapping[str, Sequence[str]]
 Judgements = Mapping[str, Mapping[str, int]]
@@ -117,6 +120,16 @@ def contents(folder: Path, pattern: str) -> dict[str, bytes]:
 def made_at(folder: Path) -> dict[str, int]:
     """When each part was last entered in the ledger, in nanoseconds."""
     return {page.stem: page.stat().st_mtime_ns for page in (folder / LEDGER).glob("*.json")}
+
+
+def made_again(folder: Path, before: Mapping[str, int]) -> set[str]:
+    """Name the parts that were entered in the ledger since then."""
+    return {part for part, moment in made_at(folder).items() if before.get(part) != moment}
+
+
+def read_frame(folder: Path, name: str) -> pd.DataFrame:
+    """Read a table of a study folder, to the last bit."""
+    return pd.read_csv(folder / f"tables/{name}.csv", float_precision="round_trip")
 
 
 def manifest_of(folder: Path) -> dict[str, object]:

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.correlation import Settings
 from analyses.ordering import COEFFICIENTS
 from harness.cli.correlate import correlate_files
 from harness.cli.main import main
 from tests.harness.small import ROOT
 
-DATA = Path(__file__).parents[2].parent / "shared/data/trec-per-topic"
+DATA = ROOT.parent / "shared/data/trec-per-topic"
 MEANS = "system,ap,nDCG@10,rr\na,0.1,0.2,0.5\nb,0.2,0.3,0.5\nc,0.3,0.1,0.5\n"
 
 
@@ -75,9 +76,16 @@ def test_the_csv_holds_all_digits_of_every_pair(means: Path) -> None:
 
 
 def test_the_json_says_null_where_nothing_is_defined(means: Path) -> None:
-    document = json.loads(correlate(means, "--format", "json", "--reference", "rr").stdout)
-    assert document["systems"] == 3
-    assert [pair["tau"] for pair in document["pairs"]] == [None, None]
+    document = json.loads(correlate(means, "--format", "json").stdout)
+    assert "the orderings of 3 systems" in document["captions"]["correlation"]
+    with_rr = [p for p in document["correlation"] if "rr" in (p["metric_a"], p["metric_b"])]
+    assert [pair["tau"] for pair in with_rr] == [None] * 5
+
+
+def test_a_reference_concerns_the_table_alone(means: Path) -> None:
+    for format_ in ("csv", "json"):
+        answers = [correlate(means, "--format", format_, *r) for r in ((), ("--reference", "rr"))]
+        assert answers[0].stdout == answers[1].stdout
 
 
 def test_the_latex_is_a_table_with_its_caption(tmp_path: Path) -> None:
@@ -88,7 +96,7 @@ def test_the_latex_is_a_table_with_its_caption(tmp_path: Path) -> None:
 
 
 def test_scores_per_topic_give_intervals(topics: list[Path]) -> None:
-    found = correlate_files(topics, coefficient="tau-b", replicates=50, seed=1)
+    found = correlate_files(topics, Settings(replicates=50, every_pair=True), seed=1)
     assert found.n_users == 4
     assert found.low[0, 1] <= found.taus[0, 1] <= found.high[0, 1]
     value, low, high = found.taus[0, 1], found.low[0, 1], found.high[0, 1]
@@ -98,7 +106,7 @@ def test_scores_per_topic_give_intervals(topics: list[Path]) -> None:
 
 def test_measures_of_unlike_depth_have_an_interval_too(topics: list[Path]) -> None:
     named = [topics[0], topics[1].rename(topics[1].with_name("P@10.csv"))]
-    found = correlate_files(named, coefficient="tau-b", replicates=50, seed=1)
+    found = correlate_files(named, Settings(replicates=50, every_pair=True), seed=1)
     assert found.low[0, 1] <= found.high[0, 1]
 
 
@@ -147,6 +155,6 @@ def test_no_recommender_is_imported(means: Path) -> None:
 @pytest.mark.parametrize("collection", ["adhoc5", "adhoc8", "web2010", "web2013"])
 def test_real_scores_per_topic_are_correlated(collection: str) -> None:
     paths = sorted(DATA.glob(f"{collection}_*.csv"))
-    found = correlate_files(paths, coefficient="tau-b", replicates=0, seed=0)
+    found = correlate_files(paths, Settings(replicates=0), seed=0)
     assert len(found.measures) == len(paths)
     assert (found.taus > 0.5).all()

@@ -9,19 +9,19 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.discrimination import Discrimination
-from analyses.shared.measure import Measure
-from analyses.significance.question import Question
-from harness.cli.discriminate import FORMATS, common_cutoff, discriminate_scores
+from analyses.discrimination import Discrimination, Settings, discrimination
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.publish import PRINTED
+from analyses.shared.work import ScoresAlone
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
-from runs.shared.progress import Silent
 from tests.harness.small import ROOT
 
 MISUSED = 2
 FILES = {
-    "discrimination.csv", "power_differences.csv", "pvalues.csv", "pvalues_metrics.png",
-    "pvalues_metrics.svg", "pvalues_metrics.txt",
+    "discrimination.csv", "power_differences.csv", "pvalues.csv",
+    "pvalues_cutoffs.png", "pvalues_cutoffs.svg", "pvalues_cutoffs.txt",
+    "pvalues_metrics.png", "pvalues_metrics.svg", "pvalues_metrics.txt",
 }  # fmt: skip
 
 
@@ -43,8 +43,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def result(tables: list[Path]) -> Discrimination:
-    scores = read_score_tables(tables)
-    return discriminate_scores(scores, Question(), replicates=50, n_jobs=1, progress=Silent())
+    return discrimination(ScoresAlone(read_score_tables(tables)), Settings(replicates=50))
+
+
+def printed(result: Discrimination, format_: str) -> str:
+    return PRINTED[format_]({"discrimination": result}, ["conventions"])
 
 
 def discriminate(*arguments: str | Path) -> Result:
@@ -55,32 +58,37 @@ def discriminate(*arguments: str | Path) -> Result:
 def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> None:
     answer = discriminate(*tables)
     assert answer.exit_code == 0
-    heading, *rows = answer.stdout.splitlines()
+    title, heading, *rows = answer.stdout.splitlines()
+    assert title == "Discriminative power"
     assert heading.split()[:2] == ["measure", "DP"]
     assert [row.split()[0] for row in rows] == ["sharp", "blunt"]
 
 
 def test_csv_has_every_digit(result: Discrimination) -> None:
-    found = pd.read_csv(io.StringIO(FORMATS["csv"](result)), float_precision="round_trip")
-    assert found.dp.tolist() == sorted(result.dp)
+    found = pd.read_csv(io.StringIO(printed(result, "csv")), float_precision="round_trip")
+    assert found.metric.tolist() == ["blunt", "sharp"]
+    assert found.dp.tolist() == result.dp.tolist()
 
 
 def test_json_says_what_was_asked(result: Discrimination) -> None:
-    document = json.loads(FORMATS["json"](result))
-    assert (document["test"], document["pairs"], document["topics"]) == ("exact", 6, 30)
-    assert [measure["dp"] for measure in document["measures"]] == sorted(result.dp)
-    assert document["measures"][0]["cutoff"] is None
+    document = json.loads(printed(result, "json"))
+    caption = document["captions"]["discrimination"]
+    assert "the 6 unordered pairs of 4 systems over 30 users: two-sided paired perm" in caption
+    assert [measure["dp"] for measure in document["discrimination"]] == result.dp.tolist()
+    assert document["discrimination"][0]["cutoff"] is None
+    assert len(document["pvalues"]) == 2 * 6
 
 
 def test_latex_is_a_table_with_its_caption(result: Discrimination) -> None:
-    text = FORMATS["latex"](result)
+    text = printed(result, "latex")
     assert r"\caption{Discriminative power. " in text
     assert r"    measure & DP & 95 \% interval & " in text
 
 
 def test_columns_that_nothing_is_known_of_are_left_out(tables: list[Path]) -> None:
     answer = discriminate(*tables, "--test", "sign")
-    heading = answer.stdout.splitlines()[0]
+    heading = answer.stdout.splitlines()[1]
+    assert "DP" in heading
     assert "interval" not in heading
     assert "required" not in heading
 
@@ -148,4 +156,4 @@ def test_the_figure_shows_the_place_with_most_measures(
     cutoffs: list[int | None], common: int | None
 ) -> None:
     measures = [Measure(f"m{number}", cutoff) for number, cutoff in enumerate(cutoffs)]
-    assert common_cutoff(measures) == common
+    assert Measures(measures).cutoff == common

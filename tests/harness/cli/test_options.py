@@ -8,15 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import Field, model_validator
 
+from analyses.correlation import correlation
+from analyses.discrimination import discrimination
 from analyses.sampled.iterations import ITERATIONS
 from harness.cli.main import Commands
 from harness.cli.options import SettingsCommand, given, settings_options
-from harness.study.study import (
-    CorrelationSection,
-    DiscriminationSection,
-    OnlineSection,
-    SampledSection,
-)
 from runs.shared.settings import Section, Sizes, Whole
 
 MISUSED = 2
@@ -153,14 +149,29 @@ def test_a_field_that_is_no_option_is_refused() -> None:
 def test_the_studies_of_tables_have_the_options_that_they_had() -> None:
     flags = {
         option.opts[0]: option
-        for settings in (DiscriminationSection, SampledSection, CorrelationSection)
+        for settings in (discrimination.settings, correlation.settings)
         for option in options_of(settings).values()
     }
     assert {"--test", "--correction", "--alpha", "--permutations", "--baseline"} <= flags.keys()
-    assert {"--metric", "--estimator", "--size", "--n-max", "--corrected-for"} <= flags.keys()
     assert {"--coefficient", "--replicates"} <= flags.keys()
+
+
+def test_the_studies_of_samples_have_the_options_that_they_had() -> None:
+    from harness.study.study import SampledSection
+
+    flags = {option.opts[0]: option for option in options_of(SampledSection).values()}
+    assert {"--metric", "--estimator", "--size", "--n-max", "--corrected-for"} <= flags.keys()
     assert flags["--iteration"].default == ITERATIONS
 
 
+def test_a_field_without_a_default_is_required() -> None:
+    class Table(Section):
+        rates: Path = Field(description="A table.")
+
+    assert options_of(Table)["rates"].required
+
+
 def test_what_has_no_default_is_required() -> None:
+    from harness.study.study import OnlineSection
+
     assert options_of(OnlineSection)["rates"].required

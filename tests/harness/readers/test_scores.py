@@ -6,8 +6,9 @@ import pytest
 from analyses.shared.measure import Measure
 from harness.readers.scores import read_score_tables
 from runs import InputError
+from tests.harness.small import ROOT
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "trec-per-topic"
+SHARED = ROOT.parent / "shared" / "data" / "trec-per-topic"
 TABLE = "a,b\n0.5,1\n0.25,0\n"
 
 
@@ -147,4 +148,4 @@ def test_scores_of_real_systems_are_read() -> None:
         pytest.skip(f"{SHARED} is absent")
     scores = read_score_tables([SHARED / f"adhoc8_{name}.csv" for name in ("ap", "p10", "rr")])
     assert scores.values.shape == (3, 129, 50)
-    assert scores.metrics == ("ap", "p10", "rr")
+    assert scores.measures.metrics == ("ap", "p10", "rr")

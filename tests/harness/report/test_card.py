@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.measure import Measure
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
 from harness.report.card import formula_image, formulas_of, metric_card
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
-from tests.harness.tables import choose_coefficient, write_areas
+from tests.harness.results import choose_coefficient, keep, sparsity_of
 
 METRICS = built_in_metrics()
 
@@ -56,7 +57,8 @@ def test_the_card_says_what_the_metric_is(html: str) -> None:
 def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
     choose_coefficient(copied, "spearman")
     text = Page(page_of("nDCG@20", finished, copied)).text
-    assert "compared by Kendall's tau-b (small), Spearman's rho (small)." in text
+    assert "Kendall's tau-b with P" in text
+    assert "Spearman's rho with P" in text
 
 
 def test_the_card_has_the_laws(html: str) -> None:
@@ -64,10 +66,10 @@ def test_the_card_has_the_laws(html: str) -> None:
 
 
 def test_the_card_has_the_means_of_the_metric(html: str, finished: Path) -> None:
-    rows = FinishedStudy.at(finished).rows("means", cutoff=20)
-    means = [f"{float(row['mean']):.4f}" for row in rows if row["metric"] == "nDCG"]
-    assert means
-    assert all(mean in html for mean in means)
+    means = FinishedStudy.at(finished).means
+    values = means.values[means.measures.index(Measure("nDCG", 20))]
+    assert len(values) == 3
+    assert all(f"{value:.4f}" in html for value in values)
 
 
 def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
@@ -75,19 +77,19 @@ def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
 
 
 def test_a_metric_has_its_place_among_the_metrics(copied: Path) -> None:
-    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
+    keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
     assert "0.8000 [0.7500, 0.8500], 2 of 2" in page_of("nDCG@20", copied)
 
 
 def test_equal_metrics_share_a_place(copied: Path) -> None:
-    write_areas(copied, "sparsity", {"P": 0.8, "nDCG": 0.8})
+    keep(copied, "sparsity", sparsity_of({("P", 20): 0.8, ("nDCG", 20): 0.8}))
     assert "0.8000, 1 of 2" in page_of("nDCG@20", copied)
 
 
-def test_curves_by_users_are_drawn_where_there_are_any(copied: Path, html: str) -> None:
-    assert "Fewer users" in html
-    (copied / "tables" / "users.csv").unlink()
-    assert "Fewer users" not in page_of("nDCG@20", copied)
+def test_curves_by_users_are_drawn_where_there_are_any(html: str, scored: Path) -> None:
+    title = "Users: agreement of subsets of the users with all of them"
+    assert title in html
+    assert title not in page_of("nDCG@20", scored)
 
 
 def test_points_tell_their_values(html: str) -> None:
@@ -101,7 +103,10 @@ def test_studies_stand_side_by_side(finished: Path, scored: Path) -> None:
 
 
 def test_a_study_without_analyses_has_means(scored: Path) -> None:
-    assert "Mean scores" in page_of("RR@5", scored)
+    means = FinishedStudy.at(scored).means
+    values = means.values[means.measures.index(Measure("RR", 5))]
+    html = page_of("RR@5", scored)
+    assert all(f"{value:.4f}" in html for value in values)
 
 
 def test_without_a_study_the_card_defines_the_metric() -> None:

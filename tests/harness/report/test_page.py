@@ -1,14 +1,16 @@
+import math
 import re
 from pathlib import Path
 
 import pytest
 
-from harness.catalogue import FIGURES, number_of
+from analyses.shared.measure import Measure
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
 from runs import InputError
 from tests.harness.page import Page
+from tests.harness.results import keep, popularity_of, sparsity_of
 from tests.harness.small import (
     NO_ANALYSES,
     TREC,
@@ -17,7 +19,6 @@ from tests.harness.small import (
     write_qrels,
     write_run,
 )
-from tests.harness.tables import write_areas
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,11 @@ def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
 
 
 def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
-    assert page.text.count(FinishedStudy.at(finished).data()) >= 8
+    study = FinishedStudy.at(finished)
+    keys = dict.fromkeys(key for key, _ in study.figures())
+    captions = [f"{study.result(key).caption()} {study.manifest['data']}" for key in keys]
+    assert len(captions) == 5
+    assert [caption for caption in captions if caption not in page.text] == []
 
 
 def test_the_page_sums_up_in_words(page: Page, finished: Path) -> None:
@@ -88,21 +93,29 @@ def test_points_tell_their_values(finished: Path) -> None:
 
 def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
     html = (finished / "report.html").read_text(encoding="utf-8")
-    (row, *_) = FinishedStudy.at(finished).rows("means", cutoff=20)
-    assert f'data-value="{float(row["mean"])}"' in html
+    means = FinishedStudy.at(finished).means
+    mean = float(means.values[means.measures.index(Measure("P", 20)), 0])
+    assert f'data-value="{mean}"' in html
 
 
-def test_new_tables_have_their_place(copied: Path) -> None:
-    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
+def test_new_results_have_their_place(copied: Path) -> None:
+    keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
     text = Page(render_report(copied).decode()).text
     assert "Robustness at cut-off 20: areas under the curves" in text
     assert "P was the most robust: 0.9000 [0.8500, 0.9500]." in text
 
 
-def test_figures_stand_in_the_order_of_their_numbers(page: Page) -> None:
-    numbers = [number_of(name) for name in page.ids if name in FIGURES]
-    assert numbers == sorted(numbers)
-    assert numbers[-1] > 10
+def test_analyses_stand_in_the_order_of_their_first_figures(page: Page) -> None:
+    sections: list[list[int]] = []
+    for name in page.ids:
+        number = re.match(r"figure(\d+)_", name)
+        if number is None:
+            sections.append([])
+        else:
+            sections[-1].append(int(number[1]))
+    drawn = [numbers for numbers in sections if numbers]
+    assert drawn == sorted(sorted(numbers) for numbers in drawn)
+    assert max(map(max, drawn)) > 8
 
 
 def test_a_study_without_analyses_has_a_page(scored: Path) -> None:
@@ -130,3 +143,9 @@ def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no finished study is here"):
         render_report(tmp_path)
+
+
+def test_areas_that_are_all_undefined_have_no_table(copied: Path) -> None:
+    keep(copied, "sparsity", sparsity_of({("P", 20): math.nan}))
+    keep(copied, "popularity", popularity_of({("P", 20): math.nan}))
+    assert "areas under the curves" not in Page(render_report(copied).decode()).text

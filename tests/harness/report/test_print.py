@@ -1,16 +1,17 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from harness.catalogue import FIGURES, find_figure
 from harness.cli.main import main
-from harness.report.print import INCHES, TYPE, Width, caption_of, print_figure, render
+from harness.report.print import INCHES, TYPE, Width, caption_of, find_figure, print_figure, render
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 
@@ -24,61 +25,68 @@ def study(finished: Path) -> FinishedStudy:
     return FinishedStudy.at(finished)
 
 
+def drawn(study: FinishedStudy, name: str, **options: Any) -> Figure:
+    key, face = find_figure(study, name)
+    return print_figure(study.result(key), face, **options)
+
+
 @pytest.mark.parametrize("name", ["fig6", "Fig. 6", "figure6", "6", "figure6_sparsity_metrics"])
-def test_a_figure_has_many_names(name: str) -> None:
-    assert find_figure(name) == "figure6_sparsity_metrics"
+def test_a_figure_has_many_names(study: FinishedStudy, name: str) -> None:
+    key, face = find_figure(study, name)
+    assert (key, face.file) == ("sparsity", "figure6_sparsity_metrics")
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_is_found_by_its_full_name(name: str) -> None:
-    assert find_figure(name) == name
+def test_every_figure_is_found_by_its_full_name(study: FinishedStudy) -> None:
+    figures = list(study.figures())
+    assert len(figures) >= 8
+    assert [find_figure(study, face.file) for _, face in figures] == figures
 
 
-def test_another_name_is_answered_with_the_nearest() -> None:
+def test_another_name_is_answered_with_the_nearest(study: FinishedStudy) -> None:
     with pytest.raises(InputError, match=r"no figure is called 'fig66'; did you mean 'fig6'\?"):
-        find_figure("fig66")
+        find_figure(study, "fig66")
 
 
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_the_width_is_that_of_the_columns(study: FinishedStudy, width: Width) -> None:
-    drawn = print_figure(study, find_figure("fig2"), width=width)
-    assert drawn.get_size_inches()[0] == INCHES[width]
+    printed = drawn(study, "fig2", width=width)
+    assert printed.get_size_inches()[0] == INCHES[width]
 
 
 def test_all_type_has_one_size(study: FinishedStudy) -> None:
-    drawn = print_figure(study, find_figure("fig6"))
-    render(drawn, "svg")
-    texts = drawn.findobj(lambda artist: isinstance(artist, Text) and bool(artist.get_text()))
+    printed = drawn(study, "fig6")
+    render(printed, "svg")
+    texts = printed.findobj(lambda artist: isinstance(artist, Text) and bool(artist.get_text()))
     assert {text.get_fontsize() for text in texts if isinstance(text, Text)} == {TYPE}
 
 
 @pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
 def test_a_figure_printed_twice_is_the_same_bytes(study: FinishedStudy, kind: str) -> None:
-    first, second = (render(print_figure(study, find_figure("fig8")), kind) for _ in range(2))
+    first, second = (render(drawn(study, "fig8"), kind) for _ in range(2))
     assert first == second
 
 
 def test_pdf_fonts_are_embedded_as_truetype(study: FinishedStudy) -> None:
-    pdf = render(print_figure(study, find_figure("fig6")), "pdf")
+    pdf = render(drawn(study, "fig6"), "pdf")
     assert b"/FontFile2" in pdf
     assert b"/Type3" not in pdf
 
 
 def test_pdf_has_no_date(study: FinishedStudy) -> None:
-    assert b"CreationDate" not in render(print_figure(study, find_figure("fig6")), "pdf")
+    assert b"CreationDate" not in render(drawn(study, "fig6"), "pdf")
 
 
 @pytest.mark.parametrize("name", ["fig2", "fig6", "fig8"])
 def test_grey_figures_have_no_colour(study: FinishedStudy, name: str) -> None:
-    drawn = print_figure(study, find_figure(name), grey=True)
-    lines = [line for line in drawn.findobj(Line2D) if isinstance(line, Line2D)]
+    printed = drawn(study, name, grey=True)
+    lines = [line for line in printed.findobj(Line2D) if isinstance(line, Line2D)]
     colours = np.array([to_rgba(line.get_color()) for line in lines])
     assert (colours[:, 0] == colours[:, 1]).all()
     assert (colours[:, 1] == colours[:, 2]).all()
 
 
 def test_grey_curves_differ_in_dash_and_marker(study: FinishedStudy) -> None:
-    (panel,) = print_figure(study, find_figure("fig6"), grey=True).axes
+    (panel,) = drawn(study, "fig6", grey=True).axes
     styles = [
         (line.get_linestyle(), line.get_marker())
         for line in panel.lines
@@ -88,32 +96,33 @@ def test_grey_curves_differ_in_dash_and_marker(study: FinishedStudy) -> None:
 
 
 def test_a_cutoff_chooses_the_panel(study: FinishedStudy) -> None:
-    (panel,) = print_figure(study, find_figure("fig6"), cutoff=5).axes
+    (panel,) = drawn(study, "fig6", cutoff=5).axes
     assert panel.get_title() == "cut-off 5"
 
 
 def test_metrics_choose_the_panels(study: FinishedStudy) -> None:
-    drawn = print_figure(study, find_figure("fig2"), metrics=["nDCG"])
-    assert [axes.get_title() for axes in drawn.axes] == ["nDCG"]
+    printed = drawn(study, "fig2", metrics=["nDCG"])
+    assert [axes.get_title() for axes in printed.axes] == ["nDCG"]
 
 
 @pytest.mark.parametrize("name", ["fig2", "fig4", "fig6"])
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_the_legend_lies_within_the_page(study: FinishedStudy, name: str, width: Width) -> None:
-    drawn = print_figure(study, find_figure(name), width=width)
-    render(drawn, "png")
-    (legend,) = drawn.legends
+    printed = drawn(study, name, width=width)
+    render(printed, "png")
+    (legend,) = printed.legends
     box = legend.get_window_extent()
     assert box.x0 >= 0
     assert box.y0 >= 0
-    assert box.x1 <= drawn.bbox.x1
-    assert box.y1 <= drawn.bbox.y1
+    assert box.x1 <= printed.bbox.x1
+    assert box.y1 <= printed.bbox.y1
 
 
 def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
-    caption = caption_of(study, find_figure("fig6"))
+    key, face = find_figure(study, "fig6")
+    caption = caption_of(study, study.result(key), face)
     assert caption.startswith("Sparsity: loss of judgements, by metric. Mean Kendall's tau-b")
-    assert caption.endswith(study.data())
+    assert caption.endswith(study.manifest["data"])
 
 
 def test_the_command_prints_caption_and_path(finished: Path, tmp_path: Path) -> None:
@@ -161,4 +170,4 @@ def test_a_mistake_is_answered_with_a_sentence(
 def test_a_study_without_the_analysis_is_refused(scored: Path) -> None:
     answer = figure(scored, "fig6")
     assert answer.exit_code == 2
-    assert "the study has no such result" in answer.output
+    assert "no figure is called 'fig6'" in answer.output

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.sparsity import Sparsity
-from harness.catalogue import FIGURES
+from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy, read_manifest
 from runs import InputError
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
@@ -43,14 +43,14 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 def test_a_study_of_a_world_says_so(finished: Path) -> None:
     study = FinishedStudy.at(finished)
     facts = study.manifest["collection"]
-    assert study.data() == (
+    assert study.manifest["data"] == (
         f"Data: small ({facts['users']} users with {facts['judgements']} judgements, from 1,500 "
         "ratings of a simulated world); 3 systems; study seed 3."
     )
 
 
 def test_a_study_of_given_runs_names_no_ratings(given: Path) -> None:
-    data = FinishedStudy.at(given).data()
+    data = FinishedStudy.at(given).manifest["data"]
     assert data.startswith("Data: given (3 users with 7 judgements); 2 systems; study seed ")
 
 
@@ -62,26 +62,23 @@ def test_a_result_is_read_back(finished: Path) -> None:
 
 def test_the_result_behind_every_figure_is_read_back(finished: Path) -> None:
     study = FinishedStudy.at(finished)
-    drawn = {FIGURES[figure["name"]].analysis for figure in study.manifest["figures"]}
+    drawn = {key for key, _ in study.figures()}
     assert drawn >= {"correlation", "sparsity", "popularity", "discrimination"}
-    assert all(study.result(analysis).caption() for analysis in drawn)
+    assert all(study.result(key).caption() for key in drawn)
 
 
-def test_a_table_that_is_missing_is_empty(finished: Path) -> None:
-    assert FinishedStudy.at(finished).rows("absent") == []
-
-
-def test_a_cutoff_chooses_rows(finished: Path) -> None:
-    assert {r["cutoff"] for r in FinishedStudy.at(finished).rows("means", cutoff=5)} == {"5"}
+def test_a_result_that_the_study_lacks_is_refused(scored: Path) -> None:
+    with pytest.raises(InputError, match=r"the study has no 'sparsity'; there are means, coverage"):
+        FinishedStudy.at(scored).result("sparsity")
 
 
 def test_metrics_of_which_less_is_better_are_known(with_plugin: Path) -> None:
-    assert FinishedStudy.at(with_plugin).falling_metrics() == {"misses"}
+    assert FinishedStudy.at(with_plugin).means.measures.falling == {"misses"}
 
 
-def test_a_lost_plugin_cannot_say_what_is_better(with_plugin: Path) -> None:
+def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> None:
     (with_plugin.parent / "mine.py").unlink()
     study = FinishedStudy.at(with_plugin)
-    assert study.falling_metrics() == set()
+    assert study.means.measures.falling == {"misses"}
     with pytest.raises(InputError, match=r"mine\.py"):
-        study.available_metrics()
+        metric_card("misses", [study], tries=2)

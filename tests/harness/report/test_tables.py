@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.discrimination import CONVENTIONS
+from analyses.shared.measure import Measure
 from analyses.shared.table import FORMATS, Table
 from harness.cli.main import main
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import CONVENTIONS, tabulate
+from harness.report.tables import tabulate
 from runs import InputError
-from tests.harness.tables import choose_coefficient, write_areas, write_table
+from tests.harness.results import choose_coefficient, keep, popularity_of, sparsity_of, users_of
 
 
 def table(*arguments: str | Path) -> Result:
@@ -30,10 +32,9 @@ def cells_of(text: str) -> list[list[str]]:
 
 def test_table_2_has_the_means_at_the_deepest_cutoff(finished: Path) -> None:
     study = FinishedStudy.at(finished)
-    means = {
-        r["system"]: float(r["mean"]) for r in study.rows("means", cutoff=20) if r["metric"] == "P"
-    }
-    assert column(tabulate(study, "table2"), "P") == means
+    means = study.means
+    values = means.values[means.measures.index(Measure("P", 20))].tolist()
+    assert column(tabulate(study, "table2"), "P") == dict(zip(means.systems, values, strict=True))
 
 
 def test_table_3_has_metrics_and_cutoffs(finished: Path) -> None:
@@ -66,7 +67,7 @@ def test_the_note_says_what_is_added_up(finished: Path, convention: str) -> None
 @pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
 def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
     study = FinishedStudy.at(finished)
-    assert tabulate(study, name).note.endswith(study.data())
+    assert tabulate(study, name).note.endswith(study.manifest["data"])
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
@@ -76,21 +77,15 @@ def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
 
 
 def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:
-    write_areas(copied, "sparsity", {"P": 0.9, "nDCG": 0.8}, margin=0.05)
-    write_areas(copied, "popularity", {"P": 0.5}, margin=0.05)
+    keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
+    keep(copied, "popularity", popularity_of({("P", 20): 0.5}, margin=0.05))
     made = tabulate(FinishedStudy.at(copied), "areas")
-    assert column(made, "sparsity, low") == {"P": 0.85, "nDCG": 0.75}
+    assert column(made, "sparsity, low") == pytest.approx({"P": 0.85, "nDCG": 0.75})
     assert math.isnan(float(str(column(made, "popularity")["nDCG"])))
 
 
 def test_subsets_of_users_stand_side_by_side(copied: Path) -> None:
-    columns: dict[str, list[object]] = {
-        "metric": ["P", "P"],
-        "cutoff": [20, 20],
-        "users": [30, 60],
-        "tau": [0.5, 1.0],
-    }
-    write_table(copied, "users", columns)
+    keep(copied, "users", users_of({30: 0.5, 60: 1.0}))
     made = tabulate(FinishedStudy.at(copied), "users")
     assert made.rows == [["P", 0.5, 1.0]]
     assert list(made.headings) == ["metric", "30 users", "60 users"]
@@ -126,10 +121,10 @@ def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "finding"),
     [
-        (["tabel2"], "no table is called 'tabel2'; did you mean 'table2'?"),
+        (["tabel2"], "no table called 'tabel2'; did you mean 'table2'?"),
         (["table2", "--cutoff", "7"], "the study has no cut-off 7; there are 5, 20."),
-        (["table2", "--convention", "dp"], "the table 'table2' adds up no p-values"),
-        (["coverage", "--cutoff", "5"], "the table 'coverage' has no cut-off"),
+        (["table2", "--convention", "dp"], "the table 'means' has no convention to choose."),
+        (["coverage", "--cutoff", "5"], "the table 'coverage' has no cut-off to choose."),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(
@@ -141,8 +136,8 @@ def test_a_mistake_is_answered_with_a_sentence(
 
 
 def test_a_study_without_the_analysis_says_which_tables_there_are(scored: Path) -> None:
-    with pytest.raises(InputError, match=r"no discrimination; its tables are coverage, means\."):
-        tabulate(FinishedStudy.at(scored), "table3")
+    with pytest.raises(InputError, match=r"no table called 'power'; there are means, table2, cov"):
+        tabulate(FinishedStudy.at(scored), "power")
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
@@ -152,13 +147,18 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sampled", "sampled_orders"])
-def test_sampled_metrics_have_tables_without_cutoffs(finished: Path, name: str) -> None:
-    table = tabulate(FinishedStudy.at(finished), name)
+def test_sampled_metrics_have_tables_without_cutoffs(ranked: Path, name: str) -> None:
+    table = tabulate(FinishedStudy.at(ranked), name)
     assert any("BV(gamma=0.1" in str(cell) for row in [table.headings, *table.rows] for cell in row)
     with pytest.raises(InputError, match="has no cut-off to choose"):
-        tabulate(FinishedStudy.at(finished), name, cutoff=5)
+        tabulate(FinishedStudy.at(ranked), name, cutoff=5)
 
 
 def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
-    with pytest.raises(InputError, match="the study has no such result"):
+    with pytest.raises(InputError, match="the study has no table called 'sampled'; there are"):
         tabulate(FinishedStudy.at(scored), "sampled")
+
+
+def test_a_study_without_areas_says_so(scored: Path) -> None:
+    with pytest.raises(InputError, match=r"the study has no areas at cut-off 20\."):
+        tabulate(FinishedStudy.at(scored), "areas")

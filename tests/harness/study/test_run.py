@@ -1,4 +1,3 @@
-import json
 import random
 import subprocess
 import sys
@@ -9,16 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from harness.catalogue import FIGURES
 
-from analyses.sampled.expectation.moments import exact_metric
-from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import Measure
+from analyses.shared.analysis import built_in_analyses
+from analyses.shared.result import figures_of
 from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.study_folder import FinishedStudy
 from harness.study.run import check, run_study
 from harness.study.store import Store
 from harness.study.study import parse_study, read_study
-from qrels import FullRanks
 from qrels.trec import read_qrels
 from runs import InputError
 from runs.shared.progress import Lines, Silent
@@ -29,15 +26,16 @@ from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
     ROOT,
-    SAMPLED,
     SYSTEMS,
     TREC,
     TREC_METRICS,
     WHOLE,
     WORLD,
     contents,
+    made_again,
     made_at,
     manifest_of,
+    read_frame,
     run_text,
     start,
     wait_for_parts,
@@ -65,21 +63,12 @@ COLUMNS = {
 }
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
-RANKED = {"ranks-random", "ranks-popularity", "ranks-puresvd", "sampled", "sampled_ranks"}
-DRAWN = [
-    name
-    for name, drawing in FIGURES.items()
-    if drawing.analysis in {*ANALYSED, "sampled", "sampled_ranks"}
-]
-OF_SCORES = [name for name, drawing in FIGURES.items() if drawing.analysis in ANALYSED]
-
-
-def table(folder: Path, name: str) -> pd.DataFrame:
-    return pd.read_csv(folder / f"tables/{name}.csv", float_precision="round_trip")
-
-
-def made_again(folder: Path, before: dict[str, int]) -> set[str]:
-    return {part for part, moment in made_at(folder).items() if before.get(part) != moment}
+DRAWN = {
+    face.file
+    for key, analysis in built_in_analyses().items()
+    if key in ANALYSED
+    for face in figures_of(analysis.result)
+}
 
 
 # What is in the folder
@@ -93,17 +82,20 @@ def test_a_table_begins_with_the_promised_columns(finished: Path, name: str) -> 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_every_figure_is_drawn(finished: Path, kind: str) -> None:
-    assert {path.stem for path in finished.glob(f"figures/*.{kind}")} == set(DRAWN)
+    assert {path.stem for path in finished.glob(f"figures/*.{kind}")} == DRAWN
 
 
 def test_figures_are_listed_by_their_number(finished: Path) -> None:
-    listed = json.loads((finished / "manifest.json").read_bytes())["figures"]
-    assert [figure["name"] for figure in listed] == DRAWN
+    listed = [face for _, face in FinishedStudy.at(finished).figures()]
+    assert {face.file for face in listed} == DRAWN
+    numbers = [face.number for face in listed if face.number is not None]
+    assert numbers == sorted(numbers)
+    assert [face.number for face in listed][: len(numbers)] == numbers
 
 
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
-    assert table(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
+    assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
 
 
 def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
@@ -192,7 +184,6 @@ def test_a_finished_study_is_not_made_again(copied: Path) -> None:
         ("tables/pvalues.csv", "discrimination"),
         ("figures/figure5_correlation_metrics.svg", "correlation"),
         ("runs/popularity.run", "run-popularity"),
-        ("ranks/popularity.npz", "ranks-popularity"),
         ("qrels/test.qrels", "qrels"),
         ("world/truth.npz", "world"),
     ],
@@ -215,20 +206,8 @@ def test_a_damaged_part_alone_is_made_again(
         ("levels = [1.0, 0.9, 0.5]", "levels = [1.0, 0.9]", {"popularity"}),
         ('name = "small"', 'name = "renamed"', set()),
         ("cutoffs = [5, 20]", "cutoffs = [20]", {"scores", *ANALYSED}),
-        (
-            "factors = 5",
-            "factors = 6",
-            {
-                "run-puresvd",
-                "ranks-puresvd",
-                "sampled",
-                "sampled_ranks",
-                "scores",
-                *ANALYSED,
-            },
-        ),
-        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED, *RANKED}),
-        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled"}),
+        ("factors = 5", "factors = 6", {"run-puresvd", "scores", *ANALYSED}),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED}),
     ],
 )
 def test_a_change_makes_again_what_depends_on_it(
@@ -244,58 +223,10 @@ def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
     assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
 
 
-def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
-    before = made_at(copied)
-    run_text(WHOLE.replace(SAMPLED, ""), copied, output=copied)
-    assert made_again(copied, before) == set()
-    assert contents(copied, "ranks/*") == {}
-
-
-def test_full_ranks_come_with_the_analysis_that_asks_for_them(
-    finished: Path, tmp_path: Path
-) -> None:
-    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES
-    folder = run_text(text, tmp_path, output=tmp_path / "study")
-    before = made_at(folder)
-    run_text(text + SAMPLED, tmp_path, output=folder)
-    assert made_again(folder, before) == RANKED
-    assert contents(folder, "ranks/*") == contents(finished, "ranks/*")
-
-
-def test_full_ranks_agree_with_the_runs(finished: Path) -> None:
-    """Everybody's first relevant item is at the rank that RR says."""
-    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
-    best = ranks.rank[ranks.order == 1]
-    scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
-    hits = scores.values[scores.measures.index(Measure("P", 20)), scores.systems.index("puresvd")]
-    assert (best <= 20).sum() == (hits > 0).sum()
-
-
-def test_estimates_are_those_of_the_kept_ranks(finished: Path) -> None:
-    ranks = read_evidence(finished / "ranks/puresvd.npz", FullRanks)
-    frame = table(finished, "sampled").query("system == 'puresvd' and metric == 'AP'")
-    assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
-
-
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("negatives = 99", "`negatives` must not be above the irrelevant candidates"),
-        ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
-    ],
-)
-def test_samples_that_the_data_lack_are_refused_before_training(
-    tmp_path: Path, line: str, sentence: str
-) -> None:
-    text = WORLD + SYSTEMS + METRICS + f"[analyses.sampled]\n{line}\n"
-    with pytest.raises(InputError, match=rf"study\.toml, line \d+: .*{sentence}"):
-        run_text(text, tmp_path, output=tmp_path / "study")
-    assert not (tmp_path / "study" / "runs").exists()
-
-
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
     run_text(WHOLE.replace("[analyses.discrimination]", ""), copied, output=copied)
-    figures = [Path(figure["name"]).name for figure in manifest_of(copied)["figures"]]  # type: ignore[attr-defined]
+    figures = [face.file for _, face in FinishedStudy.at(copied).figures()]
+    assert figures
     assert [name for name in figures if "pvalues" in name] == []
     assert list(copied.glob("*/*pvalues*")) == []
 
@@ -345,6 +276,33 @@ def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: 
     assert not list(tmp_path.glob("study/runs/*"))
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (
+            WORLD + SYSTEMS + METRICS,
+            '[analyses.discrimination]\nbaseline = "nobody"\n',
+            "`baseline` in [analyses.discrimination]: the study has no system 'nobody'.",
+        ),
+        (
+            TREC + TREC_METRICS,
+            '[analyses.popularity]\ncounted_in = "all"\n',
+            "without training ratings, `counted_in` in [analyses.popularity] must be 'test', got "
+            "'all'.",
+        ),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused_with_its_line_before_anything_is_trained(
+    tmp_path: Path, text: str, line: str, sentence: str
+) -> None:
+    write_collection(tmp_path)
+    with pytest.raises(InputError) as caught:
+        run_text(text + line, tmp_path, output=tmp_path / "study")
+    n_lines = len((text + line).splitlines())
+    assert str(caught.value) == f"study.toml, line {n_lines}: {sentence}"
+    assert not (tmp_path / "study" / "runs").exists()
+
+
 def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
     wide = WORLD.replace("n_items = 80", "n_items = 400").replace("gini = 0.5", "gini = 0.7")
     text = wide + SYSTEMS.replace("depth", 'candidates = "test"\ndepth') + METRICS + NO_ANALYSES
@@ -371,13 +329,13 @@ def test_given_runs_need_neither_lenskit_nor_torch(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_list_scores_0_and_stays_in_the_mean(given: Path) -> None:
-    means = table(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
+    means = read_frame(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
     assert means["full", "P", 1] == pytest.approx(2 / 3)
     assert means["partial", "P", 2] == pytest.approx(0.5 / 3)
 
 
 def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
-    means = table(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
+    means = read_frame(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
     assert means["full", "P", 50] == pytest.approx(3 / 150)
 
 
@@ -385,7 +343,7 @@ def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path)
     own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
     (tmp_path / "theirs.run").write_text(own)
     text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
-    means = table(run_text(text, tmp_path, output=tmp_path / "study"), "means")
+    means = read_frame(run_text(text, tmp_path, output=tmp_path / "study"), "means")
     by_system = means.groupby("system")["mean"].apply(list)
     assert list(dict.fromkeys(means["system"]))[-1] == "theirs"
     assert by_system["theirs"] == by_system["random"]
@@ -426,7 +384,7 @@ def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     folder = run_text(
         TREC + TREC_METRICS + "[analyses.discrimination]\n", tmp_path, output=tmp_path / "study"
     )
-    assert set(table(folder, "pvalues")["p"]) == {1.0}
+    assert set(read_frame(folder, "pvalues")["p"]) == {1.0}
 
 
 def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
@@ -440,8 +398,8 @@ def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
 
 def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Path) -> None:
     columns = ["cut", "removed", "counted_in"]
-    made = set(map(tuple, table(finished, "popularity")[columns].to_numpy()))
-    checked = set(map(tuple, table(finished, "popularity_checks")[columns].to_numpy()))
+    made = set(map(tuple, read_frame(finished, "popularity")[columns].to_numpy()))
+    checked = set(map(tuple, read_frame(finished, "popularity_checks")[columns].to_numpy()))
     assert made == {("items", "most popular", "train")}
     assert len(checked) == 2 * 2 * 3 - 1
     assert not made & checked
@@ -452,7 +410,7 @@ def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     write_run(tmp_path, "partial", {"u1": ["b", "a"]})
     write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
     folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
-    assert table(folder, "means")["sd"].isna().all()
+    assert read_frame(folder, "means")["sd"].isna().all()
 
 
 def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path) -> None:
@@ -460,7 +418,7 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
     metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
     folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
-    assert len(list(folder.glob(SVGS))) == len(OF_SCORES)
+    assert len(list(folder.glob(SVGS))) == len(DRAWN)
 
 
 def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
@@ -470,7 +428,7 @@ def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: P
     write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
     text = TREC + TREC_METRICS + NO_ANALYSES
     folder = run_text(text, tmp_path, output=tmp_path / "studies/of/mine")
-    best = table(folder, "means").query("metric == 'P' and cutoff == 1").set_index("system")
+    best = read_frame(folder, "means").query("metric == 'P' and cutoff == 1").set_index("system")
     assert best["mean"].to_dict() == {"bm25/a": 1.0, "bm25_a": 0.0, "../../bm25": 1.0}
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "1.run",
@@ -542,7 +500,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> None:
-    frame = table(plugged, name)
+    frame = read_frame(plugged, name)
     columns = [column for column in frame.columns if column in ("metric", "metric_a", "metric_b")]
     named = {str(metric) for column in columns for metric in frame[column]}
     assert named == {"nDCG", "Hits"}
@@ -550,7 +508,7 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
 
 def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
     figures = contents(plugged, SVGS)
-    assert len(figures) == len(OF_SCORES)
+    assert len(figures) == len(DRAWN)
     assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
 
 
@@ -558,7 +516,7 @@ def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: P
     base = copytree(plugged.parent, tmp_path / "base")
     (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))
     folder = run_text(TREC + PLUGGED + NO_ANALYSES, base, output=base / "study")
-    hits = table(folder, "means").query("metric == 'Hits' and cutoff == 2")
+    hits = read_frame(folder, "means").query("metric == 'Hits' and cutoff == 2")
     assert hits["mean"].tolist() == [0.0, 0.0]
 
 

@@ -7,6 +7,7 @@ from runs import InputError
 from runs.shared.clock import Cost
 from runs.shared.files import write_whole
 
+BY = {"code": "1", "numpy": "2.0"}
 FILES = {"tables/a.csv": b"1\n", "tables/b.csv": b"2\n"}
 
 
@@ -16,7 +17,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def write(store: Store, files: dict[str, bytes], *, part: str = "part", key: str = "key") -> None:
-    store.write(part, key, files, cost=Cost(0.0, 0.0))
+    store.write(part, key, files, cost=Cost(0.0, 0.0), made_by=BY)
 
 
 def test_equal_parts_give_equal_keys_in_any_order_of_a_mapping() -> None:
@@ -30,35 +31,41 @@ def test_different_parts_give_different_keys(other: list[object]) -> None:
 
 def test_a_written_part_is_complete(store: Store) -> None:
     write(store, FILES)
-    assert store.is_complete("part", "key")
+    assert store.is_complete("part", "key", BY)
 
 
 def test_a_part_that_was_never_written_is_not_complete(store: Store) -> None:
-    assert not store.is_complete("part", "key")
+    assert not store.is_complete("part", "key", BY)
 
 
 def test_a_part_made_from_something_else_is_not_complete(store: Store) -> None:
     write(store, FILES)
-    assert not store.is_complete("part", "other key")
+    assert not store.is_complete("part", "other key", BY)
+
+
+@pytest.mark.parametrize("by", [{}, BY | {"code": "2"}, BY | {"numpy": "2.1"}])
+def test_a_part_made_by_something_else_is_not_complete(store: Store, by: dict[str, str]) -> None:
+    write(store, FILES)
+    assert not store.is_complete("part", "key", by)
 
 
 def test_a_part_with_a_changed_file_is_not_complete(store: Store) -> None:
     write(store, FILES)
     (store.folder / "tables/a.csv").write_bytes(b"7\n")
-    assert not store.is_complete("part", "key")
+    assert not store.is_complete("part", "key", BY)
 
 
 def test_a_part_with_a_lost_file_is_not_complete(store: Store) -> None:
     write(store, FILES)
     (store.folder / "tables/b.csv").unlink()
-    assert not store.is_complete("part", "key")
+    assert not store.is_complete("part", "key", BY)
 
 
 @pytest.mark.parametrize("page", ["", "{", "null", '{"key": "key"}'])
 def test_a_part_with_a_damaged_page_is_not_complete(store: Store, page: str) -> None:
     write(store, FILES)
     (store.folder / LEDGER / "part.json").write_text(page)
-    assert not store.is_complete("part", "key")
+    assert not store.is_complete("part", "key", BY)
 
 
 def test_a_file_that_a_part_no_longer_has_is_removed(store: Store) -> None:
@@ -103,7 +110,7 @@ def test_a_part_that_was_never_finished_is_not_complete(
     monkeypatch.setattr(Path, "replace", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         write(store, FILES, key="new")
-    assert not store.is_complete("part", "new")
+    assert not store.is_complete("part", "new", BY)
 
 
 def _interrupt(*_: object) -> None:

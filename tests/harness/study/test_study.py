@@ -6,7 +6,7 @@ import pytest
 from analyses.shared.measure import Measure
 from harness.study.study import PAPER_CUTOFFS, Study, demo_study, parse_study, read_study, run_paths
 from runs import InputError
-from tests.harness.small import WHOLE
+from tests.harness.small import RANKED, WHOLE
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 RUNS = 'name = "x"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
@@ -67,19 +67,11 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
             RATINGS + '[analyses.discrimination]\ncorrection = "tukey"\nbaseline = "random"\n',
             "the correction 'tukey' is a test of all pairs of systems; with a baseline, choose",
         ),
-        (
-            RATINGS + '[analyses.discrimination]\nbaseline = "nobody"\n',
-            "`baseline` in [analyses.discrimination]: the study has no system 'nobody'",
-        ),
         (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "input should be 'all', 'per-user' or"),
         (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users]: input"),
         (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 is duplicated"),
-        (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean `sparsity`?"),
+        (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean 'sparsity'?"),
         (RUNS + "relevance_level = 0\n", "line 6: `relevance_level` in [qrels]: input should be"),
-        (
-            RUNS + '[analyses.popularity]\ncounted_in = "all"\n',
-            "without training ratings, `counted_in` in [analyses.popularity] must be 'test', got",
-        ),
         (RATINGS.replace("ratings.csv", "a\\u0000b"), "cannot be a path: embedded null byte."),
     ],
 )
@@ -142,12 +134,10 @@ def test_measures_run_over_cutoffs_within_metrics() -> None:
     )
 
 
-def test_all_analyses_are_made_where_the_table_is_absent() -> None:
-    sections = parse(RATINGS).analyses.model_dump()
-    assert [name for name, section in sections.items() if section is None] == [
-        "sampled",
-        "online",
-    ]
+def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
+    made = parse(RATINGS).analyses.asked
+    assert set(made) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
+    assert [key for key, settings in made.items() if settings != type(settings)()] == []
 
 
 def test_runs_made_elsewhere_have_no_full_ranks() -> None:
@@ -170,8 +160,8 @@ def test_what_cannot_be_sampled_is_refused_with_its_line(line: str, sentence: st
 
 
 def test_only_the_analyses_named_are_made() -> None:
-    sections = parse(RATINGS + "[analyses.sparsity]\n").analyses.model_dump()
-    assert [name for name, section in sections.items() if section is not None] == ["sparsity"]
+    wanted = parse(RATINGS + "[analyses.sparsity]\n").analyses.wanted()
+    assert [analysis.key for analysis, _ in wanted] == ["sparsity"]
 
 
 def test_the_default_is_what_the_paper_studied() -> None:
@@ -187,7 +177,7 @@ def test_changes_replace_what_the_file_says() -> None:
     assert parse("seed = 1\n" + RATINGS, seed=2).seed == 2
 
 
-@pytest.mark.parametrize("text", [WHOLE, RATINGS, RUNS])
+@pytest.mark.parametrize("text", [WHOLE, RANKED, RATINGS, RUNS])
 def test_a_study_written_as_toml_is_the_study_that_is_read_back(text: str) -> None:
     study = parse(text, output=Path("there"))
     assert parse(study.to_toml().decode(), Path("/elsewhere")) == study

@@ -1,0 +1,169 @@
+"""Small results with known numbers, and a place for them in a study folder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.correlation import Correlation
+from analyses.discrimination import SIZES, Discrimination
+from analyses.popularity import Popularity
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result
+from analyses.sparsity import Sparsity
+from analyses.users import Users
+from harness.report.study_folder import evidence_name
+
+Numbers = Mapping[tuple[str, int], float]
+"""By metric and cut-off."""
+
+N_REPLICATES = 200
+
+
+def keep(folder: Path, key: str, result: Result) -> None:
+    """Put a result into a study folder, in place of the one there."""
+    (folder / evidence_name(key)).write_bytes(to_evidence(result))
+
+
+def measures_of(numbers: Numbers) -> Measures:
+    """Give the measures that have a number."""
+    return Measures([Measure(metric, cutoff) for metric, cutoff in numbers])
+
+
+def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> Sparsity:
+    """Give flat curves: the tau at every level is the area.
+
+    Parameters
+    ----------
+    areas
+        Areas under the curves.
+    margin
+        Intervals reach as far on both sides; 0: there are none.
+    apart
+        So far reach intervals of the differences from the first.
+    """
+    return Sparsity(
+        measures=measures_of(areas),
+        levels=(1.0, 0.5),
+        taus=_curves(areas)[:, :, None],
+        coefficients={},
+        replicates=_replicates(areas, margin, apart),
+        without_relevant=np.zeros(2),
+        n_kept=np.array([10.0, 5.0]),
+        mode="all",
+        least_relevant=1,
+        least_nonrelevant=10,
+        n_systems=3,
+        n_users=60,
+        n_judgements=10,
+        seed=3,
+    )
+
+
+def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
+    """Give flat curves, as `sparsity_of` does."""
+    return Popularity(
+        measures=measures_of(areas),
+        levels=(1.0, 0.5),
+        taus=_curves(areas),
+        coefficients={},
+        replicates=_replicates(areas, margin, 0.0),
+        n_kept=np.array([10, 5]),
+        cut="items",
+        counted_in="train",
+        choices=(),
+        check_taus=(),
+        check_coefficients=(),
+        check_kept=(),
+        n_items=80,
+        n_systems=3,
+        n_users=60,
+        seed=3,
+    )
+
+
+def _curves(areas: Numbers) -> NDArray[np.float64]:
+    return np.repeat(np.array([*areas.values()])[:, None], 2, axis=1)
+
+
+def _replicates(areas: Numbers, margin: float, apart: float) -> NDArray[np.float64]:
+    """Let all curves move together, and the first against the others."""
+    if margin == 0:
+        return np.empty((len(areas), 2, 0))
+    common = np.resize([1.0, 1.0, -1.0, -1.0], N_REPLICATES)
+    against = np.resize([1.0, -1.0], N_REPLICATES)
+    sides = np.where(np.arange(len(areas)) == 0, 1.0, -1.0)
+    moved = (margin - apart / 2) * common + apart / 2 * sides[:, None] * against
+    return _curves(areas)[:, :, None] + moved[:, None, :]
+
+
+def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimination:
+    """Give the p-values of all pairs, 1, 3, 6 and so on; there are no intervals."""
+    values = np.array([*p.values()])
+    n_systems = next(n for n in range(100) if n * (n - 1) // 2 == values.shape[1])
+    unknown = np.full(values.shape, np.nan)
+    return Discrimination(
+        measures=measures_of(dict.fromkeys(p, 0.0)),
+        systems=tuple(f"s{number}" for number in range(n_systems)),
+        differences=np.zeros(values.shape),
+        effects=dict.fromkeys(SIZES, unknown),
+        p=values,
+        methods=np.full(values.shape, "exact"),
+        required=unknown,
+        p_adjusted=None,
+        powers=np.empty((len(values), 0)),
+        curve_low=unknown,
+        curve_high=unknown,
+        n_users=60,
+        test="exact",
+        correction="none",
+        alpha=0.05,
+        permutations=0,
+        seed=3,
+        baseline=None,
+    )
+
+
+def correlation_of(taus: Mapping[tuple[str, str], float], *, cutoff: int = 20) -> Correlation:
+    """Give the agreement of pairs of metrics, the same in both directions."""
+    metrics = list(dict.fromkeys(metric for pair in taus for metric in pair))
+    values = np.eye(len(metrics))
+    for (first, second), tau in taus.items():
+        a, b = metrics.index(first), metrics.index(second)
+        values[a, b] = values[b, a] = tau
+    return Correlation(
+        measures=Measures([Measure(metric, cutoff) for metric in metrics]),
+        systems=("a", "b", "c"),
+        values={"tau-b": values},
+        coefficient="tau-b",
+        low=np.full(values.shape, np.nan),
+        high=np.full(values.shape, np.nan),
+    )
+
+
+def users_of(taus: Mapping[int, float]) -> Users:
+    """Give the agreement of one measure by the number of users."""
+    measures = Measures([Measure("P", 20)])
+    values = np.array([*taus.values()])[None, :, None]
+    return Users(
+        measures=measures,
+        sizes=tuple(taus),
+        taus=values,
+        coefficients={},
+        tested=measures.reported,
+        dp=np.ones(values.shape),
+        significant=np.zeros(values.shape),
+        median_p=np.ones(values.shape),
+        n_systems=3,
+        permutations=99,
+        seed=3,
+    )
+
+
+def choose_coefficient(folder: Path, name: str) -> None:
+    """Let a study have chosen another coefficient for the agreement of its metrics."""
+    found = read_evidence(folder / evidence_name("correlation"), Correlation)
+    keep(folder, "correlation", replace(found, coefficient=name))

@@ -1,0 +1,114 @@
+"""Ranks among all candidates, which analyses may ask for."""
+
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from analyses.sampled.expectation.moments import exact_metric
+from analyses.shared.evidence import read_evidence
+from analyses.shared.measure import Measure
+from harness.readers.scores_parquet import scores_from_parquet
+from qrels import FullRanks
+from runs import InputError
+from tests.harness.small import (
+    METRICS,
+    NO_ANALYSES,
+    RANKED,
+    SAMPLED,
+    SYSTEMS,
+    WORLD,
+    contents,
+    made_again,
+    made_at,
+    read_frame,
+    run_text,
+)
+
+SAMPLES = {"sampled", "sampled_ranks"}
+MADE = {"ranks-random", "ranks-popularity", "ranks-puresvd", *SAMPLES}
+
+
+@pytest.fixture
+def copied(ranked: Path, tmp_path: Path) -> Path:
+    """A copy of the study with full ranks."""
+    return copytree(ranked, tmp_path / "study")
+
+
+def test_damaged_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
+    before = made_at(copied)
+    (copied / "ranks/popularity.npz").write_bytes(b"damaged")
+    run_text(RANKED, copied, output=copied)
+    assert made_again(copied, before) == {"ranks-popularity"}
+    assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
+
+
+def test_lost_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
+    before = made_at(copied)
+    (copied / "ranks/popularity.npz").unlink()
+    run_text(RANKED, copied, output=copied)
+    assert made_again(copied, before) == {"ranks-popularity"}
+    assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("factors = 5", "factors = 6", {"run-puresvd", "ranks-puresvd", "scores", *SAMPLES}),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *MADE}),
+        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled"}),
+    ],
+)
+def test_a_change_makes_again_what_depends_on_it(
+    copied: Path, old: str, new: str, parts: set[str]
+) -> None:
+    before = made_at(copied)
+    run_text(RANKED.replace(old, new), copied, output=copied)
+    assert made_again(copied, before) == parts
+
+
+def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(RANKED.replace(SAMPLED, NO_ANALYSES), copied, output=copied)
+    assert made_again(copied, before) == set()
+    assert contents(copied, "ranks/*") == {}
+
+
+def test_full_ranks_come_with_the_analysis_that_asks_for_them(ranked: Path, tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    before = made_at(folder)
+    run_text(text + SAMPLED, tmp_path, output=folder)
+    assert made_again(folder, before) == MADE
+    assert contents(folder, "ranks/*") == contents(ranked, "ranks/*")
+
+
+def test_full_ranks_agree_with_the_runs(ranked: Path) -> None:
+    """Everybody's first relevant item is at the rank that RR says."""
+    ranks = read_evidence(ranked / "ranks/puresvd.npz", FullRanks)
+    best = ranks.rank[ranks.order == 1]
+    scores = scores_from_parquet((ranked / "scores.parquet").read_bytes())
+    hits = scores.values[scores.measures.index(Measure("P", 20)), scores.systems.index("puresvd")]
+    assert (best <= 20).sum() == (hits > 0).sum()
+
+
+def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:
+    ranks = read_evidence(ranked / "ranks/puresvd.npz", FullRanks)
+    frame = read_frame(ranked, "sampled").query("system == 'puresvd' and metric == 'AP'")
+    assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("negatives = 99", "`negatives` must not be above the irrelevant candidates"),
+        ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
+    ],
+)
+def test_samples_that_the_data_lack_are_refused_before_training(
+    tmp_path: Path, line: str, sentence: str
+) -> None:
+    text = WORLD + SYSTEMS + METRICS + f"[analyses.sampled]\n{line}\n"
+    with pytest.raises(InputError, match=rf"study\.toml, line \d+: .*{sentence}"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study" / "runs").exists()
