@@ -75,6 +75,7 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert row.significant_01 == (p < 0.01).mean()
 
 
+@pytest.mark.slow
 def test_ties_count_with_a_declared_scale_as_without(scores: Scores) -> None:
     declared, found = discriminate(scores, scales=SCALES), discriminate(scores)
     np.testing.assert_array_equal(declared.p, found.p)
@@ -88,6 +89,7 @@ def test_monte_carlo_comes_near_the_exact_values(scores: Scores, exact: Discrimi
     assert (drawn.methods == "monte-carlo").all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
     question = Question(test=test, permutations=3000)
@@ -131,6 +133,7 @@ def test_a_system_against_itself_has_p_one(scores: Scores) -> None:
         assert (discriminate(twice, Question(test=test, permutations=99)).p == 1).all()
 
 
+@pytest.mark.slow
 def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     values = rng.beta(0.5, 2.0, size=(1, 8, 800)) + 0.02 * np.arange(8)[:, np.newaxis]
 
@@ -214,6 +217,7 @@ def test_pairs_with_the_baseline_are_the_family(scores: Scores) -> None:
     assert "4 pairs of b with another system" in result.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", get_args(Correction)[1:])
 def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: Scores) -> None:
     question = Question(correction=correction, permutations=999)
@@ -266,6 +270,7 @@ def test_without_resamples_of_means_power_has_no_interval(
     assert not differences.beyond_noise.any()
 
 
+@pytest.mark.slow
 def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> None:
     """Equal measures never differ, however uncertain each is; a noisy one has less power."""
     values = rng.beta(0.5, 2.0, size=(6, 100)) + 0.03 * np.arange(6)[:, np.newaxis]

@@ -69,6 +69,7 @@ def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     np.testing.assert_allclose(found, exact, rtol=0, atol=4 * 6 * 0.0036)
 
 
+@pytest.mark.slow
 def test_power_is_right_in_the_mean_with_few_permutations() -> None:
     exact = discriminate(scores()).dp[1:]
     few = [
@@ -89,6 +90,7 @@ def test_larger_sizes_stand_for_all_users() -> None:
     assert study(sizes=[10, 500, 1000]).sizes == (10, 120)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_and_of_repeats_at_once_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

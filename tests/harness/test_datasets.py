@@ -331,6 +331,7 @@ def test_a_control_character_is_no_separator(write: Write) -> None:
     assert "line 2: 4 fields between '::' expected, found 3." in complaint(path)
 
 
+@pytest.mark.slow
 def test_the_first_fault_of_a_long_file_is_told(write: Write) -> None:
     lines = [f"{number}::1::5::0\n" for number in range(1, 50_001)]
     lines[40_000] = "x::1::five::0\n"

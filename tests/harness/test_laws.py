@@ -97,6 +97,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", BROKEN)
 def test_a_broken_metric_is_shown_with_the_smallest_counterexample(law: str) -> None:
     metric, counterexample = BROKEN[law]
@@ -105,6 +106,7 @@ def test_a_broken_metric_is_shown_with_the_smallest_counterexample(law: str) -> 
     assert shown(outcome) == counterexample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [law.name for law in LAWS])
 def test_reciprocal_rank_keeps_every_law(law: str) -> None:
     assert applied(law, BUILT_IN["RR"]).verdict is Verdict.PASS
@@ -166,6 +168,7 @@ def test_laws_are_turned_round_where_less_is_better() -> None:
         assert applied(law, missed).verdict is Verdict.PASS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "law", "lists"),
     [
@@ -232,6 +235,7 @@ def without_times(card: Card) -> list[Outcome]:
     return [outcome for outcome in card.outcomes if not outcome.is_measured]
 
 
+@pytest.mark.slow
 def test_cards_are_the_same_each_time() -> None:
     first, second = (check_metric(BUILT_IN["infAP"]) for _ in range(2))
     assert without_times(first) == without_times(second)
@@ -242,6 +246,7 @@ def test_a_card_is_at_most_eighty_columns_wide() -> None:
     assert max(map(len, card.text().splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_page_of_cards_is_up_to_date() -> None:
     cards = cards_of(chosen(None, None, None, everything=True))
     found = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -270,18 +275,21 @@ def write_metrics(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_metric_that_keeps_all_laws_is_answered_with_zero() -> None:
     answer = check("RR@3")
     assert answer.exit_code == 0
     assert answer.output.startswith("RR@3\n")
 
 
+@pytest.mark.slow
 def test_a_broken_law_is_answered_with_one_and_its_counterexample(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--metric", "hits")
     assert answer.exit_code == 1
     assert "list:  R R  R = 2, N = 0  scores 2" in answer.output
 
 
+@pytest.mark.slow
 def test_every_metric_of_a_file_has_its_card(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--json")
     assert [card["metric"] for card in json.loads(answer.output)] == ["hits", "found"]
@@ -310,6 +318,7 @@ def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: 
     assert sentence in answer.output
 
 
+@pytest.mark.slow
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     path = write_metrics(tmp_path)
     command = [

@@ -177,6 +177,7 @@ def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:
         study_correction({"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
 
 
+@pytest.mark.slow
 def test_adaptive_samples_score_as_many_items_as_expected() -> None:
     found = _studied(estimators=["mle", "adaptive-mle"], n_max=44, repeats=200)
     expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=44).mean()

@@ -42,6 +42,7 @@ def shown(figure: Figure) -> list[str]:
     return [axes.get_title() for axes in figure.axes if axes.get_title()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("render", [as_svg, as_png])
 def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes]) -> None:
     first, second = (by_metric(["P", "AP"], [5, 10], (1.0, 0.5)) for _ in range(2))

@@ -133,6 +133,7 @@ def test_help_names_every_coefficient() -> None:
     assert all(name in text for name in COEFFICIENTS)
 
 
+@pytest.mark.slow
 def test_no_recommender_is_imported(means: Path) -> None:
     code = (
         "import sys\nfrom harness.cli.main import main\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.online.tables.value_table import read_value_tables
 from analyses.sampled.expectation.moments import exact_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
@@ -106,6 +107,12 @@ def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     assert table(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
 
 
+def test_the_folder_stands_for_its_means_where_values_are_asked_for(finished: Path) -> None:
+    (found,) = read_value_tables(finished)
+    assert found.models == ("random", "popularity", "puresvd")
+    assert found.measures == ("P@5", "P@20", "nDCG@5", "nDCG@20")
+
+
 def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
     assert [path.name for path in sorted((finished / "world").iterdir())] == [
         "ratings.csv",
@@ -151,6 +158,8 @@ def test_changes_land_in_the_study_as_run(tmp_path: Path) -> None:
 # The same again
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path) -> None:
     folder = run_text(WHOLE, tmp_path, output=tmp_path / "study", n_jobs=2)
     assert contents(folder, TABLES) == contents(finished, TABLES)
@@ -163,6 +172,7 @@ def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_pat
         assert contents(folder, pattern) == contents(given, pattern)
 
 
+@pytest.mark.slow
 def test_a_study_killed_again_and_again_ends_as_an_undisturbed_one(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -186,6 +196,7 @@ def test_a_finished_study_is_not_made_again(copied: Path) -> None:
     assert made_again(copied, before) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part"),
     [
@@ -208,6 +219,8 @@ def test_a_damaged_part_alone_is_made_again(
     assert (copied / name).read_bytes() == (finished / name).read_bytes()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
@@ -239,8 +252,10 @@ def test_a_change_makes_again_what_depends_on_it(
     assert made_again(copied, before) == parts
 
 
+@pytest.mark.slow
 def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
-    run_text(WORLD + SYSTEMS.replace('"random", ', "") + METRICS, copied, output=copied)
+    text = WORLD + SYSTEMS.replace('"random", ', "") + METRICS + NO_ANALYSES
+    run_text(text, copied, output=copied)
     assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
 
 
@@ -251,6 +266,8 @@ def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) ->
     assert contents(copied, "ranks/*") == {}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_full_ranks_come_with_the_analysis_that_asks_for_them(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -358,6 +375,7 @@ def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
 # Runs made elsewhere
 
 
+@pytest.mark.slow
 def test_given_runs_need_neither_lenskit_nor_torch(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + ANALYSES)
@@ -419,6 +437,8 @@ def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: 
     assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "twin", FULL)
@@ -429,6 +449,8 @@ def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     assert set(table(folder, "pvalues")["p"]) == {1.0}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "twin", FULL)
@@ -447,6 +469,7 @@ def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Pat
     assert not made & checked
 
 
+@pytest.mark.slow
 def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     write_run(tmp_path, "full", {"u1": ["a"]})
     write_run(tmp_path, "partial", {"u1": ["b", "a"]})
@@ -455,6 +478,7 @@ def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     assert table(folder, "means")["sd"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path) -> None:
     write_collection(tmp_path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
@@ -570,10 +594,11 @@ def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None
     assert not (tmp_path / "study").exists()
 
 
+@pytest.mark.slow
 def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
     write_collection(tmp_path)
     names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
-    folder = run_text(TREC + names, tmp_path, output=tmp_path / "study")
+    folder = run_text(TREC + names + ANALYSES, tmp_path, output=tmp_path / "study")
     means = pd.read_csv(folder / "tables" / "means.csv")
     assert set(zip(means.metric, means.cutoff, strict=True)) == {
         ("P", 1),
@@ -592,6 +617,8 @@ def test_a_metric_that_compares_users_is_refused(tmp_path: Path) -> None:
         run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -215,6 +215,7 @@ def test_a_search_goes_on_from_its_table(undisturbed: Path, tmp_path: Path) -> N
     assert rows(tmp_path) == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_search_that_was_interrupted_goes_on(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +232,7 @@ def test_a_search_that_was_interrupted_goes_on(
     assert rows(tmp_path) == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on(undisturbed: Path, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(WORLD)
     options = ("--output", tmp_path / "study", "--jobs", "1", "--trials", "10000")
@@ -244,6 +246,7 @@ def test_a_search_that_was_killed_goes_on(undisturbed: Path, tmp_path: Path) -> 
     assert rows(tmp_path)[:6] == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_lost_line_is_made_again(undisturbed: Path, tmp_path: Path) -> None:
     tune(tmp_path, "puresvd", "--trials", "6")
     path = tmp_path / "study/tuning/puresvd.csv"
@@ -282,6 +285,7 @@ def test_a_search_for_another_metric_has_lines_of_its_own(tmp_path: Path) -> Non
     assert [factors for _, factors in found[:2]] == [factors for _, factors in found[2:]]
 
 
+@pytest.mark.slow
 def test_a_run_of_the_study_leaves_the_table(tmp_path: Path) -> None:
     tune(tmp_path, "puresvd", "--trials", "2")
     before = rows(tmp_path)

@@ -132,6 +132,7 @@ def test_nothing_to_rank_gives_no_ranks() -> None:
     assert len(recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings())) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["popularity", "krichene-z", "puresvd", "item-knn"])
 def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
     split = user_random(ratings, test_share=0.2, seed=3)

@@ -90,6 +90,7 @@ def test_latex_has_every_table(grid: Paths) -> None:
         assert f"\\label{{tab:{name}}}" in text
 
 
+@pytest.mark.slow
 def test_the_same_command_prints_the_same(grid: Paths) -> None:
     assert online(*grid).stdout == online(*grid).stdout
 
@@ -99,6 +100,7 @@ def test_the_seed_changes_the_random_orders(grid: Paths) -> None:
     assert online(*asked).stdout != online(*asked, "--seed", "5").stdout
 
 
+@pytest.mark.slow
 def test_files_written_twice_are_the_same_bytes(grid: Paths, written: Path) -> None:
     again = written.parent / "again"
     online(*grid, "--permutations", "99", "--output", again)
@@ -111,6 +113,7 @@ def test_the_folder_holds_tables_figures_and_captions(written: Path) -> None:
     assert {path.name for path in written.iterdir()} == FIGURES | TABLES | OF_THE_GRID
 
 
+@pytest.mark.slow
 def test_without_a_grid_the_folder_lacks_its_tables(plain: Paths, tmp_path: Path) -> None:
     online(*plain, "--output", tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == FIGURES | TABLES

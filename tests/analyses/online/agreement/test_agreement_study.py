@@ -157,6 +157,7 @@ def test_a_choice_after_looking_makes_chance_likelier(tmp_path: Path) -> None:
     assert chosen.best.p_adjusted.min() > alone.best.p_adjusted.min()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_tables(grid: ClickStudy, tmp_path: Path) -> None:
     again = study_clicks(read_experiments(*write_grid(tmp_path)), permutations=500, seed=1)
     for name, frame in grid.frames().items():

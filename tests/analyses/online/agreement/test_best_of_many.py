@@ -70,6 +70,7 @@ def test_over_all_orders_of_the_rates_the_test_holds_its_level_exactly(
     assert np.mean(np.array(smallest) <= alpha) <= alpha
 
 
+@pytest.mark.validity
 def test_random_orders_hold_the_level_which_the_best_alone_does_not() -> None:
     """300 pairs of experiments of six models without any relation to 40 measures."""
     rng = np.random.default_rng(7)

@@ -141,6 +141,7 @@ def covers(found: ClickThrough) -> list[bool]:
     ]
 
 
+@pytest.mark.validity
 def test_intervals_by_users_cover_and_the_binomial_one_does_not() -> None:
     found = [
         click_through(

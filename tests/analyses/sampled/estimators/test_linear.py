@@ -159,6 +159,7 @@ def test_no_feasible_change_makes_a_constrained_fit_better(metric: str, nonnegat
     assert (products - grams @ values).cumsum().max() <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["Recall", "AP", "AUC"])
 def test_constrained_fits_are_those_of_scipy(metric: str) -> None:
     table, grams, exact = uniform_problem(2000, 60, metric)

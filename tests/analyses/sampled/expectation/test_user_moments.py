@@ -80,6 +80,7 @@ def score(metric: RankMetric, ranks: FullRanks, *, m: int, replace: bool, repeat
     return float(terms.sum() / len(np.unique(ranks.user)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["AP", "nDCG@10"])
 def test_moments_of_means_are_those_of_simulated_samples(metric: str, replace: bool) -> None:

@@ -55,6 +55,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch, *, until: int | None = None) -> li
     return trained
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on_to_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_trial_whose_evidence_is_gone_is_made_again(
     assert len(trained) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -118,6 +120,7 @@ def test_the_table_has_a_line_for_each_trial(tmp_path: Path) -> None:
     assert written["factors"].tolist() == [trial.settings["factors"] for trial in found.trials]
 
 
+@pytest.mark.slow
 def test_what_test_users_did_changes_nothing() -> None:
     """All that test users did is turned to other items, in the other order."""
     events = two_tastes()
@@ -134,6 +137,7 @@ def test_what_test_users_did_changes_nothing() -> None:
     pd.testing.assert_frame_equal(_results(one), _results(another))
 
 
+@pytest.mark.slow
 def test_leaving_test_users_out_is_what_the_search_does_itself() -> None:
     events = two_tastes()
     test_users = draw_test_users(events, share=0.3, seed=1)
@@ -211,6 +215,7 @@ def test_what_is_no_setting_is_refused() -> None:
         _search(space={"factor": Choice((1, 2))})
 
 
+@pytest.mark.slow
 def test_the_order_of_the_settings_does_not_matter() -> None:
     turned = dict(reversed(SPACE.items()))
     pd.testing.assert_frame_equal(_results(_search(space=turned)), _results(_search()))
