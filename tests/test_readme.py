@@ -112,6 +112,7 @@ def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None
     assert shown == SampledSection()
 
 
+@pytest.mark.slow
 def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> None:
     block = block_with("text", "harness sampled")
     command, headings, *_, conclusion = block.splitlines()
@@ -124,6 +125,7 @@ def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> N
     assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index("was")])
 
 
+@pytest.mark.slow
 def test_the_command_for_logs_prints_such_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
     pd.testing.assert_frame_equal(one.summary(), two.summary(), check_exact=True)
 
 
+@pytest.mark.slow
 def test_the_table_written_twice_has_the_same_bytes(scores: Scores, tmp_path: Path) -> None:
     for name in ("one.csv", "other.csv"):
         discriminate(scores).to_frame().drop(columns="method").to_csv(tmp_path / name, index=False)
@@ -155,6 +156,7 @@ def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     assert dp(100) > dp(300) > dp(800)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_it_reports_all_that_is_done(test: Test, scores: Scores) -> None:
     finished: list[int] = []
@@ -199,6 +201,7 @@ def test_the_baseline_must_be_a_system(scores: Scores) -> None:
         discriminate(scores, Question(baseline="z"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_pairs_with_the_baseline_are_tested_as_among_all(test: Test, scores: Scores) -> None:
     every = discriminate(scores, Question(test=test, permutations=500), replicates=0)
@@ -230,6 +233,7 @@ def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: S
     assert "in one family a measure" in result.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.001, 0.5])
 def test_a_pair_is_significant_if_its_difference_is_as_large_as_required(
     alpha: float, scores: Scores
@@ -258,6 +262,7 @@ def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
     assert "400 resamples of the users" in exact.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "replicates"), [("exact", 0), ("sign", 100)])
 def test_without_resamples_of_means_power_has_no_interval(
     test: Test, replicates: int, scores: Scores
@@ -287,6 +292,7 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
     assert (table.high[1:] < 0).all()
 
 
+@pytest.mark.slow
 def test_few_users_are_a_caution_where_normality_is_relied_on(scores: Scores) -> None:
     cautions = discriminate(scores, Question(test="t"), replicates=0).cautions()
     assert any("fewer than 200 users who differ" in caution for caution in cautions)

@@ -62,6 +62,7 @@ def test_further_coefficients_are_means_over_the_subsets(name: str) -> None:
     np.testing.assert_allclose(study().coefficients[name][:, 0], expected)
 
 
+@pytest.mark.slow
 def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     exact = discriminate(scores()).dp[1:]
     found = study(permutations=20_000, sizes=[], repeats=1).dp[:, -1, 0]

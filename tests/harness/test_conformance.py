@@ -259,6 +259,7 @@ def test_no_output_of_trec_eval_is_left_out() -> None:
     assert files == {name for name in COMPARED if name.startswith("v")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_doubles_of_pytrec_eval_are_ours(number: int) -> None:
     case = json.loads((FOLDER / "full_precision_pytrec_eval.json").read_text())[number]

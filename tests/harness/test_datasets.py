@@ -508,12 +508,14 @@ def test_the_fast_road_is_taken_for_plain_text(write: Write) -> None:
 real = pytest.mark.skipif(not LATEST_SMALL.exists(), reason=f"{LATEST_SMALL} is not there")
 
 
+@pytest.mark.slow
 @real
 def test_movielens_latest_small_has_its_published_size() -> None:
     ratings = read_ratings(LATEST_SMALL)
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (610, 9724, 100836)
 
 
+@pytest.mark.slow
 @real
 def test_movielens_latest_small_begins_and_ends_as_its_file_does() -> None:
     found = rows(read_ratings(LATEST_SMALL / "ratings.csv"))

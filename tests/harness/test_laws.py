@@ -116,6 +116,7 @@ def test_every_law_but_the_first_has_a_broken_metric_here() -> None:
     assert [law.name for law in LAWS] == ["score", *BROKEN]
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_on_a_list_is_shown_with_the_smallest() -> None:
     with np.errstate(all="ignore"):
         outcome = applied("score", toy(lambda judged, *, cutoff=None: 1 / judged.n_relevant))
@@ -124,6 +125,7 @@ def test_a_metric_that_fails_on_a_list_is_shown_with_the_smallest() -> None:
     assert "must return finite values, got inf" in str(said)
 
 
+@pytest.mark.slow
 def test_a_score_that_changes_from_call_to_call_is_found() -> None:
     noisy = toy(lambda judged, *, cutoff=None: NOISE.random(judged.n_users))
     assert shown(applied("score", noisy)) == [("list", "(empty)", "scores vary")]
@@ -159,6 +161,7 @@ def test_a_law_that_does_not_apply_says_why(law: str, facts: dict[str, Any], rea
     assert reason in outcome.sentence
 
 
+@pytest.mark.slow
 def test_laws_are_turned_round_where_less_is_better() -> None:
     missed = toy(
         lambda judged, *, cutoff=None: 1 - BUILT_IN["RR"].function(judged, cutoff=cutoff),
@@ -186,6 +189,7 @@ def test_a_property_is_reported_with_an_example(
     assert sorted(shown(outcome)) == sorted(lists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["unjudged", "positive-only"])
 def test_precision_makes_no_use_of_nonrelevant_judgements(law: str) -> None:
     assert applied(law, BUILT_IN["P"]).sentence == "Yes."
@@ -241,6 +245,7 @@ def test_cards_are_the_same_each_time() -> None:
     assert without_times(first) == without_times(second)
 
 
+@pytest.mark.slow
 def test_a_card_is_at_most_eighty_columns_wide() -> None:
     card = check_metric(toy(hits, low=-1), tries=20)
     assert max(map(len, card.text().splitlines())) <= 80
@@ -295,6 +300,7 @@ def test_every_metric_of_a_file_has_its_card(tmp_path: Path) -> None:
     assert [card["metric"] for card in json.loads(answer.output)] == ["hits", "found"]
 
 
+@pytest.mark.slow
 def test_a_metric_over_one_user_is_said_to_be_slow(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--metric", "found")
     assert answer.exit_code == 0

@@ -169,7 +169,7 @@ def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float
     return score
 
 
-def err_by_hand(items: list[int], grades: Grades, level: int, top: int) -> float:
+def err_by_hand(items: list[int], grades: Grades, level: int, top: float) -> float:
     looking, score = 1.0, 0.0
     highest = top or max(grades.values(), default=0)
     for rank, item in enumerate(items, start=1):

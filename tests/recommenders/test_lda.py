@@ -27,6 +27,7 @@ def test_a_topic_is_what_goes_together() -> None:
         assert scores[club, :, club].min() > 2 * scores[club, :, 1 - club].max()
 
 
+@pytest.mark.slow
 def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
     scorer = recommenders.train("lda", {}, ratings, seed=1)
     scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))

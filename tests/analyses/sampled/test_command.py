@@ -54,12 +54,14 @@ def sampled(*arguments: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
 
 
+@pytest.mark.slow
 def test_a_table_of_ranks_is_estimated(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--metric", "AP")
     assert answer.exit_code == 0, answer.stderr
     assert answer.stdout.splitlines()[2].startswith("AP, good")
 
 
+@pytest.mark.slow
 def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--negatives", "30", "--without-replacement")
     assert "m = 30 negatives, sampled uniformly without replacement" in answer.stderr
@@ -167,6 +169,7 @@ def test_every_study_prints_latex_and_json(table: Path, study: str) -> None:
     assert document["captions"][evidence_of(study)]
 
 
+@pytest.mark.slow
 def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--negatives", "20", "--study", "all")
     assert answer.exit_code == 0, answer.stderr

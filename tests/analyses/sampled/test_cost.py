@@ -107,6 +107,7 @@ def test_no_truth_at_all_has_no_mean_error() -> None:
     assert np.isnan(found.mean_errors()).all()
 
 
+@pytest.mark.slow
 def test_cutoffs_of_metrics_do_not_matter() -> None:
     ten, twenty = (_studied(metrics=[m], estimators=["mle"]) for m in ("AP@10", "AP@20"))
     assert to_evidence(ten) == to_evidence(twenty)

@@ -8,6 +8,8 @@ from click.testing import CliRunner, Result
 from harness.cli.main import main
 from harness.sampled.example import example_pictures, example_tables
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 
 
@@ -15,7 +17,6 @@ def _example(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["sampled", "--example", *map(str, arguments)])
 
 
-@pytest.mark.slow
 def test_the_exact_order_of_the_lists_is_not_that_of_samples() -> None:
     orders = example_tables(seed=1)[1].rows
     of_ap = [row[1] for row in orders if row[0] == "AP"]
@@ -28,7 +29,6 @@ def test_simulated_metrics_stand_beside_the_expected_ones() -> None:
     assert str(rows["Recall@10, B"][3]) == "0.4000 ± 0.0000"
 
 
-@pytest.mark.slow
 def test_the_folder_holds_both_tables_and_four_figures(tmp_path: Path) -> None:
     answer = _example("--output", tmp_path / "out")
     assert answer.exit_code == 0, answer.stderr

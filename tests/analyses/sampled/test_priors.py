@@ -49,6 +49,7 @@ def test_the_result_survives_being_kept(result: Priors, tmp_path: Path) -> None:
     assert back.to_frame().equals(result.to_frame())
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> None:
     priors = result.priors[:-1]
     known = study_correction(

@@ -36,6 +36,7 @@ def test_means_of_samples_are_near_the_expected_ones() -> None:
     assert (np.abs(drawn.mean - expected) < 4.5 * drawn.sd / np.sqrt(300) + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_the_reversal_of_the_example_is_found() -> None:
     found = study_sample_size(LISTS, negatives=[600, 691, 692], metrics=["nDCG"]).crossings()
     rows = found.query("estimator == 'Uncorrected'")
@@ -75,6 +76,7 @@ def test_samples_of_several_items_have_the_expected_mean_and_spread(
     np.testing.assert_allclose(drawn.sd, sd, rtol=4.5 / np.sqrt(2 * 300))
 
 
+@pytest.mark.slow
 def test_means_are_the_same_without_the_spread() -> None:
     both, means = (study_sample_size(SEVERAL, **ASKED, spread=spread) for spread in (True, False))
     np.testing.assert_allclose(means.expected, both.expected, rtol=1e-12)

@@ -106,6 +106,7 @@ def test_the_command_prints_a_table_for_each_population(study: Path) -> None:
     assert "Broken promises: 0 of" in answer.output
 
 
+@pytest.mark.slow
 def test_the_command_prints_all_digits_as_csv(study: Path) -> None:
     answer = calibrate(study, "--measure", "AP@10", "--users", "20", "--csv")
     header, first, *_ = answer.stdout.splitlines()

@@ -37,6 +37,7 @@ def correlate(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["correlate", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_measures_stand_down_and_across(means: Path) -> None:
     answer = correlate(means)
     assert answer.exit_code == 0
@@ -121,6 +122,7 @@ def test_a_coefficient_that_there_is_not_is_refused(means: Path) -> None:
     assert "no coefficient is called 'tau'" in correlate(means, "--coefficient", "tau").stderr
 
 
+@pytest.mark.slow
 def test_table_figure_and_caption_are_written(means: Path, tmp_path: Path) -> None:
     answer = correlate(means, "--output", tmp_path / "new", "--coefficient", "spearman")
     names = sorted(path.name for path in (tmp_path / "new").iterdir())

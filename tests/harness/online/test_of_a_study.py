@@ -35,6 +35,8 @@ from tests.harness.small import (
     write_run,
 )
 
+pytestmark = pytest.mark.slow
+
 FOUR = SYSTEMS.replace('"puresvd"]', '"puresvd", "item-knn"]')
 ONLINE = """
 [analyses.online]
@@ -179,7 +181,6 @@ def test_rates_that_do_not_fit_are_refused_before_training(tmp_path: Path) -> No
     assert not (tmp_path / "study" / "runs").exists()
 
 
-@pytest.mark.slow
 def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
     lists = {"good": ["a", "c", "b"], "fair": ["b", "a", "c"], "poor": ["x", "b", "y"]}
     for tag, items in lists.items():

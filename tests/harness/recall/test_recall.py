@@ -24,6 +24,8 @@ from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 FILES = {
     "values.csv", "hidden.parquet", "ranks.parquet",
@@ -111,7 +113,6 @@ def test_all_files_are_written(output: Path) -> None:
     assert {path.name for path in output.iterdir()} == FILES
 
 
-@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing(log: Path, output: Path, tmp_path: Path) -> None:
     assert recall(log, "--output", tmp_path, "--jobs", "2").exit_code == 0
     for name in FILES:
@@ -260,7 +261,6 @@ def scheduler() -> Iterator[str]:
         yield two.scheduler_address
 
 
-@pytest.mark.slow
 def test_a_cluster_finds_the_same_bytes(
     log: Path, output: Path, tmp_path: Path, scheduler: str
 ) -> None:

@@ -11,6 +11,8 @@ from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 from tests.harness.tables import choose_coefficient, write_areas
 
+pytestmark = pytest.mark.slow
+
 METRICS = built_in_metrics()
 
 
@@ -53,7 +55,6 @@ def test_the_card_says_what_the_metric_is(html: str) -> None:
     assert all(option.help in text for option in METRICS["nDCG"].all_options)
 
 
-@pytest.mark.slow
 def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
     choose_coefficient(copied, "spearman")
     text = Page(page_of("nDCG@20", finished, copied)).text
@@ -71,7 +72,6 @@ def test_the_card_has_the_means_of_the_metric(html: str, finished: Path) -> None
     assert all(mean in html for mean in means)
 
 
-@pytest.mark.slow
 def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
     assert page_of("nDCG@20", finished) == html
 
@@ -81,13 +81,11 @@ def test_a_metric_has_its_place_among_the_metrics(copied: Path) -> None:
     assert "0.8000 [0.7500, 0.8500], 2 of 2" in page_of("nDCG@20", copied)
 
 
-@pytest.mark.slow
 def test_equal_metrics_share_a_place(copied: Path) -> None:
     write_areas(copied, "sparsity", {"P": 0.8, "nDCG": 0.8})
     assert "0.8000, 1 of 2" in page_of("nDCG@20", copied)
 
 
-@pytest.mark.slow
 def test_curves_by_users_are_drawn_where_there_are_any(copied: Path, html: str) -> None:
     assert "Fewer users" in html
     (copied / "tables" / "users.csv").unlink()
@@ -98,7 +96,6 @@ def test_points_tell_their_values(html: str) -> None:
     assert "<title>nDCG, 100: 1</title>" in html
 
 
-@pytest.mark.slow
 def test_studies_stand_side_by_side(finished: Path, scored: Path) -> None:
     text = Page(page_of("nDCG@20", finished, scored)).text
     assert "In 2 studies" in text
@@ -115,7 +112,6 @@ def test_without_a_study_the_card_defines_the_metric() -> None:
     assert "At a glance" not in text
 
 
-@pytest.mark.slow
 def test_without_a_cutoff_the_deepest_is_meant(finished: Path) -> None:
     assert "<h1>nDCG@20</h1>" in page_of("nDCG", finished)
 
@@ -134,7 +130,6 @@ def test_a_metric_of_the_user_has_a_card(tmp_path: Path) -> None:
     assert "by &lt;hand&gt;" in (tmp_path / "mine.html").read_text()
 
 
-@pytest.mark.slow
 def test_the_command_says_where_the_card_is(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

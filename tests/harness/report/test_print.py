@@ -45,6 +45,7 @@ def test_the_width_is_that_of_the_columns(study: FinishedStudy, width: Width) ->
     assert drawn.get_size_inches()[0] == INCHES[width]
 
 
+@pytest.mark.slow
 def test_all_type_has_one_size(study: FinishedStudy) -> None:
     drawn = print_figure(study, find_figure("fig6"))
     render(drawn, "svg")
@@ -59,6 +60,7 @@ def test_a_figure_printed_twice_is_the_same_bytes(study: FinishedStudy, kind: st
     assert first == second
 
 
+@pytest.mark.slow
 def test_pdf_fonts_are_embedded_as_truetype(study: FinishedStudy) -> None:
     pdf = render(print_figure(study, find_figure("fig6")), "pdf")
     assert b"/FontFile2" in pdf

@@ -120,6 +120,7 @@ def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_kept_log_gives_the_same_qrels_as_the_world(finished: Path, tmp_path: Path) -> None:
     ratings = f'name = "x"\nseed = 3\n[ratings]\npath = "{finished}/world/ratings.csv"\n'
     folder = run_text(
@@ -165,6 +166,7 @@ def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path)
     assert contents(folder, TABLES) == contents(finished, TABLES)
 
 
+@pytest.mark.slow
 def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_path: Path) -> None:
     text = (given / "study.toml").read_text()
     folder = run_text(text, Path("/nowhere"), output=tmp_path / "again")
@@ -190,6 +192,7 @@ def test_a_study_killed_again_and_again_ends_as_an_undisturbed_one(
         assert contents(tmp_path / "study", pattern) == contents(finished, pattern)
 
 
+@pytest.mark.slow
 def test_a_finished_study_is_not_made_again(copied: Path) -> None:
     before = made_at(copied)
     run_text(WHOLE, copied, output=copied)
@@ -310,6 +313,7 @@ def test_samples_that_the_data_lack_are_refused_before_training(
     assert not (tmp_path / "study" / "runs").exists()
 
 
+@pytest.mark.slow
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
     run_text(WHOLE.replace("[analyses.discrimination]", ""), copied, output=copied)
     figures = [Path(figure["name"]).name for figure in manifest_of(copied)["figures"]]  # type: ignore[attr-defined]
@@ -362,6 +366,7 @@ def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: 
     assert not list(tmp_path.glob("study/runs/*"))
 
 
+@pytest.mark.slow
 def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
     wide = WORLD.replace("n_items = 80", "n_items = 400").replace("gini = 0.5", "gini = 0.7")
     text = wide + SYSTEMS.replace("depth", 'candidates = "test"\ndepth') + METRICS + NO_ANALYSES
@@ -399,6 +404,7 @@ def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
     assert means["full", "P", 50] == pytest.approx(3 / 150)
 
 
+@pytest.mark.slow
 def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
     own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
     (tmp_path / "theirs.run").write_text(own)
@@ -426,6 +432,7 @@ def test_a_given_run_that_does_not_fit_is_refused(
         run_text(text, tmp_path, output=tmp_path / "study")
 
 
+@pytest.mark.slow
 def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
     log = pd.read_csv(finished / "world/ratings.csv")
     tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
@@ -487,6 +494,7 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     assert len(list(folder.glob(SVGS))) == len(OF_SCORES)
 
 
+@pytest.mark.slow
 def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
     write_run(tmp_path, "bm25/a", {"u1": ["a"]}, name="1.run")
     write_run(tmp_path, "bm25_a", {"u1": ["b"]}, name="2.run")
@@ -523,6 +531,7 @@ def test_positive_only_qrels_are_remarked_in_the_manifest(tmp_path: Path) -> Non
 # Ratings
 
 
+@pytest.mark.slow
 def test_the_qrels_of_half_stars_hold_doubled_grades(tmp_path: Path) -> None:
     write_ratings(tmp_path / "ratings.csv")
     text = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
@@ -564,6 +573,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_text(TREC + PLUGGED + ANALYSES, base, output=base / "study")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> None:
     frame = table(plugged, name)
@@ -572,12 +582,14 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
     assert named == {"nDCG", "Hits"}
 
 
+@pytest.mark.slow
 def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
     figures = contents(plugged, SVGS)
     assert len(figures) == len(OF_SCORES)
     assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
 
 
+@pytest.mark.slow
 def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: Path) -> None:
     base = copytree(plugged.parent, tmp_path / "base")
     (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))

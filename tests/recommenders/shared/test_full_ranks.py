@@ -111,6 +111,7 @@ def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
     assert first.rank[1] == alone.rank[0]
 
 
+@pytest.mark.slow
 def test_random_orders_differ_between_seeds() -> None:
     found = {
         int(

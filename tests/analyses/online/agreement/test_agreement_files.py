@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from harness.cli.main import main
 from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 FIGURES = {
     f"online_{name}.{kind}"
@@ -90,7 +92,6 @@ def test_latex_has_every_table(grid: Paths) -> None:
         assert f"\\label{{tab:{name}}}" in text
 
 
-@pytest.mark.slow
 def test_the_same_command_prints_the_same(grid: Paths) -> None:
     assert online(*grid).stdout == online(*grid).stdout
 
@@ -100,7 +101,6 @@ def test_the_seed_changes_the_random_orders(grid: Paths) -> None:
     assert online(*asked).stdout != online(*asked, "--seed", "5").stdout
 
 
-@pytest.mark.slow
 def test_files_written_twice_are_the_same_bytes(grid: Paths, written: Path) -> None:
     again = written.parent / "again"
     online(*grid, "--permutations", "99", "--output", again)
@@ -113,7 +113,6 @@ def test_the_folder_holds_tables_figures_and_captions(written: Path) -> None:
     assert {path.name for path in written.iterdir()} == FIGURES | TABLES | OF_THE_GRID
 
 
-@pytest.mark.slow
 def test_without_a_grid_the_folder_lacks_its_tables(plain: Paths, tmp_path: Path) -> None:
     online(*plain, "--output", tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == FIGURES | TABLES

@@ -140,6 +140,7 @@ def test_without_a_grid_its_tables_are_left_out(plain: ClickStudy) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_experiments_chosen_after_looking_are_crossed_apart(tmp_path: Path) -> None:
     experiments = read_experiments(*write_grid(tmp_path))
     study = study_clicks(experiments, permutations=200, seed=1, chosen=["X"])

@@ -171,6 +171,7 @@ def test_the_best_stands_first(of_24_models: BestOfMany) -> None:
     assert frame["measure"].iloc[0] == of_24_models.measures[of_24_models.best]
 
 
+@pytest.mark.slow
 def test_the_figure_shows_the_distribution_and_what_was_observed(of_24_models: BestOfMany) -> None:
     ax = of_24_models.plot(Figure().subplots())
     heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]

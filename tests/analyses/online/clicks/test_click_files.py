@@ -55,6 +55,7 @@ def test_arms_are_compared(log: list[Path]) -> None:
     assert answer.stdout.splitlines()[-1].startswith("Arm B is clicked most: its rate is 0.")
 
 
+@pytest.mark.slow
 def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
     columns = experiment()
     answers = [
@@ -74,6 +75,7 @@ def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> Non
     assert one == two
 
 
+@pytest.mark.slow
 def test_another_seed_draws_other_users(log: list[Path]) -> None:
     first, second = (
         clicks(*log, "--window", "10 min", "--seed", seed, "--format", "csv").stdout
@@ -89,6 +91,7 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(answer.stdout)), expected)
 
 
+@pytest.mark.slow
 def test_json_has_all_tables(log: list[Path]) -> None:
     answer = clicks(*log, "--window", "10 min", "--types", "--halves", "A", "--format", "json")
     document = json.loads(answer.stdout)
@@ -252,6 +255,7 @@ def test_a_mistake_is_answered_with_a_sentence(
     assert sentence in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_log_of_one_arm_has_rates_alone(tmp_path: Path) -> None:
     paths = written(tmp_path, experiment({"A": (20, 0.5)}))
     answer = clicks(*paths, "--window", "1 h", "--output", tmp_path / "out")

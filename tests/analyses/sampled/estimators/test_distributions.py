@@ -215,6 +215,7 @@ def test_the_rule_that_stops_sampling_can_be_ignored() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_more_iterations_than_100_make_estimates_worse() -> None:
     rng = np.random.default_rng(11)
     n, cutoffs = 2000, range(1, 51)

@@ -64,6 +64,7 @@ def test_random_permutations_come_near_all_of_them(
     np.testing.assert_allclose(p, reached / factorial(n_systems) ** n_users, atol=0.015)
 
 
+@pytest.mark.slow
 def test_two_systems_are_tested_by_random_signs(scores: Floats) -> None:
     two = scores[:, 1:3]
     signed = monte_carlo_test(two, permutations=20_000, seed=4)

@@ -77,6 +77,7 @@ def test_many_multiples_of_a_tenth_are_a_lattice(rng: np.random.Generator) -> No
     assert method_of(rng.integers(1, 9, size=201) * rng.choice([-0.1, 0.1], 201)) == Method.LATTICE
 
 
+@pytest.mark.slow
 def test_forty_differing_users_are_enumerated(rng: np.random.Generator) -> None:
     differences = np.append(rng.normal(size=40), np.zeros(500))
     assert method_of(differences) == Method.ENUMERATION

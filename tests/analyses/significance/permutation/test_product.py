@@ -28,6 +28,7 @@ def test_heavy_tails_agree_with_enumeration(tail: str, rng: np.random.Generator)
     assert p_by_product(differences) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("n_users", [100, 400])
 def test_heavy_tails_agree_with_a_longer_series(

@@ -195,6 +195,7 @@ def test_another_salt_assigns_independently() -> None:
     assert abs((first == second).mean() - 0.5) < 4 * 0.5 / np.sqrt(4000)
 
 
+@pytest.mark.slow
 def test_what_a_user_has_interacted_with_is_never_shown() -> None:
     slates, events = experiment().slates, experiment().events
     served = np.flatnonzero(np.array(experiment().arms)[slates.arm] != "logging")
@@ -234,6 +235,7 @@ def test_every_click_is_an_event_of_its_list() -> None:
     assert done == shown
 
 
+@pytest.mark.slow
 def test_models_learn_from_everything_before_their_period_and_nothing_after() -> None:
     model = Fixed()
     found = simulate(small_world(), [Arm("fixed", model)], SimulationSettings(periods=3))
@@ -390,6 +392,7 @@ def test_an_experiment_without_visitors_is_refused() -> None:
         simulate(small_world(n_users=2), ARMS, SimulationSettings(periods=1, visits=1e-9))
 
 
+@pytest.mark.slow
 def test_any_model_can_be_an_arm() -> None:
     model: Model = Fixed(offset=5)
     assert len(simulate(small_world(), [Arm("mine", model)]).slates) > 0
