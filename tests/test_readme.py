@@ -59,6 +59,7 @@ def test_the_demo_asks_for_the_defaults() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_the_new_metric_stands_in_every_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -607,6 +607,7 @@ def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
     write_collection(tmp_path)
     names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
