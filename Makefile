@@ -1,20 +1,38 @@
-# `make demo` sets up, runs a complete study and says where its report is; `make test` runs all checks.
+# `make demo` sets up, runs a complete study and says where its report is; `make check` runs the quick
+# checks, `make test` all of them.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo test docs format bench cards fuzz clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench cards fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
 
-test: $(VENV)/installed
+# Two at a time.
+check: $(VENV)/installed
+	@$(MAKE) --no-print-directory --jobs=2 lint types quick-harness quick-analyses contracts
+
+test: lint types contracts
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed
 	$(BIN)/mypy
+
+contracts: $(VENV)/installed
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+
+quick-harness: $(VENV)/installed
+	$(QUICK) tests/harness tests/recommenders tests/test_readme.py harness recommenders
+
+quick-analyses: $(VENV)/installed
+	$(QUICK) tests/analyses tests/qrels tests/runs tests/fuzzing analyses qrels runs
 
 docs: $(VENV)/documented
 	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet docs docs/build/html

@@ -1,9 +1,35 @@
 """Settings that every test shares."""
 
-import os
+from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from matplotlib.backend_bases import RendererBase
+    from matplotlib.figure import Figure
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture
+def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures blank but for the names of their curves, where no test looks at them.
+
+    Drawing is most of what a small study costs.
+    """
+
+    def draw(figure: Figure, renderer: RendererBase) -> None:
+        for line in (line for axes in figure.axes for line in axes.lines):
+            renderer.open_group("line2d", gid=line.get_gid())
+            renderer.open_group("blank")
+            renderer.close_group("blank")
+            renderer.close_group("line2d")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.draw", draw)

@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
 PAGES = (ROOT / "README.md", *sorted(GUIDES.glob("*.md")))
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
+ANALYSES: dict[str, Any] = {"correlation": {}, "popularity": {}, "discrimination": {}}
 
 
 def blocks(language: str) -> list[str]:
@@ -61,6 +62,8 @@ def test_the_demo_asks_for_the_defaults() -> None:
     assert demo.systems.names == Study.model_fields["systems"].default.names
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_the_new_metric_stands_in_every_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +74,7 @@ def test_the_new_metric_stands_in_every_table(
         tmp_path,
         ratings={"format": "world", "world": WORLD},
         systems={"names": ["random", "puresvd"], "settings": {"puresvd": {"factors": 4}}},
+        analyses={**ANALYSES, "sparsity": {"samples": 5, "replicates": 20}},
     )
     run_study(study, n_jobs=1, progress=Silent())
     for table in ("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"):
@@ -97,11 +101,12 @@ def test_the_new_system_ranks_items() -> None:
     assert run.lengths.tolist() == np.minimum(unrated, 5).tolist()
 
 
+@pytest.mark.slow
 def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     (tmp_path / "my_system.py").write_text(block_with("python", "# my_system.py"))
     text = block_with("toml", "my_system.py").replace('"ease", ', "")
-    changes = {"ratings": {"format": "world", "world": WORLD}, "output": tmp_path / "study"}
-    study = parsed(text, tmp_path, **changes)
+    world = {"format": "world", "world": WORLD}
+    study = parsed(text, tmp_path, ratings=world, output=tmp_path / "study", analyses={})
     run_study(study, n_jobs=1, progress=Silent())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
@@ -112,6 +117,7 @@ def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None
     assert shown == SampledSection()
 
 
+@pytest.mark.slow
 def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> None:
     block = block_with("text", "harness sampled")
     command, headings, *_, conclusion = block.splitlines()
@@ -124,6 +130,7 @@ def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> N
     assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index("was")])
 
 
+@pytest.mark.slow
 def test_the_command_for_logs_prints_such_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +175,7 @@ def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
     assert shown == OnlineSection(rates=tmp_path / "rates.csv", offline=tmp_path / "values.csv")
 
 
+@pytest.mark.slow
 def test_the_command_for_recall_prints_that_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

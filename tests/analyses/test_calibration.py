@@ -26,6 +26,7 @@ def calibrated(kind: str, *, n_sets: int = 100, n_users: int = 60, n_jobs: int =
     )
 
 
+@pytest.mark.validity
 @pytest.mark.parametrize("kind", ["continuous", "lattice"])
 def test_every_procedure_keeps_its_promise(kind: str) -> None:
     found = calibrated(kind)
@@ -33,6 +34,7 @@ def test_every_procedure_keeps_its_promise(kind: str) -> None:
     assert {rate.procedure for rate in found.rates} == TESTS | CORRECTIONS
 
 
+@pytest.mark.validity
 @pytest.mark.parametrize("kind", ["continuous", "lattice"])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(kind: str) -> None:
     coverage = {r.procedure: r for r in calibrated(kind).rates if r.quantity == "coverage"}
@@ -40,6 +42,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(kind: str) -> None
     assert all(rate.verdict == "within" for rate in coverage.values())
 
 
+@pytest.mark.validity
 def test_at_equal_means_tests_of_ranks_and_signs_reject_far_too_often() -> None:
     """They are not about means: here differences are skewed."""
     rates = calibrated("continuous", n_sets=15, n_users=2000).rates
@@ -49,18 +52,21 @@ def test_at_equal_means_tests_of_ranks_and_signs_reject_far_too_often() -> None:
     assert far_above == {"Wilcoxon", "sign"}
 
 
+@pytest.mark.validity
 def test_a_test_that_rejects_too_often_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyses.calibration.sign_test", lambda scores: np.array([[0.01]]))
     broken = calibrated.__wrapped__("lattice", n_sets=30).broken
     assert {(rate.procedure, rate.verdict) for rate in broken} == {("sign", "TOO OFTEN")}
 
 
+@pytest.mark.validity
 def test_an_exact_test_that_rejects_too_seldom_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyses.calibration.tukey_test", lambda scores, **_: np.ones((1, 6)))
     broken = calibrated.__wrapped__("continuous").broken
     assert {(rate.procedure, rate.verdict) for rate in broken} == {("Tukey HSD", "TOO SELDOM")}
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_changes_nothing() -> None:
     one, two = (calibrated("lattice", n_sets=30, n_users=10, n_jobs=n) for n in (1, 2))
     assert one == two

@@ -77,6 +77,7 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert row.significant_01 == (p < 0.01).mean()
 
 
+@pytest.mark.slow
 def test_ties_count_with_a_declared_scale_as_without(scores: Scores) -> None:
     declared, found = discriminate(scores, scales=SCALES), discriminate(scores)
     np.testing.assert_array_equal(declared.p, found.p)
@@ -90,6 +91,7 @@ def test_monte_carlo_comes_near_the_exact_values(scores: Scores, exact: Discrimi
     assert (drawn.methods == "monte-carlo").all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
     question = Question(test=test, permutations=3000)
@@ -98,6 +100,7 @@ def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
     pd.testing.assert_frame_equal(one.summary(), two.summary(), check_exact=True)
 
 
+@pytest.mark.slow
 def test_the_table_written_twice_has_the_same_bytes(scores: Scores, tmp_path: Path) -> None:
     for name in ("one.csv", "other.csv"):
         discriminate(scores).to_frame().drop(columns="method").to_csv(tmp_path / name, index=False)
@@ -133,6 +136,7 @@ def test_a_system_against_itself_has_p_one(scores: Scores) -> None:
         assert (discriminate(twice, Question(test=test, permutations=99)).p == 1).all()
 
 
+@pytest.mark.slow
 def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     values = rng.beta(0.5, 2.0, size=(1, 8, 800)) + 0.02 * np.arange(8)[:, np.newaxis]
 
@@ -155,6 +159,7 @@ def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     assert dp(100) > dp(300) > dp(800)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_it_reports_all_that_is_done(test: Test, scores: Scores) -> None:
     finished: list[int] = []
@@ -199,6 +204,7 @@ def test_the_baseline_must_be_a_system(scores: Scores) -> None:
         discriminate(scores, Question(baseline="z"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_pairs_with_the_baseline_are_tested_as_among_all(test: Test, scores: Scores) -> None:
     every = discriminate(scores, Question(test=test, permutations=500), replicates=0)
@@ -217,6 +223,7 @@ def test_pairs_with_the_baseline_are_the_family(scores: Scores) -> None:
     assert "4 pairs of b with another system" in result.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", get_args(Correction)[1:])
 def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: Scores) -> None:
     question = Question(correction=correction, permutations=999)
@@ -229,6 +236,7 @@ def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: S
     assert "in one family a measure" in result.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.001, 0.5])
 def test_a_pair_is_significant_if_its_difference_is_as_large_as_required(
     alpha: float, scores: Scores
@@ -257,6 +265,7 @@ def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
     assert "400 resamples of the users" in exact.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "replicates"), [("exact", 0), ("sign", 100)])
 def test_without_resamples_of_means_power_has_no_interval(
     test: Test, replicates: int, scores: Scores
@@ -269,6 +278,7 @@ def test_without_resamples_of_means_power_has_no_interval(
     assert not differences.beyond_noise.any()
 
 
+@pytest.mark.slow
 def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> None:
     """Equal measures never differ, however uncertain each is; a noisy one has less power."""
     values = rng.beta(0.5, 2.0, size=(6, 100)) + 0.03 * np.arange(6)[:, np.newaxis]
@@ -285,6 +295,7 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
     assert (table.high[1:] < 0).all()
 
 
+@pytest.mark.slow
 def test_few_users_are_a_caution_where_normality_is_relied_on(scores: Scores) -> None:
     cautions = discriminate(scores, Question(test="t"), replicates=0).cautions()
     assert any("fewer than 200 users who differ" in caution for caution in cautions)

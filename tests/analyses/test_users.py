@@ -69,6 +69,7 @@ def test_further_coefficients_are_means_over_the_subsets(name: str) -> None:
     np.testing.assert_allclose(study().coefficients[name][:, 0], expected)
 
 
+@pytest.mark.slow
 def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     exact = discriminate(scores()).dp[1:]
     found = study(permutations=20_000, sizes=[], repeats=1).dp[:, -1, 0]
@@ -76,6 +77,7 @@ def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     np.testing.assert_allclose(found, exact, rtol=0, atol=4 * 6 * 0.0036)
 
 
+@pytest.mark.slow
 def test_power_is_right_in_the_mean_with_few_permutations() -> None:
     exact = discriminate(scores()).dp[1:]
     few = [
@@ -96,6 +98,7 @@ def test_larger_sizes_stand_for_all_users() -> None:
     assert study(sizes=[10, 500, 1000]).sizes == (10, 120)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_and_of_repeats_at_once_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,6 +10,7 @@ from tests.fuzzing.comparison import READERS, Reader, Tally, WrongReadError, com
 N_LINES = 2_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_damaged_file_is_read_as_specified_or_refused(reader: Reader) -> None:
     tally, random = Tally(), Random(20261121)

@@ -6,6 +6,7 @@ from shutil import copytree
 import pytest
 
 from tests.harness.small import (
+    ANALYSES,
     METRICS,
     NO_ANALYSES,
     RANKED,
@@ -49,7 +50,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of two runs made elsewhere, with all analyses."""
     base = tmp_path_factory.mktemp("given")
     write_collection(base)
-    return run_text(TREC + TREC_METRICS, base, output=base / "study")
+    return run_text(TREC + TREC_METRICS + ANALYSES, base, output=base / "study")
 
 
 @pytest.fixture

@@ -222,6 +222,7 @@ def our_version(measure: str) -> tuple[str, int | None, bool] | None:
     return print_name(name, options), parsed.cutoff, judged_only
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "name"),
     [
@@ -258,6 +259,7 @@ def test_no_output_of_trec_eval_is_left_out() -> None:
     assert files == {name for name in COMPARED if name.startswith("v")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_doubles_of_pytrec_eval_are_ours(number: int) -> None:
     case = json.loads((FOLDER / "full_precision_pytrec_eval.json").read_text())[number]
@@ -277,6 +279,7 @@ def test_doubles_of_pytrec_eval_are_ours(number: int) -> None:
     assert n_compared == COMPARED[f"full_precision_pytrec_eval.json, {number}"]
 
 
+@pytest.mark.slow
 def test_ir_measures_provider_cases_are_ours(tmp_path: Path) -> None:
     n_compared = 0
     for number, case in enumerate(json.loads(PROVIDER_CASES.read_text())):

@@ -331,6 +331,7 @@ def test_a_control_character_is_no_separator(write: Write) -> None:
     assert "line 2: 4 fields between '::' expected, found 3." in complaint(path)
 
 
+@pytest.mark.slow
 def test_the_first_fault_of_a_long_file_is_told(write: Write) -> None:
     lines = [f"{number}::1::5::0\n" for number in range(1, 50_001)]
     lines[40_000] = "x::1::five::0\n"
@@ -507,12 +508,14 @@ def test_the_fast_road_is_taken_for_plain_text(write: Write) -> None:
 real = pytest.mark.skipif(not LATEST_SMALL.exists(), reason=f"{LATEST_SMALL} is not there")
 
 
+@pytest.mark.slow
 @real
 def test_movielens_latest_small_has_its_published_size() -> None:
     ratings = read_ratings(LATEST_SMALL)
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (610, 9724, 100836)
 
 
+@pytest.mark.slow
 @real
 def test_movielens_latest_small_begins_and_ends_as_its_file_does() -> None:
     found = rows(read_ratings(LATEST_SMALL / "ratings.csv"))

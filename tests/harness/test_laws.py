@@ -98,6 +98,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", BROKEN)
 def test_a_broken_metric_is_shown_with_the_smallest_counterexample(law: str) -> None:
     metric, counterexample = BROKEN[law]
@@ -106,6 +107,7 @@ def test_a_broken_metric_is_shown_with_the_smallest_counterexample(law: str) -> 
     assert shown(outcome) == counterexample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [law.name for law in LAWS])
 def test_reciprocal_rank_keeps_every_law(law: str) -> None:
     assert applied(law, BUILT_IN["RR"]).verdict is Verdict.PASS
@@ -115,6 +117,7 @@ def test_every_law_but_the_first_has_a_broken_metric_here() -> None:
     assert [law.name for law in LAWS] == ["score", *BROKEN]
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_on_a_list_is_shown_with_the_smallest() -> None:
     with np.errstate(all="ignore"):
         outcome = applied("score", toy(lambda judged, *, cutoff=None: 1 / judged.n_relevant))
@@ -123,6 +126,7 @@ def test_a_metric_that_fails_on_a_list_is_shown_with_the_smallest() -> None:
     assert "must return finite values, got inf" in str(said)
 
 
+@pytest.mark.slow
 def test_a_score_that_changes_from_call_to_call_is_found() -> None:
     noisy = toy(lambda judged, *, cutoff=None: NOISE.random(judged.n_users))
     assert shown(applied("score", noisy)) == [("list", "(empty)", "scores vary")]
@@ -158,6 +162,7 @@ def test_a_law_that_does_not_apply_says_why(law: str, facts: dict[str, Any], rea
     assert reason in outcome.sentence
 
 
+@pytest.mark.slow
 def test_laws_are_turned_round_where_less_is_better() -> None:
     missed = toy(
         lambda judged, *, cutoff=None: 1 - BUILT_IN["RR"].function(judged, cutoff=cutoff),
@@ -167,6 +172,7 @@ def test_laws_are_turned_round_where_less_is_better() -> None:
         assert applied(law, missed).verdict is Verdict.PASS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "law", "lists"),
     [
@@ -184,6 +190,7 @@ def test_a_property_is_reported_with_an_example(
     assert sorted(shown(outcome)) == sorted(lists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["unjudged", "positive-only"])
 def test_precision_makes_no_use_of_nonrelevant_judgements(law: str) -> None:
     assert applied(law, BUILT_IN["P"]).sentence == "Yes."
@@ -233,16 +240,19 @@ def without_times(card: Card) -> list[Outcome]:
     return [outcome for outcome in card.outcomes if not outcome.is_measured]
 
 
+@pytest.mark.slow
 def test_cards_are_the_same_each_time() -> None:
     first, second = (check_metric(BUILT_IN["infAP"]) for _ in range(2))
     assert without_times(first) == without_times(second)
 
 
+@pytest.mark.slow
 def test_a_card_is_at_most_eighty_columns_wide() -> None:
     card = check_metric(toy(hits, low=-1), tries=20)
     assert max(map(len, card.text().splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_page_of_cards_is_up_to_date() -> None:
     cards = cards_of(chosen(None, None, None, everything=True))
     found = (ROOT / "docs" / "reference" / "laws.md").read_text(encoding="utf-8")
@@ -271,23 +281,27 @@ def write_metrics(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_metric_that_keeps_all_laws_is_answered_with_zero() -> None:
     answer = check("RR@3")
     assert answer.exit_code == 0
     assert answer.output.startswith("RR@3\n")
 
 
+@pytest.mark.slow
 def test_a_broken_law_is_answered_with_one_and_its_counterexample(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--metric", "hits")
     assert answer.exit_code == 1
     assert "list:  R R  R = 2, N = 0  scores 2" in answer.output
 
 
+@pytest.mark.slow
 def test_every_metric_of_a_file_has_its_card(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--json")
     assert [card["metric"] for card in json.loads(answer.output)] == ["hits", "found"]
 
 
+@pytest.mark.slow
 def test_a_metric_over_one_user_is_said_to_be_slow(tmp_path: Path) -> None:
     answer = check(write_metrics(tmp_path), "--metric", "found")
     assert answer.exit_code == 0
@@ -311,6 +325,7 @@ def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: 
     assert sentence in answer.output
 
 
+@pytest.mark.slow
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     path = write_metrics(tmp_path)
     command = [

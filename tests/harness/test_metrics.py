@@ -45,27 +45,27 @@ def test_the_folder_is_the_list() -> None:
     assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC"}
 
 
-@pytest.mark.parametrize("name", PYTREC_EVAL)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
-def test_a_metric_at_a_cutoff_is_pytrec_evals(
-    name: str, case: tuple[Run, Qrels], cutoff: int
-) -> None:
+def test_metrics_at_a_cutoff_are_pytrec_evals(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
-    measure = PYTREC_EVAL[name]
-    cut = None if "{}" in measure else cutoff
-    expected = pytrec_eval_scores(
-        run, qrels, measure.format(cutoff), cutoff=cut, pool=name == "infAP"
-    )
-    scores = METRICS[name](judge(run, qrels), cutoff=cutoff)
-    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+    judged = judge(run, qrels)
+    for name, measure in PYTREC_EVAL.items():
+        cut = None if "{}" in measure else cutoff
+        expected = pytrec_eval_scores(
+            run, qrels, measure.format(cutoff), cutoff=cut, pool=name == "infAP"
+        )
+        scores = METRICS[name](judged, cutoff=cutoff)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("name", NO_CUTOFF)
 @given(case=runs_and_qrels(lowest=-2))
-def test_a_metric_without_cutoff_is_pytrec_evals(name: str, case: tuple[Run, Qrels]) -> None:
+def test_metrics_without_cutoff_are_pytrec_evals(case: tuple[Run, Qrels]) -> None:
     run, qrels = case
-    expected = pytrec_eval_scores(run, qrels, NO_CUTOFF[name], pool=name == "infAP")
-    np.testing.assert_allclose(METRICS[name](judge(run, qrels)), expected, rtol=0, atol=1e-12)
+    judged = judge(run, qrels)
+    for name, measure in NO_CUTOFF.items():
+        expected = pytrec_eval_scores(run, qrels, measure, pool=name == "infAP")
+        scores = METRICS[name](judged)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("name", PYTREC_EVAL)
@@ -80,13 +80,14 @@ def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("beta", [0.5, 2.0])
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
-def test_the_beta_of_f_is_pytrec_evals(beta: float, case: tuple[Run, Qrels], cutoff: int) -> None:
+def test_the_beta_of_f_is_pytrec_evals(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
-    expected = pytrec_eval_scores(run, qrels, f"set_F_{beta}", cutoff=cutoff)
-    scores = find_metric(f"SetF(beta={beta})", METRICS)(judge(run, qrels), cutoff=cutoff)
-    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+    judged = judge(run, qrels)
+    for beta in (0.5, 2.0):
+        expected = pytrec_eval_scores(run, qrels, f"set_F_{beta}", cutoff=cutoff)
+        scores = find_metric(f"SetF(beta={beta})", METRICS)(judged, cutoff=cutoff)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=str(beta))
 
 
 @pytest.mark.parametrize(
@@ -111,24 +112,23 @@ def with_grades(qrels: Qrels, grades: dict[int, int]) -> Qrels:
     return replace(qrels, grades=np.array(replaced, dtype=np.int32))
 
 
-@pytest.mark.parametrize(
-    ("name", "grades"),
-    [
-        ("nDCG(gains=exp)", {grade: 2**grade - 1 for grade in range(6)}),
-        ("nDCG(gains={1:0,2:0})", {1: 0, 2: 0}),
-        ("nDCG(gains={0:1,3:9,5:2})", {0: 1, 3: 9, 5: 2}),
-    ],
-)
+GAINS = {
+    "nDCG(gains=exp)": {grade: 2**grade - 1 for grade in range(6)},
+    "nDCG(gains={1:0,2:0})": {1: 0, 2: 0},
+    "nDCG(gains={0:1,3:9,5:2})": {0: 1, 3: 9, 5: 2},
+}
+
+
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
-def test_gains_are_grades_replaced(
-    name: str, grades: dict[int, int], case: tuple[Run, Qrels], cutoff: int
-) -> None:
+def test_gains_are_grades_replaced(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
-    ndcg, judged = find_metric(name, METRICS), judge(run, qrels)
-    replaced = with_grades(qrels, grades)
-    for measure, n in ((f"ndcg_cut_{cutoff}", cutoff), ("ndcg", None)):
-        expected = pytrec_eval_scores(run, replaced, measure)
-        np.testing.assert_allclose(ndcg(judged, cutoff=n), expected, rtol=0, atol=1e-12)
+    judged = judge(run, qrels)
+    for name, grades in GAINS.items():
+        ndcg, replaced = find_metric(name, METRICS), with_grades(qrels, grades)
+        for measure, n in ((f"ndcg_cut_{cutoff}", cutoff), ("ndcg", None)):
+            expected = pytrec_eval_scores(run, replaced, measure)
+            scores = ndcg(judged, cutoff=n)
+            np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
 def test_doubled_grades_leave_ndcg_as_it_is() -> None:
@@ -169,7 +169,7 @@ def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float
     return score
 
 
-def err_by_hand(items: list[int], grades: Grades, level: int, top: int) -> float:
+def err_by_hand(items: list[int], grades: Grades, level: int, top: float) -> float:
     looking, score = 1.0, 0.0
     highest = top or max(grades.values(), default=0)
     for rank, item in enumerate(items, start=1):
@@ -213,38 +213,36 @@ def nearest_interpolated_by_hand(
     return max((sum(hits[:k]) / k for k in ranks if sum(hits[:k]) >= needed), default=0.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "by_hand", "option"),
-    [
-        ("RBP", rbp_by_hand, 0.9),
-        ("RBP(p=0.5)", rbp_by_hand, 0.5),
-        ("ERR", err_by_hand, 0),
-        ("ERR(top=5)", err_by_hand, 5),
-        ("ERR(top=7)", err_by_hand, 7),
-        ("Q-measure", q_measure_by_hand, 1),
-        ("Q-measure(beta=10)", q_measure_by_hand, 10),
-        ("AUC", auc_by_hand, 0.5),
-        ("IPrec(recall=0.3,rounding=nearest)", nearest_interpolated_by_hand, 0.3),
-    ],
-)
+ByHand = Callable[[list[int], Grades, int, float], float]
+BY_HAND: list[tuple[str, ByHand, float]] = [
+    ("RBP", rbp_by_hand, 0.9),
+    ("RBP(p=0.5)", rbp_by_hand, 0.5),
+    ("ERR", err_by_hand, 0),
+    ("ERR(top=5)", err_by_hand, 5),
+    ("ERR(top=7)", err_by_hand, 7),
+    ("Q-measure", q_measure_by_hand, 1),
+    ("Q-measure(beta=10)", q_measure_by_hand, 10),
+    ("AUC", auc_by_hand, 0.5),
+    ("IPrec(recall=0.3,rounding=nearest)", nearest_interpolated_by_hand, 0.3),
+]
+
+
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
-def test_a_metric_is_what_a_loop_over_one_list_says(
-    name: str,
-    by_hand: Callable[[list[int], Grades, int, float], float],
-    option: float,
-    case: tuple[Run, Qrels],
-    cutoff: int | None,
+def test_metrics_are_what_a_loop_over_one_list_says(
+    case: tuple[Run, Qrels], cutoff: int | None
 ) -> None:
     run, qrels = case
-    expected = []
+    judged = judge(run, qrels)
+    lists = []
     for user, row in enumerate(run.items[:, :cutoff].tolist()):
         own = slice(*qrels.offsets[user : user + 2])
         judgements = zip(qrels.items[own].tolist(), qrels.grades[own].tolist(), strict=True)
         grades = {item: grade for item, grade in judgements if grade >= 0}
-        items = [item for item in row if item >= 0]
-        expected.append(by_hand(items, grades, qrels.relevance_level, option))
-    scores = find_metric(name, METRICS)(judge(run, qrels), cutoff=cutoff)
-    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+        lists.append(([item for item in row if item >= 0], grades))
+    for name, by_hand, option in BY_HAND:
+        expected = [by_hand(*listed, qrels.relevance_level, option) for listed in lists]
+        scores = find_metric(name, METRICS)(judged, cutoff=cutoff)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
 def test_grades_above_the_top_of_the_scale_are_refused() -> None:

@@ -74,6 +74,7 @@ def test_items_left_out_bring_and_get_nothing(ratings: Ratings) -> None:
     assert not scorer.weights[np.flatnonzero(rare)].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("b", [0.0, 0.75])
 def test_bm25_can_be_trained_on(ratings: Ratings, b: float) -> None:
     settings = {"weighting": "bm25", "bm25_b": b}

@@ -24,6 +24,7 @@ print(sha256(scorer.score_batch(np.arange(90, dtype=np.int32)).tobytes()).hexdig
 """
 
 
+@pytest.mark.slow
 def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
     """The area under the curve of the training ratings, user by user."""
     scores = recommenders.train("bprmf", {"epochs": 100}, ratings, seed=1).score_batch(EVERYBODY)
@@ -34,6 +35,7 @@ def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
     assert np.mean(above) > 0.75
 
 
+@pytest.mark.slow
 def test_values_of_ratings_do_not_matter(ratings: Ratings) -> None:
     constant = replace(ratings, rating=np.full(len(ratings), 2.0))
     first, second = (recommenders.train("bprmf", {}, r, seed=1) for r in (ratings, constant))

@@ -14,6 +14,8 @@ from recommenders import BatchScorer
 from recommenders.shared import train_and_rank as recommending
 from runs import Numbering, Run
 
+pytestmark = pytest.mark.slow
+
 SYSTEMS = [
     "als-knn",
     "bprmf",
@@ -48,6 +50,7 @@ SEED = 7
 
 every_system = pytest.mark.parametrize("name", SYSTEMS)
 _scorers: dict[str, BatchScorer] = {}
+_runs: dict[str, Run] = {}
 
 
 @pytest.fixture
@@ -59,6 +62,14 @@ def scorer(name: str, ratings: Ratings) -> BatchScorer:
 
 def users_of(ratings: Ratings) -> NDArray[np.int32]:
     return np.arange(len(ratings.users), dtype=np.int32)
+
+
+@pytest.fixture
+def run(name: str, scorer: BatchScorer, ratings: Ratings) -> Run:
+    """Everybody's lists."""
+    if name not in _runs:
+        _runs[name] = lists(scorer, ratings)
+    return _runs[name]
 
 
 def lists(scorer: BatchScorer, ratings: Ratings) -> Run:
@@ -75,7 +86,7 @@ def test_every_system_of_the_register_is_tested_here() -> None:
 
 @every_system
 def test_lists_equal_those_of_a_lenskit_pipeline(
-    name: str, scorer: BatchScorer, ratings: Ratings
+    name: str, scorer: BatchScorer, run: Run, ratings: Ratings
 ) -> None:
     from lenskit.batch import recommend
     from lenskit.pipeline import topn_pipeline
@@ -98,7 +109,7 @@ def test_lists_equal_those_of_a_lenskit_pipeline(
         list_of_user = theirs.lookup(user_id)
         assert list_of_user is not None
         expected = ratings.items.numbers(list_of_user.ids().astype(str))
-        ours = lists(scorer, ratings).items[user]
+        ours = run.items[user]
         ours = ours[ours >= 0]
         assert len(ours) == len(expected)
         # Ranks may swap among items whose scores are equal but for rounding, or tie.
@@ -108,21 +119,21 @@ def test_lists_equal_those_of_a_lenskit_pipeline(
 
 
 @every_system
-def test_a_seed_settles_the_lists(name: str, scorer: BatchScorer, ratings: Ratings) -> None:
-    np.testing.assert_array_equal(trained_lists(name, ratings), lists(scorer, ratings).items)
+def test_a_seed_settles_the_lists(name: str, run: Run, ratings: Ratings) -> None:
+    np.testing.assert_array_equal(trained_lists(name, ratings), run.items)
 
 
 @every_system
 @pytest.mark.parametrize("block_users", [1, 7])
 def test_the_size_of_the_blocks_does_not_matter(
     scorer: BatchScorer,
+    run: Run,
     ratings: Ratings,
     block_users: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = lists(scorer, ratings).items
     monkeypatch.setattr(recommending, "BLOCK_USERS", block_users)
-    np.testing.assert_array_equal(lists(scorer, ratings).items, whole)
+    np.testing.assert_array_equal(lists(scorer, ratings).items, run.items)
 
 
 @every_system
@@ -144,19 +155,18 @@ def test_scores_are_float32_for_every_user_and_item(scorer: BatchScorer, ratings
 
 
 @every_system
-def test_a_pickled_scorer_gives_the_same_lists(scorer: BatchScorer, ratings: Ratings) -> None:
+def test_a_pickled_scorer_gives_the_same_lists(
+    scorer: BatchScorer, run: Run, ratings: Ratings
+) -> None:
     copy = pickle.loads(pickle.dumps(scorer))
-    np.testing.assert_array_equal(lists(copy, ratings).items, lists(scorer, ratings).items)
+    np.testing.assert_array_equal(lists(copy, ratings).items, run.items)
 
 
 @every_system
-def test_nobody_is_recommended_what_they_rated_in_training(
-    scorer: BatchScorer, ratings: Ratings
-) -> None:
+def test_nobody_is_recommended_what_they_rated_in_training(run: Run, ratings: Ratings) -> None:
     rated = ratings.matrix().toarray() > 0
-    recommended = lists(scorer, ratings).items
     for user in users_of(ratings):
-        items = recommended[user][recommended[user] >= 0]
+        items = run.items[user][run.items[user] >= 0]
         assert not rated[user, items].any()
 
 
@@ -189,11 +199,11 @@ def test_constant_ratings_can_be_trained_on(name: str, ratings: Ratings) -> None
     assert (trained_lists(name, constant)[:, 0] >= 0).all()
 
 
-@pytest.mark.slow
 def test_workers_give_the_lists_of_the_main_process(ratings: Ratings) -> None:
     from joblib import Parallel, delayed
 
     # Workers have threads of their own number: LensKit's pool and BLAS are pinned there too.
     work = (delayed(trained_lists)(name, ratings) for name in SYSTEMS)
     for name, items in zip(SYSTEMS, Parallel(n_jobs=2)(work), strict=True):
-        np.testing.assert_array_equal(items, trained_lists(name, ratings), err_msg=name)
+        own = _runs[name].items if name in _runs else trained_lists(name, ratings)
+        np.testing.assert_array_equal(items, own, err_msg=name)

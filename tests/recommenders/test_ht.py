@@ -42,6 +42,7 @@ def chain() -> Ratings:
     return ratings_of([[4, 4, 0, 0], [0, 4, 4, 0], [0, 0, 4, 4]])
 
 
+@pytest.mark.slow
 def test_on_a_path_hitting_times_grow_with_the_square_of_the_distance(chain: Ratings) -> None:
     """By hand: to user 0 from items 1, 2, 3, which are 1, 3, 5 of the 5 steps off.
 

@@ -1,10 +1,12 @@
 import numpy as np
+import pytest
 
 import recommenders
 from qrels import Ratings
 from runs import Numbering
 
 
+@pytest.mark.slow
 def test_scores_sum_the_cosines_of_nearest_neighbours() -> None:
     """Items a and b share 2 users, b and c 1; with one neighbour each, c brings b, b brings a."""
     rated = np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]])

@@ -29,6 +29,7 @@ def test_the_last_half_sweep_minimises_the_loss_of_the_paper(
         np.testing.assert_allclose(found, solution, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_one_factor_by_hand() -> None:
     """Both users rated both items: with d = 1, all factors equal x, where the loss has slope 0.
 

@@ -66,6 +66,7 @@ def by_the_letter(ratings: Ratings, settings: dict[str, Any]) -> NDArray[np.floa
     return scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["krichene-y", "krichene-z"])
 @pytest.mark.parametrize(
     "settings",

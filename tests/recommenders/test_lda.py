@@ -18,6 +18,7 @@ def two_clubs(*, members: int, items: int) -> Ratings:
     return Ratings(users, names, user, item, np.full(len(user), 4.0))
 
 
+@pytest.mark.slow
 def test_a_topic_is_what_goes_together() -> None:
     clubs = two_clubs(members=30, items=12)
     scorer = recommenders.train("lda", {"topics": 2, "passes": 20}, clubs, seed=1)
@@ -26,6 +27,7 @@ def test_a_topic_is_what_goes_together() -> None:
         assert scores[club, :, club].min() > 2 * scores[club, :, 1 - club].max()
 
 
+@pytest.mark.slow
 def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
     scorer = recommenders.train("lda", {}, ratings, seed=1)
     scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
@@ -33,6 +35,7 @@ def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
     assert (scores > 0).all()
 
 
+@pytest.mark.slow
 def test_a_seed_may_be_any_number_of_63_bits(ratings: Ratings) -> None:
     first, second = (recommenders.train("lda", {}, ratings, seed=s) for s in (2**63 - 1, 2**31 - 1))
     everybody = np.arange(len(ratings.users), dtype=np.int32)

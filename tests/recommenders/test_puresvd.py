@@ -6,6 +6,7 @@ from qrels import Ratings
 from runs import InputError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factors", [1, 7, 89, 90, 500])
 def test_scores_are_the_best_approximation_of_low_rank(ratings: Ratings, factors: int) -> None:
     """Eckart and Young: the projection on the leading singular vectors is U S V' cut off."""

@@ -27,6 +27,7 @@ def test_scores_multiply_the_chances_of_meeting_the_users_items(four_users: Rati
     np.testing.assert_allclose(scores, expected - expected[2:].max(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"])
 @pytest.mark.parametrize(
     ("user_prior", "item_prior"), [("uniform", "linear"), ("linear", "uniform")]

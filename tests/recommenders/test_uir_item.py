@@ -52,6 +52,7 @@ def test_an_item_without_training_ratings_cannot_be_scored(small: Ratings) -> No
     assert np.isfinite(scores[:, :4]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.001, 0.3, 0.99])
 def test_scores_follow_the_formula_pair_by_pair(ratings: Ratings, smoothing: float) -> None:
     few = ratings.select(ratings.user < 12)

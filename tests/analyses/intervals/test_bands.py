@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import N_BLOCKS, Resampling, band, centred
@@ -17,6 +18,7 @@ def sums(n_blocks: int, n_samples: int, *, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).integers(0, 4, (2, n_blocks, 5, n_samples)) / 3
 
 
+@pytest.mark.slow
 def test_replicates_are_taus_of_weighted_means() -> None:
     resampling = Resampling.of(30, replicates=4, seed=1)
     samples, reference = sums(30, 3), sums(30, 1, seed=1)[..., 0]
@@ -42,6 +44,7 @@ def test_many_users_share_blocks() -> None:
     assert sorted(sizes) == [2] * (N_BLOCKS - 1) + [3]
 
 
+@pytest.mark.slow
 def test_without_replicates_all_users_are_one_block() -> None:
     resampling = Resampling.of(30, replicates=0, seed=1)
     assert (resampling.blocks == 0).all()
@@ -83,6 +86,7 @@ def simulated(seed: int, replicates: int) -> Sparsity:
     return sparsity(work, Settings(levels=(0.6, 0.3), samples=10, replicates=replicates))
 
 
+@pytest.mark.validity
 def test_bands_cover_the_curve_of_the_population() -> None:
     truth = np.mean([simulated(seed, 0).means() for seed in range(1000, 1300)], axis=0)
     bands = [simulated(seed, 60).band() for seed in range(60)]

@@ -62,6 +62,7 @@ def test_resampled_means_are_the_weighted_ones() -> None:
     np.testing.assert_allclose(resample_means(values, replicates=8, seed=1), expected, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_threads_of_blas_change_no_bit() -> None:
     values = np.random.default_rng(0).random((40, 3001))
     found = []
@@ -71,6 +72,7 @@ def test_threads_of_blas_change_no_bit() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_spread_of_resampled_means_is_the_standard_error() -> None:
     values = np.random.default_rng(0).normal(size=(1, 400))
     spread = resample_means(values, replicates=4000, seed=1).std()

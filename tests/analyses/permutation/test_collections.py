@@ -18,6 +18,7 @@ def scores_of(name: str) -> Floats:
     return np.loadtxt(SHARED / f"{name}.csv", delimiter=",", skiprows=1).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_few_topics_agree_with_full_enumeration(name: str) -> None:
     scores = scores_of(name)[:6, :13]
@@ -36,6 +37,7 @@ def test_all_topics_agree_with_monte_carlo_within_its_error(name: str) -> None:
     assert np.abs((drawn - exact.p) / error).max() < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_significant_pairs_differ_by_what_is_required(name: str) -> None:
     scores = scores_of(name)[:12]

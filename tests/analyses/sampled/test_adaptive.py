@@ -23,6 +23,7 @@ def result() -> AdaptiveSizes:
     return study(adaptive, {"spread": SPREAD, "last": LAST}, negatives=9, n_max=80)
 
 
+@pytest.mark.slow
 def test_costs_are_those_of_many_samples(result: AdaptiveSizes) -> None:
     design = Adaptive(10, 80)
     drawn = [design.draw(SPREAD, seed=1, repeat=r).n_negatives + 1 for r in range(200)]

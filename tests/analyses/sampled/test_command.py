@@ -47,22 +47,26 @@ def sampled(*arguments: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
 
 
+@pytest.mark.slow
 def test_a_table_of_ranks_is_estimated(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--metric", "AP")
     assert answer.exit_code == 0, answer.stderr
     assert answer.stdout.splitlines()[2].startswith("AP, good")
 
 
+@pytest.mark.slow
 def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--negatives", "30", "--without-replacement")
     assert "m = 30 negatives, sampled uniformly without replacement" in answer.stderr
 
 
+@pytest.mark.slow
 def test_the_same_command_prints_the_same(table: Path) -> None:
     asked = (table, "--candidates", "300", "--format", "csv")
     assert sampled(*asked).stdout == sampled(*asked, "--jobs", "3").stdout
 
 
+@pytest.mark.slow
 def test_the_seed_changes_the_samples(table: Path) -> None:
     asked = (table, "--candidates", "300", "--format", "csv")
     assert sampled(*asked).stdout != sampled(*asked, "--seed", "5").stdout
@@ -74,6 +78,7 @@ def test_only_the_estimators_that_are_asked_for_are_printed(table: Path) -> None
     assert {row["estimator"] for row in rows} == {"Uncorrected", "BV(gamma=0.5,prior=uniform)"}
 
 
+@pytest.mark.slow
 def test_the_folder_holds_tables_figure_and_caption(table: Path, tmp_path: Path) -> None:
     sampled(table, "--candidates", "300", "--output", tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
@@ -111,6 +116,7 @@ def test_latex_has_both_tables(result: Estimates) -> None:
     assert r"$\pm$" in text
 
 
+@pytest.mark.slow
 def test_long_names_leave_room_for_a_single_panel(table: Path, tmp_path: Path) -> None:
     asked = ("--candidates", "300", "--metric", "nDCG@10", "--output", tmp_path)
     answer = sampled(table, *asked)
@@ -132,6 +138,7 @@ def test_the_least_distance_is_what_is_concluded(result: Estimates) -> None:
     assert f"Recall@5: closest to the exact values was {best}" in result.conclusion()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ranks", "sizes", "cost", "adaptive", "iterations", "priors"])
 def test_every_study_has_tables_a_figure_and_a_caption(
     table: Path, tmp_path: Path, name: str
@@ -145,6 +152,7 @@ def test_every_study_has_tables_a_figure_and_a_caption(
     assert (tmp_path / f"sampled_{name}.txt").read_text(encoding="utf-8") in answer.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", members_of("sampled"))
 def test_every_study_prints_latex_and_json(table: Path, member: Analysis[Any, Any]) -> None:
     asked = ("--candidates", "300", "--negatives", "20", "--study", member.name)
@@ -154,6 +162,7 @@ def test_every_study_prints_latex_and_json(table: Path, member: Analysis[Any, An
     assert document["captions"][member.key]
 
 
+@pytest.mark.slow
 def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--negatives", "20", "--study", "all")
     assert answer.exit_code == 0, answer.stderr
@@ -161,6 +170,7 @@ def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
         assert title in answer.stdout
 
 
+@pytest.mark.slow
 def test_csv_is_one_table(table: Path) -> None:
     asked = ("--candidates", "300", "--negatives", "20", "--study", "all", "--format", "csv")
     answer = sampled(table, *asked)

@@ -41,6 +41,7 @@ def result() -> Cost:
     return _studied()
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(result: Cost) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
 
@@ -82,6 +83,7 @@ def test_samples_of_one_size_score_the_negatives_and_the_relevant_item(result: C
     assert result.scored[:3].tolist() == [[6, 6], [11, 11], [41, 41]]
 
 
+@pytest.mark.slow
 def test_adaptive_samples_score_as_many_items_as_expected() -> None:
     found = _studied(estimators=["adaptive-mle"], n_max=22, repeats=200)
     expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=22).mean()
@@ -114,6 +116,7 @@ def test_no_truth_at_all_has_no_mean_error() -> None:
     assert np.isnan(found.mean_errors()).all()
 
 
+@pytest.mark.slow
 def test_cutoffs_of_metrics_do_not_matter() -> None:
     ten, twenty = (_studied(metrics=[m], estimators=["mle"]) for m in ("AP@10", "AP@20"))
     assert to_evidence(ten) == to_evidence(twenty)

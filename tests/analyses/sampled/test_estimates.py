@@ -31,6 +31,7 @@ def result() -> Estimates:
     return _studied()
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(result: Estimates) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
 
@@ -66,6 +67,7 @@ def test_metrics_of_whole_lists_have_no_curve(result: Estimates) -> None:
     assert np.isnan(result.errors[:, result.metrics.index("AP")]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 def test_the_uncorrected_metric_is_near_its_expectation(replace: bool) -> None:
     asked: dict[str, Any] = {"metrics": ["AP@10"], "estimators": ["uncorrected"]}
@@ -88,21 +90,25 @@ def test_rows_of_the_frame_carry_their_own_numbers(result: Estimates) -> None:
     assert row["mean"].item() == result.estimated[4, 1, 1].mean()
 
 
+@pytest.mark.slow
 def test_systems_far_apart_are_always_in_order() -> None:
     found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
     assert (found.orders()["correct"] == 3).all()
 
 
+@pytest.mark.slow
 def test_the_best_system_wins() -> None:
     found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
     assert set(found.winners()["winner"]) == {"best"}
 
 
+@pytest.mark.slow
 def test_true_ties_have_no_order() -> None:
     found = study(estimates, {"a": SPREAD, "b": SPREAD}, repeats=3, negatives=20, seed=1)
     assert (found.orders()["repeats"] == 0).all()
 
 
+@pytest.mark.slow
 def test_one_system_has_no_pairs() -> None:
     assert study(estimates, {"a": SPREAD}, repeats=2, negatives=20, seed=1).orders().empty
 
@@ -178,6 +184,7 @@ def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:
         study(estimates, {"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
 
 
+@pytest.mark.slow
 def test_adaptive_samples_score_as_many_items_as_expected() -> None:
     found = _studied(estimators=["mle", "adaptive-mle"], n_max=44, repeats=200)
     expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=44).mean()
@@ -193,6 +200,7 @@ def test_only_estimators_that_ask_get_adaptive_samples() -> None:
     assert "Adaptive samples" not in alone.caption()
 
 
+@pytest.mark.slow
 def test_corrections_may_take_the_candidates_of_each_user() -> None:
     ranks = np.concatenate([np.arange(1, 31), np.arange(1, 301, 10)])
     unequal = FullRanks.of(ranks, n_candidates=np.repeat([40, 400], 30))

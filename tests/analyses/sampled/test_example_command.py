@@ -11,6 +11,8 @@ from analyses.shared.publish import every_table
 from analyses.shared.result import figures_of
 from harness.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 
 

@@ -36,6 +36,7 @@ def result() -> Iterations:
     return _studied()
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(result: Iterations) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
 
@@ -74,6 +75,7 @@ def test_the_likelihood_always_rises(result: Iterations) -> None:
     assert (np.diff(result.likelihoods, axis=1) > 0).all()
 
 
+@pytest.mark.slow
 def test_errors_fall_and_rise_again() -> None:
     errors = _studied(repeats=20).errors.mean(axis=(2, 3, 4))
     assert (errors[:, 1] < errors[:, 0]).all()

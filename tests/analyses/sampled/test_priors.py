@@ -50,6 +50,7 @@ def result() -> Priors:
     return _studied()
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(result: Priors) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
 
@@ -60,6 +61,7 @@ def test_the_result_survives_being_kept(result: Priors, tmp_path: Path) -> None:
     assert back.to_frame().equals(result.to_frame())
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> None:
     names = result.priors[:-1]
     known = study(
@@ -115,11 +117,13 @@ def test_rr_refuses_the_ranks_of_all_relevant_items() -> None:
         study(priors, {"several": SEVERAL}, metrics=["RR"], **asked)
 
 
+@pytest.mark.slow
 def test_several_relevant_items_are_corrected() -> None:
     found = study(priors, {"several": SEVERAL}, negatives=5, corrected_for="users", seed=1)
     assert np.isfinite(found.errors).all()
 
 
+@pytest.mark.slow
 def test_mes_is_left_out_where_it_cannot_be_learned_and_refused_where_asked_for() -> None:
     asked: dict[str, Any] = {"negatives": 5, "corrected_for": "users", "seed": 1}
     found = study(priors, {"several": SEVERAL}, **asked)
@@ -165,6 +169,7 @@ def test_nothing_is_compared_with_a_uniform_prior_that_was_not_asked_for() -> No
         found.better_than_uniform()
 
 
+@pytest.mark.slow
 def test_what_has_no_truth_is_drawn_as_nothing() -> None:
     beyond = FullRanks.of([60, 70, 80], n_candidates=200)
     found = study(priors, {"beyond": beyond}, negatives=20, seed=1)
@@ -202,6 +207,7 @@ def test_a_metric_that_was_not_studied_is_not_drawn(result: Priors) -> None:
         result.plot(metric="P")
 
 
+@pytest.mark.slow
 def test_errors_are_as_measured_on_ranks_of_the_size_of_pinterest() -> None:
     rng = np.random.default_rng(1)
     ranks = rng.choice(9916, 55187, p=power_law(9916, offset=20, exponent=0.9685)) + 1

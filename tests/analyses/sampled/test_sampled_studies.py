@@ -13,6 +13,8 @@ from harness.report.tables import tabulate
 from tests.harness.page import Page
 from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
 
+pytestmark = pytest.mark.slow
+
 TEXT = (
     WORLD
     + SYSTEMS
@@ -65,6 +67,7 @@ def test_the_report_has_every_table_once(folder: Path) -> None:
         assert text.count(tabulate(study, name).title) == 1, name
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_results_do_not_depend_on_the_workers(folder: Path, tmp_path: Path) -> None:
     other = run_text(TEXT, tmp_path, output=tmp_path / "study", n_jobs=2)
     for path in sorted(folder.glob("tables/*")) + sorted(folder.glob("evidence/*")):

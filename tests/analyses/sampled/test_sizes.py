@@ -45,6 +45,7 @@ def test_uncorrected_metrics_are_those_of_the_consistency(metric: str) -> None:
     np.testing.assert_allclose(found.expected[0, 0], known.values[places][:, [0, 6, 19]], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_means_of_samples_are_near_the_expected_ones() -> None:
     asked: dict[str, Any] = {"estimators": ["uncorrected", "bv(gamma=0.1)"], "repeats": 300}
     drawn = study(estimates, SPREAD, negatives=20, seed=1, **asked)
@@ -52,6 +53,7 @@ def test_means_of_samples_are_near_the_expected_ones() -> None:
     assert (np.abs(drawn.mean - expected) < 4.5 * drawn.sd / np.sqrt(300) + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_the_reversal_of_the_example_is_found() -> None:
     found = _expected(LISTS, negatives=[600, 691, 692], metrics=["nDCG"]).crossings()
     rows = found.query("estimator == 'Uncorrected'")
@@ -77,6 +79,7 @@ ASKED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corrected_for", ["mean", "users"])
 @pytest.mark.parametrize("replace", [True, False])
 def test_samples_of_several_items_have_the_expected_mean_and_spread(
@@ -90,12 +93,14 @@ def test_samples_of_several_items_have_the_expected_mean_and_spread(
     np.testing.assert_allclose(drawn.sd, sd, rtol=4.5 / np.sqrt(2 * 300))
 
 
+@pytest.mark.slow
 def test_means_are_the_same_without_the_spread() -> None:
     both, means = (_expected(SEVERAL, **ASKED, spread=spread) for spread in (True, False))
     np.testing.assert_allclose(means.expected, both.expected, rtol=1e-12)
     assert np.isnan(means.sd).all()
 
 
+@pytest.mark.slow
 def test_threads_change_nothing() -> None:
     one, two = (_expected(SEVERAL, **ASKED, n_jobs=n_jobs) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.sd, two.sd)
@@ -115,6 +120,7 @@ def test_a_result_is_read_back_from_evidence(tmp_path: Path) -> None:
     assert to_evidence(read_evidence(file, Sizes)) == file.read_bytes()
 
 
+@pytest.mark.slow
 def test_rows_say_what_was_expected_of_whom() -> None:
     found = _expected(SPREAD, negatives=[1, 20])
     row = found.to_frame().query("metric == 'AP' and system == 'far' and m == 20").iloc[1]

@@ -52,36 +52,43 @@ def shown(figure: Figure) -> list[str]:
     return [axes.get_title() for axes in figure.axes if axes.get_title()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("render", [as_svg, as_png])
 def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes]) -> None:
     first, second = (by_metric(["P", "AP"], [5, 10], (1.0, 0.5)) for _ in range(2))
     assert render(first) == render(second)
 
 
+@pytest.mark.slow
 def test_rendering_leaves_matplotlib_as_it_was() -> None:
     before = dict(mpl.rcParams)
     as_svg(by_metric(["P"], [5], (1.0, 0.5)))
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_svg_text_stays_text() -> None:
     assert b"nDCG" in as_svg(by_metric(["P", "nDCG"], [5], (1.0, 0.5)))
 
 
+@pytest.mark.slow
 def test_svg_has_no_date() -> None:
     assert b"<dc:date>" not in as_svg(by_metric(["P"], [5], (1.0, 0.5)))
 
 
+@pytest.mark.slow
 def test_png_is_a_png() -> None:
     assert as_png(by_metric(["P"], [5], (1.0, 0.5))).startswith(PNG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_metrics", [1, 2, 3, 4, 7])
 def test_every_metric_has_its_panel(n_metrics: int) -> None:
     metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"][:n_metrics]
     assert shown(by_metric(metrics, [5, 10], (1.0, 0.5))) == metrics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_metrics", [1, 2, 3, 4, 7])
 def test_a_legend_that_all_panels_share_is_shown_once(n_metrics: int) -> None:
     metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"][:n_metrics]
@@ -96,6 +103,7 @@ def test_the_metrics_at_a_cutoff_share_a_panel() -> None:
     assert labels == ["P", "AP"]
 
 
+@pytest.mark.slow
 def test_a_single_level_is_drawn_without_a_warning() -> None:
     figure = at_the_deepest(["P"], [5], (0.5,))
     assert as_svg(figure).startswith(b"<?xml")

@@ -86,6 +86,7 @@ def test_blocks_of_users_say_as_much_of_the_spread(
     assert resampled(values, replicates=400).powers.std() == pytest.approx(by_user, rel=0.3)
 
 
+@pytest.mark.validity
 def test_intervals_cover_the_expected_power(rng: np.random.Generator) -> None:
     """120 samples of users; 300 in each of five settings gave 90, 92, 92, 96 and 96 %."""
     n_sets, n_users = 120, 100

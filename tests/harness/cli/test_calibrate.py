@@ -98,6 +98,7 @@ def test_the_conclusion_counts_what_is_broken() -> None:
     assert conclusion(Calibration(rates)).startswith("Broken promises: 1 of 2.")
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_for_each_population(study: Path) -> None:
     answer = calibrate(study)
     assert answer.exit_code == 0, answer.output
@@ -105,6 +106,7 @@ def test_the_command_prints_a_table_for_each_population(study: Path) -> None:
     assert "Broken promises: 0 of" in answer.output
 
 
+@pytest.mark.slow
 def test_the_command_prints_all_digits_as_csv(study: Path) -> None:
     answer = calibrate(study, "--measure", "AP@10", "--users", "20", "--csv")
     header, first, *_ = answer.stdout.splitlines()
@@ -112,6 +114,7 @@ def test_the_command_prints_all_digits_as_csv(study: Path) -> None:
     assert first.startswith("type-I error,exact permutation,AP@10,0.01,")
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything(study: Path) -> None:
     one, same, other = (
         calibrate(study, "--users", "9", "--csv", "--seed", seed).stdout for seed in "112"
@@ -120,6 +123,7 @@ def test_the_seed_decides_everything(study: Path) -> None:
     assert one != other
 
 
+@pytest.mark.slow
 def test_a_broken_promise_is_told_by_the_exit_code(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def correlate(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["correlate", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_measures_stand_down_and_across(means: Path) -> None:
     answer = correlate(means)
     assert answer.exit_code == 0
@@ -129,6 +130,7 @@ def test_a_coefficient_that_there_is_not_is_refused(means: Path) -> None:
     assert "no coefficient is called 'tau'" in correlate(means, "--coefficient", "tau").stderr
 
 
+@pytest.mark.slow
 def test_table_figure_and_caption_are_written(means: Path, tmp_path: Path) -> None:
     answer = correlate(means, "--output", tmp_path / "new", "--coefficient", "spearman")
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
@@ -141,6 +143,7 @@ def test_help_names_every_coefficient() -> None:
     assert all(name in text for name in COEFFICIENTS)
 
 
+@pytest.mark.slow
 def test_no_recommender_is_imported(means: Path) -> None:
     code = (
         "import sys\nfrom harness.cli.main import main\n"

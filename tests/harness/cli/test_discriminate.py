@@ -93,6 +93,7 @@ def test_columns_that_nothing_is_known_of_are_left_out(tables: list[Path]) -> No
     assert "required" not in heading
 
 
+@pytest.mark.slow
 def test_adjusted_values_have_a_column_of_their_own(tables: list[Path], tmp_path: Path) -> None:
     discriminate(*tables, "--correction", "holm", "--baseline", "b", "--output", tmp_path)
     found = pd.read_csv(tmp_path / "pvalues.csv")
@@ -101,6 +102,7 @@ def test_adjusted_values_have_a_column_of_their_own(tables: list[Path], tmp_path
     assert (found[["system_a", "system_b"]] == "b").any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_the_output_folder_holds_tables_figure_and_caption(
     tables: list[Path], tmp_path: Path
 ) -> None:
@@ -112,6 +114,7 @@ def test_the_output_folder_holds_tables_figure_and_caption(
     )
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(tables: list[Path], tmp_path: Path) -> None:
     for name, jobs in (("one", "1"), ("two", "2")):
         discriminate(*tables, "--output", tmp_path / name, "--jobs", jobs, "--test", "bootstrap")
@@ -137,6 +140,7 @@ def test_a_mistake_is_answered_with_a_sentence(tables: list[Path]) -> None:
     assert answer.stderr == "Error: no system is called 'z'; there are a, b, c, d.\n"
 
 
+@pytest.mark.slow
 def test_no_recommender_library_is_imported(tables: list[Path]) -> None:
     code = (
         f"import sys; sys.argv = ['harness', 'discriminate', {str(tables[0])!r}, '--quiet']\n"

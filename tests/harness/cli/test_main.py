@@ -281,7 +281,8 @@ def test_an_interruption_is_answered_with_how_to_go_on(interrupted: Result) -> N
     assert interrupted.stderr == "Interrupted. The same command goes on from what is complete.\n"
 
 
-@pytest.mark.usefixtures("interrupted")
+@pytest.mark.slow
+@pytest.mark.usefixtures("interrupted", "blank_figures")
 def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path: Path) -> None:
     assert run(tmp_path, WHOLE).exit_code == 0
     assert contents(tmp_path / "study", "tables/*") == contents(finished, "tables/*")

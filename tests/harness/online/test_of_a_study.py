@@ -35,6 +35,8 @@ from tests.harness.small import (
     write_run,
 )
 
+pytestmark = pytest.mark.slow
+
 FOUR = SYSTEMS.replace('"puresvd"]', '"puresvd", "item-knn"]')
 ONLINE = """
 [analyses.online]

@@ -19,6 +19,8 @@ from harness.online.experiment.run_experiment import run_online_study
 from runs import InputError
 from runs.shared.progress import Silent
 
+pytestmark = pytest.mark.slow
+
 WORLD = """
 name = "small"
 seed = 3
@@ -155,6 +157,7 @@ def test_a_finished_experiment_is_not_simulated_again(
     assert _contents(finished) == before
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_the_log_of_an_experiment_can_be_studied_alone(finished: Path, tmp_path: Path) -> None:
     logs = f"""
 name = "logged"
@@ -225,6 +228,7 @@ def test_rates_are_those_that_the_command_for_logs_prints(finished: Path) -> Non
     assert printed[ours.index].tolist() == pytest.approx(ours.tolist(), rel=1e-12)
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_the_command_runs_a_study(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(WORLD + ARMS + REST)
     output = ("--output", str(tmp_path / "out"), "--jobs", "1", "--quiet")
@@ -233,6 +237,7 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
     assert (tmp_path / "out/report.html").exists()
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
     rates = '[rates]\nclicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 60\n'
     folder = _run(WORLD + "robots = 2\n" + ARMS + REST + rates, tmp_path / "implicit")
@@ -241,6 +246,7 @@ def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Pa
     assert _table(folder, "rates")["slates"].sum() == robots["without robots"]
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> None:
     options = 'repeats = "all"\nexclude_seen = false\nreachable = "all"\nbetas'
     folder = _run(WORLD + ARMS + REST.replace("betas", options, 1), tmp_path / "all")

@@ -24,6 +24,8 @@ from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 FILES = {
     "values.csv", "hidden.parquet", "ranks.parquet",

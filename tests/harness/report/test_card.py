@@ -12,6 +12,8 @@ from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 from tests.harness.results import choose_coefficient, keep, sparsity_of
 
+pytestmark = pytest.mark.slow
+
 METRICS = built_in_metrics()
 
 

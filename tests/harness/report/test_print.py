@@ -53,6 +53,7 @@ def test_the_width_is_that_of_the_columns(study: FinishedStudy, width: Width) ->
     assert printed.get_size_inches()[0] == INCHES[width]
 
 
+@pytest.mark.slow
 def test_all_type_has_one_size(study: FinishedStudy) -> None:
     printed = drawn(study, "fig6")
     render(printed, "svg")
@@ -60,18 +61,21 @@ def test_all_type_has_one_size(study: FinishedStudy) -> None:
     assert {text.get_fontsize() for text in texts if isinstance(text, Text)} == {TYPE}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
 def test_a_figure_printed_twice_is_the_same_bytes(study: FinishedStudy, kind: str) -> None:
     first, second = (render(drawn(study, "fig8"), kind) for _ in range(2))
     assert first == second
 
 
+@pytest.mark.slow
 def test_pdf_fonts_are_embedded_as_truetype(study: FinishedStudy) -> None:
     pdf = render(drawn(study, "fig6"), "pdf")
     assert b"/FontFile2" in pdf
     assert b"/Type3" not in pdf
 
 
+@pytest.mark.slow
 def test_pdf_has_no_date(study: FinishedStudy) -> None:
     assert b"CreationDate" not in render(drawn(study, "fig6"), "pdf")
 
@@ -105,6 +109,7 @@ def test_metrics_choose_the_panels(study: FinishedStudy) -> None:
     assert [axes.get_title() for axes in printed.axes] == ["nDCG"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig2", "fig4", "fig6"])
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_the_legend_lies_within_the_page(study: FinishedStudy, name: str, width: Width) -> None:
@@ -125,6 +130,7 @@ def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
     assert caption.endswith(study.manifest["data"])
 
 
+@pytest.mark.slow
 def test_the_command_prints_caption_and_path(finished: Path, tmp_path: Path) -> None:
     answer = figure(finished, "fig5", "--to", tmp_path / "a.pdf")
     assert answer.exit_code == 0

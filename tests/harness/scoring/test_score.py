@@ -177,6 +177,7 @@ def test_neither_threads_nor_how_samples_are_split_change_a_bit(size: int, n_thr
     np.testing.assert_array_equal(found, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users_at_once", [1, 7, 49, 50])
 def test_blocks_of_users_change_no_bit(users_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runs, qrels, kept = many_lists()

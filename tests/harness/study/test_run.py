@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of
 from harness.readers.scores_parquet import scores_from_parquet
@@ -98,6 +99,12 @@ def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
 
 
+def test_the_folder_stands_for_its_means_where_values_are_asked_for(finished: Path) -> None:
+    (found,) = read_value_tables(finished)
+    assert found.models == ("random", "popularity", "puresvd")
+    assert found.measures == ("P@5", "P@20", "nDCG@5", "nDCG@20")
+
+
 def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
     assert [path.name for path in sorted((finished / "world").iterdir())] == [
         "ratings.csv",
@@ -105,6 +112,7 @@ def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_kept_log_gives_the_same_qrels_as_the_world(finished: Path, tmp_path: Path) -> None:
     ratings = f'name = "x"\nseed = 3\n[ratings]\npath = "{finished}/world/ratings.csv"\n'
     folder = run_text(
@@ -143,11 +151,14 @@ def test_changes_land_in_the_study_as_run(tmp_path: Path) -> None:
 # The same again
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path) -> None:
     folder = run_text(WHOLE, tmp_path, output=tmp_path / "study", n_jobs=2)
     assert contents(folder, TABLES) == contents(finished, TABLES)
 
 
+@pytest.mark.slow
 def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_path: Path) -> None:
     text = (given / "study.toml").read_text()
     folder = run_text(text, Path("/nowhere"), output=tmp_path / "again")
@@ -155,6 +166,7 @@ def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_pat
         assert contents(folder, pattern) == contents(given, pattern)
 
 
+@pytest.mark.slow
 def test_a_study_killed_again_and_again_ends_as_an_undisturbed_one(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -172,12 +184,14 @@ def test_a_study_killed_again_and_again_ends_as_an_undisturbed_one(
         assert contents(tmp_path / "study", pattern) == contents(finished, pattern)
 
 
+@pytest.mark.slow
 def test_a_finished_study_is_not_made_again(copied: Path) -> None:
     before = made_at(copied)
     run_text(WHOLE, copied, output=copied)
     assert made_again(copied, before) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part"),
     [
@@ -199,6 +213,8 @@ def test_a_damaged_part_alone_is_made_again(
     assert (copied / name).read_bytes() == (finished / name).read_bytes()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
@@ -218,8 +234,10 @@ def test_a_change_makes_again_what_depends_on_it(
     assert made_again(copied, before) == parts
 
 
+@pytest.mark.slow
 def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
-    run_text(WORLD + SYSTEMS.replace('"random", ', "") + METRICS, copied, output=copied)
+    text = WORLD + SYSTEMS.replace('"random", ', "") + METRICS + NO_ANALYSES
+    run_text(text, copied, output=copied)
     assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
 
 
@@ -276,6 +294,7 @@ def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: 
     assert not list(tmp_path.glob("study/runs/*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
@@ -316,6 +335,7 @@ def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
 # Runs made elsewhere
 
 
+@pytest.mark.slow
 def test_given_runs_need_neither_lenskit_nor_torch(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + ANALYSES)
@@ -339,6 +359,7 @@ def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
     assert means["full", "P", 50] == pytest.approx(3 / 150)
 
 
+@pytest.mark.slow
 def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
     own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
     (tmp_path / "theirs.run").write_text(own)
@@ -366,6 +387,7 @@ def test_a_given_run_that_does_not_fit_is_refused(
         run_text(text, tmp_path, output=tmp_path / "study")
 
 
+@pytest.mark.slow
 def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
     log = pd.read_csv(finished / "world/ratings.csv")
     tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
@@ -377,6 +399,8 @@ def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: 
     assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "twin", FULL)
@@ -387,6 +411,8 @@ def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
     assert set(read_frame(folder, "pvalues")["p"]) == {1.0}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "twin", FULL)
@@ -405,6 +431,7 @@ def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Pat
     assert not made & checked
 
 
+@pytest.mark.slow
 def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     write_run(tmp_path, "full", {"u1": ["a"]})
     write_run(tmp_path, "partial", {"u1": ["b", "a"]})
@@ -413,6 +440,7 @@ def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
     assert read_frame(folder, "means")["sd"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path) -> None:
     write_collection(tmp_path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
@@ -421,6 +449,7 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     assert len(list(folder.glob(SVGS))) == len(DRAWN)
 
 
+@pytest.mark.slow
 def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
     write_run(tmp_path, "bm25/a", {"u1": ["a"]}, name="1.run")
     write_run(tmp_path, "bm25_a", {"u1": ["b"]}, name="2.run")
@@ -457,6 +486,7 @@ def test_positive_only_qrels_are_remarked_in_the_manifest(tmp_path: Path) -> Non
 # Ratings
 
 
+@pytest.mark.slow
 def test_the_qrels_of_half_stars_hold_doubled_grades(tmp_path: Path) -> None:
     write_ratings(tmp_path / "ratings.csv")
     text = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
@@ -498,6 +528,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_text(TREC + PLUGGED + ANALYSES, base, output=base / "study")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> None:
     frame = read_frame(plugged, name)
@@ -506,12 +537,14 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
     assert named == {"nDCG", "Hits"}
 
 
+@pytest.mark.slow
 def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
     figures = contents(plugged, SVGS)
     assert len(figures) == len(DRAWN)
     assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
 
 
+@pytest.mark.slow
 def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: Path) -> None:
     base = copytree(plugged.parent, tmp_path / "base")
     (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))
@@ -528,10 +561,12 @@ def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None
     assert not (tmp_path / "study").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
     write_collection(tmp_path)
     names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
-    folder = run_text(TREC + names, tmp_path, output=tmp_path / "study")
+    folder = run_text(TREC + names + ANALYSES, tmp_path, output=tmp_path / "study")
     means = pd.read_csv(folder / "tables" / "means.csv")
     assert set(zip(means.metric, means.cutoff, strict=True)) == {
         ("P", 1),
@@ -550,6 +585,8 @@ def test_a_metric_that_compares_users_is_refused(tmp_path: Path) -> None:
         run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

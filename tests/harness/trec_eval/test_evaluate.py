@@ -76,6 +76,7 @@ def known_quirk(line: str) -> bool:
     return labels(line) == ("num_rel", "all")
 
 
+@pytest.mark.slow
 @needs_conformance
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("case", CASES)

@@ -242,6 +242,7 @@ def test_the_ir_measures_script_prints_our_means(
         assert abs(means[metric, cutoff, system] - printed) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_a_command_of_the_script_is_ir_measures_own(exported: Path) -> None:
     run = exported / "runs/popularity.run"
     paths = [str(exported / "qrels/test.qrels"), str(run)]

@@ -146,6 +146,7 @@ def test_a_metric_without_a_cutoff_is_measured_at_the_depth_of_the_study(tmp_pat
     assert rows(tmp_path)[0]["metric"] == "AP@20"
 
 
+@pytest.mark.slow
 def test_what_is_better_lower_is_made_low(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(COSTS)
     options = ("--metric", "Misses@1", "--plugin", tmp_path / "mine.py", "--trials", "5")
@@ -154,6 +155,7 @@ def test_what_is_better_lower_is_made_low(tmp_path: Path) -> None:
     assert scores[settings["puresvd"]["factors"]] == min(scores.values()) < max(scores.values())
 
 
+@pytest.mark.slow
 def test_a_geometric_mean_is_made_high_as_it_is_printed(tmp_path: Path) -> None:
     for metric in ("AP@10", "AP(mean=geometric)@10"):
         tune(tmp_path, "puresvd", "--metric", metric, "--trials", "1")
@@ -161,6 +163,7 @@ def test_a_geometric_mean_is_made_high_as_it_is_printed(tmp_path: Path) -> None:
     assert 0 < geometric < arithmetic
 
 
+@pytest.mark.slow
 def test_a_study_of_test_items_is_tuned_on_validation_items(tmp_path: Path) -> None:
     few = WORLD.replace("n_items = 80", "n_items = 300").replace("gini = 0.5", "gini = 0.7")
     scores = {}
@@ -171,6 +174,7 @@ def test_a_study_of_test_items_is_tuned_on_validation_items(tmp_path: Path) -> N
     assert scores["trained"] < scores["test"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_named_by_the_study", [True, False])
 def test_a_system_of_the_user_is_tuned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named_by_the_study: bool
@@ -190,6 +194,7 @@ def test_a_system_of_the_user_is_tuned(
     check(parse_study(text, source="study.toml", base=tmp_path, changes={}))
 
 
+@pytest.mark.slow
 def test_other_test_ratings_find_the_same(tmp_path: Path) -> None:
     training = log(first=1, last=CUT)
     found = []
@@ -209,12 +214,14 @@ def test_other_test_ratings_find_the_same(tmp_path: Path) -> None:
 # Going on
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_from_its_table(undisturbed: Path, tmp_path: Path) -> None:
     for trials in ("2", "4", "6"):
         tune(tmp_path, "puresvd", "--trials", trials)
     assert rows(tmp_path) == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_search_that_was_interrupted_goes_on(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +238,7 @@ def test_a_search_that_was_interrupted_goes_on(
     assert rows(tmp_path) == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on(undisturbed: Path, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(WORLD)
     options = ("--output", tmp_path / "study", "--jobs", "1", "--trials", "10000")
@@ -244,6 +252,7 @@ def test_a_search_that_was_killed_goes_on(undisturbed: Path, tmp_path: Path) -> 
     assert rows(tmp_path)[:6] == rows(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_lost_line_is_made_again(undisturbed: Path, tmp_path: Path) -> None:
     tune(tmp_path, "puresvd", "--trials", "6")
     path = tmp_path / "study/tuning/puresvd.csv"
@@ -263,6 +272,7 @@ def test_two_workers_find_the_same_as_one(undisturbed: Path, tmp_path: Path) -> 
     assert rows(tmp_path) == rows(undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"), [("seed = 3", "seed = 4"), ("threshold = 4.0", "threshold = 3.0")]
 )
@@ -274,6 +284,7 @@ def test_trials_of_a_changed_study_do_not_count(tmp_path: Path, old: str, new: s
     assert [row["trial"] for row in rows(tmp_path)] == ["0", "1", "0", "1"]
 
 
+@pytest.mark.slow
 def test_a_search_for_another_metric_has_lines_of_its_own(tmp_path: Path) -> None:
     for metric in ("nDCG@10", "P@5"):
         tune(tmp_path, "puresvd", "--metric", metric, "--trials", "2")
@@ -282,6 +293,7 @@ def test_a_search_for_another_metric_has_lines_of_its_own(tmp_path: Path) -> Non
     assert [factors for _, factors in found[:2]] == [factors for _, factors in found[2:]]
 
 
+@pytest.mark.slow
 def test_a_run_of_the_study_leaves_the_table(tmp_path: Path) -> None:
     tune(tmp_path, "puresvd", "--trials", "2")
     before = rows(tmp_path)

@@ -53,6 +53,7 @@ def test_the_small_preset_has_the_size_it_promises(small: World) -> None:
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (600, 1000, 40_000)
 
 
+@pytest.mark.slow
 def test_the_ml_1m_preset_has_the_size_of_movielens(large: World) -> None:
     ratings = large.ratings
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (6040, 3706, 1_000_209)
@@ -64,28 +65,34 @@ def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
     assert counts.sum() == 10_000_054
 
 
+@pytest.mark.slow
 def test_every_user_of_ml_1m_has_20_ratings(large: World) -> None:
     assert large.ratings.user_counts().min() == 20
 
 
+@pytest.mark.slow
 def test_the_popularity_tail_of_ml_1m_is_that_of_movielens(large: World) -> None:
     assert gini(large.ratings.item_counts()) == pytest.approx(0.634, abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_quartiles_of_item_counts_are_near_those_of_movielens(large: World) -> None:
     quartiles = np.percentile(large.ratings.item_counts(), [25, 50, 75])
     np.testing.assert_allclose(quartiles, [33, 124, 350], rtol=0.15)
 
 
+@pytest.mark.slow
 def test_nearly_all_items_of_ml_1m_are_rated(large: World) -> None:
     assert np.count_nonzero(large.ratings.item_counts()) > 0.98 * 3706
 
 
+@pytest.mark.slow
 def test_stars_are_shared_out_as_in_movielens(large: World) -> None:
     shares = np.bincount(large.ratings.rating.astype(int), minlength=6) / len(large.ratings)
     np.testing.assert_allclose(shares, [0, 0.056, 0.108, 0.261, 0.349, 0.226], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_gini_asked_for_is_met() -> None:
     for target in (0.55, 0.7):
         world = make_world(varied(PRESETS["small"], gini=target))
@@ -97,6 +104,7 @@ def test_ratings_are_missing_not_at_random(small: World) -> None:
     assert observed(small).mean() - everything.mean() > 0.5
 
 
+@pytest.mark.slow
 def test_without_exposure_and_liking_ratings_are_missing_at_random() -> None:
     world = make_world(varied(PRESETS["small"], exposure=0.0, liking=0.0))
     counts = world.ratings.user_counts()
@@ -107,6 +115,7 @@ def test_without_exposure_and_liking_ratings_are_missing_at_random() -> None:
     assert abs(observed(world).mean() - expected) < 4 * error
 
 
+@pytest.mark.slow
 def test_liking_raises_what_the_rated_items_are_worth() -> None:
     surplus = []
     for liking in (0.0, 1.0, 2.0):
@@ -117,6 +126,7 @@ def test_liking_raises_what_the_rated_items_are_worth() -> None:
     assert surplus[-1] > surplus[0] + 0.5
 
 
+@pytest.mark.slow
 def test_exposure_ties_being_rated_to_popularity() -> None:
     agreement = []
     for exposure in (0.0, 0.5, 1.0, 2.0):
@@ -127,6 +137,7 @@ def test_exposure_ties_being_rated_to_popularity() -> None:
     assert abs(agreement[0]) < 0.1 < 0.7 < agreement[-1]
 
 
+@pytest.mark.slow
 def test_a_true_rating_is_the_mean_of_the_ratings_given(large: World) -> None:
     first_users = large.ratings.user < 1000
     user, item = large.ratings.user[first_users], large.ratings.item[first_users]
@@ -155,6 +166,7 @@ def precision_at_10(scores: NDArray[np.float64], split: Split) -> float:
     return float(np.take_along_axis(relevant, top_items(candidates, depth=10), axis=1).mean())
 
 
+@pytest.mark.slow
 def test_taste_beats_popularity_and_popularity_beats_chance(small: World) -> None:
     split = user_random(small.ratings, seed=1)
     train = split.train.matrix().toarray()

@@ -12,6 +12,8 @@ from qrels.interactions.interactions import Interactions
 from recommenders.kernels.hidden import Hiding, rank_hidden
 from tests.hidden_example import numbered
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 
 # With so many items no array is so small that Dask sends it along with every task.

@@ -37,6 +37,7 @@ def log_odds_by_loops(table: np.ndarray, models: LanguageModels) -> np.ndarray:
     return odds
 
 
+@pytest.mark.slow
 @every_smoothing
 @pytest.mark.parametrize("weights", ["likelihood", "gain", "uniform"])
 def test_the_neighbours_have_the_highest_likelihoods(
@@ -55,6 +56,7 @@ def test_the_neighbours_have_the_highest_likelihoods(
     np.testing.assert_allclose(graph.toarray(), np.where(odds >= tenth, expected, 0), rtol=1e-9)
 
 
+@pytest.mark.slow
 @every_smoothing
 def test_log_odds_are_those_of_the_loops(smoothing: Smoothing, ratings: Ratings) -> None:
     matrix, models = ratings.matrix(), models_of(ratings, smoothing)

@@ -74,7 +74,8 @@ def component_tests(name: str) -> type:
         "configs": [component.dump_config()],
         "can_score": "some" if name in CANNOT_SCORE_ALL else "known",
     }
-    return lenskit_tests(type(f"Test_{name}", (BasicComponentTests, ScorerTests), attributes))
+    tests = type(f"Test_{name}", (BasicComponentTests, ScorerTests), attributes)
+    return pytest.mark.slow(lenskit_tests(tests))
 
 
 # pytest collects classes by their names in the module.

@@ -111,6 +111,7 @@ def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
     assert first.rank[1] == alone.rank[0]
 
 
+@pytest.mark.slow
 def test_random_orders_differ_between_seeds() -> None:
     found = {
         int(
@@ -132,6 +133,7 @@ def test_nothing_to_rank_gives_no_ranks() -> None:
     assert len(recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings())) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["popularity", "krichene-z", "puresvd", "item-knn"])
 def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
     split = user_random(ratings, seed=3)

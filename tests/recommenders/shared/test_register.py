@@ -10,6 +10,7 @@ from runs import InputError
 every_system = pytest.mark.parametrize("spec", systems().values(), ids=lambda spec: spec.name)
 
 
+@pytest.mark.slow
 def test_listing_and_checking_imports_nothing_slow() -> None:
     code = """
 import sys

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from harness.cli.main import main
 from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
 
+pytestmark = pytest.mark.slow
+
 MISUSED = 2
 FIGURES = {
     f"online_{name}.{kind}"

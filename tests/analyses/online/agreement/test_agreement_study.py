@@ -140,6 +140,7 @@ def test_without_a_grid_its_tables_are_left_out(plain: ClickStudy) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_experiments_chosen_after_looking_are_crossed_apart(tmp_path: Path) -> None:
     experiments = read_experiments(*write_grid(tmp_path))
     study = study_clicks(experiments, permutations=200, seed=1, chosen=["X"])
@@ -157,6 +158,7 @@ def test_a_choice_after_looking_makes_chance_likelier(tmp_path: Path) -> None:
     assert chosen.best.p_adjusted.min() > alone.best.p_adjusted.min()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_tables(grid: ClickStudy, tmp_path: Path) -> None:
     again = study_clicks(read_experiments(*write_grid(tmp_path)), permutations=500, seed=1)
     for name, frame in grid.frames().items():

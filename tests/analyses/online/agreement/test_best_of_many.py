@@ -70,6 +70,7 @@ def test_over_all_orders_of_the_rates_the_test_holds_its_level_exactly(
     assert np.mean(np.array(smallest) <= alpha) <= alpha
 
 
+@pytest.mark.validity
 def test_random_orders_hold_the_level_which_the_best_alone_does_not() -> None:
     """300 pairs of experiments of six models without any relation to 40 measures."""
     rng = np.random.default_rng(7)
@@ -170,6 +171,7 @@ def test_the_best_stands_first(of_24_models: BestOfMany) -> None:
     assert frame["measure"].iloc[0] == of_24_models.measures[of_24_models.best]
 
 
+@pytest.mark.slow
 def test_the_figure_shows_the_distribution_and_what_was_observed(of_24_models: BestOfMany) -> None:
     ax = of_24_models.plot(Figure().subplots())
     heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]

@@ -114,6 +114,7 @@ def test_undefined_replicates_are_left_out_and_counted(rng: np.random.Generator)
     assert "leave out 1 undefined rhos" in found.caption()
 
 
+@pytest.mark.validity
 def test_intervals_cover_a_true_difference_over_fixed_models() -> None:
     """200 experiments of 8 models and 400 users, whose rates and two recalls are noisy means."""
     rng = np.random.default_rng(5)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from analyses.online.agreement.model_ranks import rank_correlations, whole_ranks
 from analyses.online.agreement.rho_bins import bin_random_rates, count_bins
@@ -15,6 +16,7 @@ def test_a_rho_of_a_half_is_not_above_a_half() -> None:
     assert count_bins(rank_correlations(ranks[:1], ranks[1])).tolist() == [0, 0, 1, 0]
 
 
+@pytest.mark.slow
 def test_random_rates_fall_into_the_bins_as_often_as_orders_do() -> None:
     """Of the 24 orders of four models, 5 have a rho up to -.5, 8 up to 0, 6 up to .5, 5 above."""
     one = experiment([[1, 2, 3, 4]], [0.1, 0.2, 0.3, 0.4])

@@ -55,6 +55,7 @@ def test_arms_are_compared(log: list[Path]) -> None:
     assert answer.stdout.splitlines()[-1].startswith("Arm B is clicked most: its rate is 0.")
 
 
+@pytest.mark.slow
 def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
     columns = experiment()
     answers = [
@@ -64,6 +65,7 @@ def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> None:
     for name in ("one", "two"):
         clicks(*log, "--window", "10 min", "--halves", "A", "--output", tmp_path / name)
@@ -73,6 +75,7 @@ def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> Non
     assert one == two
 
 
+@pytest.mark.slow
 def test_another_seed_draws_other_users(log: list[Path]) -> None:
     first, second = (
         clicks(*log, "--window", "10 min", "--seed", seed, "--format", "csv").stdout
@@ -88,6 +91,7 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(answer.stdout)), expected)
 
 
+@pytest.mark.slow
 def test_json_has_all_tables(log: list[Path]) -> None:
     answer = clicks(*log, "--window", "10 min", "--types", "--halves", "A", "--format", "json")
     document = json.loads(answer.stdout)
@@ -104,6 +108,7 @@ def test_latex_has_a_table_for_each(log: list[Path]) -> None:
     assert answer.stdout.count(r"\end{tabular}") == 6
 
 
+@pytest.mark.slow
 def test_a_folder_holds_tables_and_figures_with_captions(log: list[Path], tmp_path: Path) -> None:
     answer = clicks(
         *log,
@@ -123,6 +128,7 @@ def test_a_folder_holds_tables_and_figures_with_captions(log: list[Path], tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {"conclusion.txt"} | figures | tables
 
 
+@pytest.mark.slow
 def test_rates_are_written_for_the_comparison_with_offline_metrics(
     log: list[Path], tmp_path: Path
 ) -> None:
@@ -134,6 +140,7 @@ def test_rates_are_written_for_the_comparison_with_offline_metrics(
     assert (rates["rate"] == rates["accepted"] / rates["recommendations"]).all()
 
 
+@pytest.mark.slow
 def test_a_log_without_versions_has_one_period(tmp_path: Path) -> None:
     paths = written(tmp_path, experiment(), without=("model_version",))
     clicks(*paths, "--window", "10 min", "--output", tmp_path / "out")
@@ -151,6 +158,7 @@ MARKS: dict[str, Callable[[Result, Path], bool]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", MARKS)
 def test_every_output_marks_a_mismatch(uneven: list[Path], tmp_path: Path, place: str) -> None:
     form = place.split()[0]
@@ -247,6 +255,7 @@ def test_a_mistake_is_answered_with_a_sentence(
     assert sentence in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_log_of_one_arm_has_rates_alone(tmp_path: Path) -> None:
     paths = written(tmp_path, experiment({"A": (20, 0.5)}))
     answer = clicks(*paths, "--window", "1 h", "--output", tmp_path / "out")
@@ -261,6 +270,7 @@ def test_a_log_without_interactions_has_rates_of_0(tmp_path: Path) -> None:
     assert [row["rate"] for row in json.loads(answer.stdout)["arms"]] == [0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_an_arm_without_lists_has_no_rate(tmp_path: Path) -> None:
     paths = written(tmp_path, experiment())
     answer = clicks(

@@ -126,6 +126,7 @@ def test_the_own_log_gives_its_own_clicks() -> None:
     assert found.effective_size == len(slates.item)
 
 
+@pytest.mark.validity
 def test_intervals_cover_the_truth() -> None:
     covered, errors = [], []
     for seed in range(100):

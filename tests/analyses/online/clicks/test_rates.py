@@ -122,6 +122,7 @@ def test_both_kinds_of_interval_agree_over_periods() -> None:
     np.testing.assert_allclose(found.replicates.std(), found.errors[0], rtol=0.15)
 
 
+@pytest.mark.slow
 def test_errors_over_periods_are_those_that_repetitions_have() -> None:
     found = [click_through(of_many_periods(seed), over_time="thesis") for seed in range(200)]
     spread = np.std([one.rates[0] for one in found])
@@ -141,6 +142,7 @@ def covers(found: ClickThrough) -> list[bool]:
     ]
 
 
+@pytest.mark.validity
 def test_intervals_by_users_cover_and_the_binomial_one_does_not() -> None:
     found = [
         click_through(

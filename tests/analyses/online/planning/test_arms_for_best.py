@@ -25,6 +25,7 @@ def test_three_models_show_nothing_and_many_show_the_best(found: ArmsForBest) ->
     assert found.shown[2] > 0.9
 
 
+@pytest.mark.validity
 def test_without_any_relation_the_level_holds(rng: np.random.Generator) -> None:
     rates = rng.random((300, 12))
     null = arms_for_best(

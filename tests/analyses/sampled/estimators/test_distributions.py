@@ -104,6 +104,7 @@ def test_em_on_exact_shares_gives_the_golden_values(iterations: int) -> None:
     np.testing.assert_allclose(recalls(mass[:, 0]), GOLDEN[iterations], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_most_entropy_on_exact_shares_gives_the_golden_values() -> None:
     table, _, shares = expected_shares()
     mass = most_entropy(
@@ -115,6 +116,7 @@ def test_most_entropy_on_exact_shares_gives_the_golden_values() -> None:
     np.testing.assert_allclose(found, -0.0616634952084, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [1.0, 1.5])
 def test_weights_of_the_shares_let_entropy_fill_the_bottom_of_the_ranks(exponent: float) -> None:
     _, table = nodes_and_table(1000, 50)
@@ -131,6 +133,7 @@ def test_weights_of_the_shares_let_entropy_fill_the_bottom_of_the_ranks(exponent
     assert uniformly @ ranks == pytest.approx(truth @ ranks, abs=3)
 
 
+@pytest.mark.slow
 def test_where_entropy_hardly_counts_the_fit_is_better_than_that_of_em() -> None:
     rng = np.random.default_rng(1)
     nodes, table = nodes_and_table(2000, 50, path="grid")
@@ -212,6 +215,7 @@ def test_the_rule_that_stops_sampling_can_be_ignored() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_more_iterations_than_100_make_estimates_worse() -> None:
     rng = np.random.default_rng(11)
     n, cutoffs = 2000, range(1, 51)

@@ -305,6 +305,7 @@ def test_users_are_redrawn_with_all_their_items() -> None:
     np.testing.assert_array_equal(drawn.counts.sum(axis=0), times @ [2, 3, 1, 4])
 
 
+@pytest.mark.slow
 def test_moments_are_those_of_simulated_samples() -> None:
     rng = np.random.default_rng(6)
     ranks = rng.integers(1, 300, 50)
@@ -325,6 +326,7 @@ def users_with_several_items() -> FullRanks:
     return FullRanks.of(np.concatenate(ranks), n_candidates=100 + 10 * users, user=users)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", ["mean", "users"])
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["AP", "RR"])

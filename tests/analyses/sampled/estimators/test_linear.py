@@ -106,6 +106,7 @@ REFERENCE: list[tuple[int, int, str, str, Sequence[float]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "name", "metric", "expected"), REFERENCE)
 def test_values_of_many_candidates_are_the_reference_s(
     n: int, m: int, name: str, metric: str, expected: Sequence[float]
@@ -159,6 +160,7 @@ def test_no_feasible_change_makes_a_constrained_fit_better(metric: str, nonnegat
     assert (products - grams @ values).cumsum().max() <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["Recall", "AP", "AUC"])
 def test_constrained_fits_are_those_of_scipy(metric: str) -> None:
     table, grams, exact = uniform_problem(2000, 60, metric)
@@ -180,6 +182,7 @@ def test_the_gram_matrix_is_a_scaled_hankel_matrix(m: int, n: int, exponent: flo
     np.testing.assert_allclose(hankel_gram(sums[0]), gram(table, mass), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_spectrum_is_known_for_a_uniform_prior() -> None:
     m = 99
     table, grams, _ = uniform_problem(10_000, m, "AP")
@@ -189,6 +192,7 @@ def test_the_spectrum_is_known_for_a_uniform_prior() -> None:
     np.testing.assert_allclose(found, np.cumprod(factors), rtol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [0, 2])
 def test_the_condition_of_the_scaled_equations_is_one_over_gamma(exponent: int) -> None:
     gamma = 0.01

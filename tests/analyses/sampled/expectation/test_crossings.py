@@ -46,11 +46,13 @@ def _found(metric: str, *, replace: bool, negatives: int | None = None) -> list[
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", WITH)
 def test_orders_change_where_figure_2_says(metric: str) -> None:
     assert _found(metric, replace=True) == WITH[metric]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", WITHOUT)
 def test_orders_change_nearby_without_replacement(metric: str) -> None:
     # From m = 7,603 on A and B have nothing in the first ten, to 12 decimals, and tie.
@@ -82,6 +84,7 @@ def test_the_scan_knows_several_relevant_items(metric: str) -> None:
         np.testing.assert_allclose(found.values[0, m - 1], expected, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_all_negatives_show_the_exact_order() -> None:
     found = consistency_crossings(LISTS, "AP", replace=False)
     assert (found.settled, found.orderings[-1][1]) == (1108, found.exact_ordering)

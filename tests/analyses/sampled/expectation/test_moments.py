@@ -105,6 +105,7 @@ def test_all_negatives_without_replacement_give_the_metric_itself(metric: str) -
     np.testing.assert_allclose(expected, rank_metric(metric)(EVERY, n=300), atol=1e-11)
 
 
+@pytest.mark.slow
 def test_variances_are_those_of_simulated_estimates() -> None:
     ranks, values = np.array([2, 9, 30, 30]), np.array([1.0, -0.3, 0.1, 0.0])
     moments = estimate_moments(values, ranks, n=50, replace=False)

@@ -77,6 +77,7 @@ def score(metric: RankMetric, ranks: FullRanks, *, m: int, replace: bool, repeat
     return float(terms.sum() / len(np.unique(ranks.user)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["AP", "nDCG@10"])
 def test_moments_of_means_are_those_of_simulated_samples(metric: str, replace: bool) -> None:
@@ -107,6 +108,7 @@ def test_users_with_one_relevant_item_have_the_variances_of_one_item(replace: bo
     np.testing.assert_allclose(joint.variance, alone.variance, rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_independent_items_would_have_about_seven_tenths_of_the_variance_of_ap() -> None:
     ranks, m = several(1000, n=5000), 100
     joint = moments_of_mean(moments_of_users("AP@10", ranks, m=m, replace=False))

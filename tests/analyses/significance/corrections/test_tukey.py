@@ -36,6 +36,7 @@ def dealt_out(scores: Floats, swaps: Floats) -> Floats:
     return dealt
 
 
+@pytest.mark.slow
 def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     swaps = random_swaps(0, 200, n_users=30, n_systems=4, seed=4).astype(float)
     expected = []
@@ -46,6 +47,7 @@ def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     np.testing.assert_array_equal(tukey_test(scores, permutations=200, seed=4), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_systems", "n_users"), [(3, 4), (2, 8), (4, 2)])
 def test_random_permutations_come_near_all_of_them(
     n_systems: int, n_users: int, scores: Floats
@@ -62,6 +64,7 @@ def test_random_permutations_come_near_all_of_them(
     np.testing.assert_allclose(p, reached / factorial(n_systems) ** n_users, atol=0.015)
 
 
+@pytest.mark.slow
 def test_two_systems_are_tested_by_random_signs(scores: Floats) -> None:
     two = scores[:, 1:3]
     signed = monte_carlo_test(two, permutations=20_000, seed=4)

@@ -24,6 +24,7 @@ def replicates_of(differences: Floats) -> tuple[Floats, Floats]:
     return np.abs(means / deviations) * np.sqrt(len(differences)), np.abs(means)
 
 
+@pytest.mark.slow
 def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     first, second = pair_indices(4)
     differences = (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[2])

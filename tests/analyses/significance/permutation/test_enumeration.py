@@ -26,6 +26,7 @@ def test_it_agrees_with_scipy(rng: np.random.Generator) -> None:
     assert p_by_enumeration(differences) == pytest.approx(expected.pvalue, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_forty_users_are_not_too_many() -> None:
     assert p_by_enumeration(np.ones(40)) == 2.0**-39
 

@@ -47,6 +47,7 @@ def test_few_users_agree_with_all_sign_assignments(differences: Floats) -> None:
     assert p_of(differences) == pytest.approx(p_by_all_signs(differences), abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [1, 4, 15], ids=["tenths", "four decimals", "continuous"])
 def test_fourteen_users_agree_with_scipy(decimals: int, rng: np.random.Generator) -> None:
     for _ in range(3):
@@ -76,6 +77,7 @@ def test_many_multiples_of_a_tenth_are_a_lattice(rng: np.random.Generator) -> No
     assert method_of(rng.integers(1, 9, size=201) * rng.choice([-0.1, 0.1], 201)) == Method.LATTICE
 
 
+@pytest.mark.slow
 def test_forty_differing_users_are_enumerated(rng: np.random.Generator) -> None:
     differences = np.append(rng.normal(size=40), np.zeros(500))
     assert method_of(differences) == Method.ENUMERATION
@@ -101,6 +103,7 @@ def test_many_users_with_a_large_difference_are_multiplied(rng: np.random.Genera
     assert method_of(np.append(rng.normal(size=1000), 20.0)) == Method.PRODUCT
 
 
+@pytest.mark.slow
 def test_sizes_that_nearly_agree_are_multiplied(rng: np.random.Generator) -> None:
     """The power series would be wrong in the second decimal."""
     differences = rng.choice([-1.0, 1.0], 1000) * rng.normal(1, 0.01, 1000)
@@ -176,6 +179,7 @@ def test_users_without_a_difference_do_not_matter(seed: int, n_users: int) -> No
     np.testing.assert_allclose(exact_test(longer).p, exact_test(scores).p, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [1, 9], ids=["lattice", "continuous"])
 def test_monte_carlo_errors_are_as_large_as_theory_says(
     decimals: int, rng: np.random.Generator
@@ -193,6 +197,7 @@ def test_monte_carlo_errors_are_as_large_as_theory_says(
     assert (z**2).mean() == pytest.approx(1, abs=0.15)
 
 
+@pytest.mark.validity
 def test_a_true_null_hypothesis_is_rejected_at_the_level(rng: np.random.Generator) -> None:
     """2,000 random sign flips of fixed differences; limits of 99.9 % of a binomial."""
     n_sets = 2000

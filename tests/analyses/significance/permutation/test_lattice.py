@@ -44,6 +44,7 @@ def test_a_divisor_that_few_users_break_does_no_harm(few: list[int]) -> None:
     assert p_by_lattice(differences) == pytest.approx(expected, abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [60, 2520])
 def test_reciprocal_ranks_of_many_users(scale: int, rng: np.random.Generator) -> None:
     depth = {60: 5, 2520: 10}[scale]

@@ -24,6 +24,7 @@ def test_the_number_of_jobs_changes_no_bit(n_jobs: int, scores: Floats) -> None:
     np.testing.assert_array_equal(p, (expected + 1) / 5001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7, 512, 1000])
 def test_the_size_of_a_block_changes_no_bit(block: int, scores: Floats) -> None:
     counts = count_as_extreme(to_grid(scores), 0, 1000, seed=9, block=block)
@@ -84,6 +85,7 @@ def test_it_reports_all_permutations(scores: Floats) -> None:
     assert len(finished) > 1
 
 
+@pytest.mark.validity
 @pytest.mark.parametrize("permutations", [99, 999])
 def test_a_true_null_hypothesis_is_not_rejected_too_often(
     permutations: int, rng: np.random.Generator

@@ -20,6 +20,7 @@ def heavy_tails(n_users: int, rng: np.random.Generator) -> dict[str, Floats]:
 TAILS = ["log-normal", "cauchy", "few large"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", TAILS)
 def test_heavy_tails_agree_with_enumeration(tail: str, rng: np.random.Generator) -> None:
     differences = heavy_tails(41, rng)[tail]
@@ -27,6 +28,7 @@ def test_heavy_tails_agree_with_enumeration(tail: str, rng: np.random.Generator)
     assert p_by_product(differences) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("n_users", [100, 400])
 def test_heavy_tails_agree_with_a_longer_series(
@@ -37,6 +39,7 @@ def test_heavy_tails_agree_with_a_longer_series(
     assert p_by_product(differences) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_sizes_that_nearly_agree_only_take_longer(rng: np.random.Generator) -> None:
     differences = rng.choice([-1.0, 1.0], 1000) * rng.normal(1, 0.01, 1000)
     expected = p_by_long_series(differences)

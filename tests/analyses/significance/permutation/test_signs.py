@@ -15,6 +15,7 @@ def test_signs_are_plus_or_minus_one() -> None:
     assert set(np.unique(random_signs(0, 10, n_users=300, seed=0))) == {-1.0, 1.0}
 
 
+@pytest.mark.slow
 def test_signs_are_fair_and_independent() -> None:
     """Means and correlations of 100 users lie within five standard errors of 0."""
     signs = random_signs(0, 20_000, n_users=100, seed=11)

@@ -93,6 +93,7 @@ def test_a_function_without_a_number_is_refused_with_the_user() -> None:
         lifted(nothing)(Judged(np.ones((1, 1)), np.ones((1, 1))))
 
 
+@pytest.mark.slow
 def test_a_study_notes_that_it_is_slow(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "mine.py").write_text(

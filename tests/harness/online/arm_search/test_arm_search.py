@@ -55,6 +55,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch, *, until: int | None = None) -> li
     return trained
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on_to_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_search_that_was_killed_goes_on_to_the_same_result(
     np.testing.assert_array_equal(resumed.overlaps, whole.overlaps)
 
 
+@pytest.mark.slow
 def test_trials_in_the_table_are_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_trials_in_the_table_are_not_made_again(
     assert len(trained) == TRIALS - 4
 
 
+@pytest.mark.slow
 def test_a_trial_whose_evidence_is_gone_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +93,7 @@ def test_a_trial_whose_evidence_is_gone_is_made_again(
     assert len(trained) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -110,6 +114,7 @@ def test_another_search_makes_its_own_trials(
     assert len(trained) == TRIALS
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_trial(tmp_path: Path) -> None:
     table = tmp_path / "trials.csv"
     found = _search(table=table)
@@ -118,6 +123,7 @@ def test_the_table_has_a_line_for_each_trial(tmp_path: Path) -> None:
     assert written["factors"].tolist() == [trial.settings["factors"] for trial in found.trials]
 
 
+@pytest.mark.slow
 def test_what_test_users_did_changes_nothing() -> None:
     """All that test users did is turned to other items, in the other order."""
     events = two_tastes()
@@ -134,6 +140,7 @@ def test_what_test_users_did_changes_nothing() -> None:
     pd.testing.assert_frame_equal(_results(one), _results(another))
 
 
+@pytest.mark.slow
 def test_leaving_test_users_out_is_what_the_search_does_itself() -> None:
     events = two_tastes()
     test_users = draw_test_users(events, share=0.3, seed=1)
@@ -142,6 +149,7 @@ def test_leaving_test_users_out_is_what_the_search_does_itself() -> None:
     pd.testing.assert_frame_equal(_results(one), _results(other))
 
 
+@pytest.mark.slow
 def test_tuning_users_remain_when_test_users_were_drawn_with_the_same_seed() -> None:
     events = two_tastes()
     train, _ = split_users(events, draw_test_users(events, share=0.5, seed=1))
@@ -170,6 +178,7 @@ def test_a_trial_that_cannot_be_trained_is_noted_and_passed_over() -> None:
     assert np.isnan(found.recalls).sum() == 1
 
 
+@pytest.mark.slow
 def test_a_space_of_choices_is_tried_whole() -> None:
     space = {"factors": Choice((1, 4)), "neighbours": Choice((2, 5))}
     found = _search(space=space, trials=99)
@@ -177,6 +186,7 @@ def test_a_space_of_choices_is_tried_whole() -> None:
     assert pairs == {(1, 2), (1, 5), (4, 2), (4, 5)}
 
 
+@pytest.mark.slow
 def test_chosen_models_fall_in_recall_and_have_their_settings() -> None:
     found = _search(n_models=3)
     assert (found.steps >= 0).all()
@@ -191,6 +201,7 @@ def test_a_model_is_not_clearly_better_than_its_like() -> None:
     assert "Not two standard errors apart: 1 and 2." in found.caption()
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_that_of_a_mean_over_users(tmp_path: Path) -> None:
     """Poisson weights give about sd / sqrt(n)."""
     found = _search(table=tmp_path / "trials.csv")
@@ -211,6 +222,7 @@ def test_what_is_no_setting_is_refused() -> None:
         _search(space={"factor": Choice((1, 2))})
 
 
+@pytest.mark.slow
 def test_the_order_of_the_settings_does_not_matter() -> None:
     turned = dict(reversed(SPACE.items()))
     pd.testing.assert_frame_equal(_results(_search(space=turned)), _results(_search()))

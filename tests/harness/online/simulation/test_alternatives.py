@@ -29,12 +29,14 @@ def of_arm(experiment: SimulatedExperiment, arm: str) -> Slates:
     return experiment.slates.select(np.array(experiment.arms)[experiment.slates.arm] == arm)
 
 
+@pytest.mark.slow
 def test_an_arms_lists_for_its_own_users_are_those_that_it_showed() -> None:
     experiment = small_experiment()
     slates = of_arm(experiment, "many")
     assert np.array_equal(lists_of_arm(experiment, "many", slates), slates.item)
 
 
+@pytest.mark.slow
 def test_expected_clicks_are_found_from_the_log_of_another_policy(
     logged: SimulatedExperiment,
 ) -> None:

@@ -151,6 +151,7 @@ def test_popularity_follows_exposure_when_exposure_decides() -> None:
     assert abs(float(spearmanr(popularity(unexposed), unexposed.log_exposure).statistic)) < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("familiarity", "sign"), [(-1.5, 1), (1.5, -1)])
 def test_familiarity_decides_whether_clicks_follow_popularity(
     familiarity: float, sign: int

@@ -92,6 +92,7 @@ def same(first: SimulatedExperiment, second: SimulatedExperiment) -> bool:
     return all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_users", [1, 7])
 def test_blocks_change_nothing(block_users: int) -> None:
     world = small_world(n_users=100)
@@ -100,6 +101,7 @@ def test_blocks_change_nothing(block_users: int) -> None:
     assert same(simulate(world, ARMS, settings), cut)
 
 
+@pytest.mark.slow
 def test_workers_change_nothing() -> None:
     settings = SimulationSettings(periods=2)
     alone, together = (
@@ -108,6 +110,7 @@ def test_workers_change_nothing() -> None:
     assert same(alone, together)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_arms_changes_nothing() -> None:
     settings = SimulationSettings(periods=2)
     first, second = (
@@ -116,12 +119,14 @@ def test_the_order_of_the_arms_changes_nothing() -> None:
     assert same(first, second)
 
 
+@pytest.mark.slow
 def test_clicks_are_draws_from_their_chances() -> None:
     chances, found = experiment().chances, clicked(experiment())
     error = np.sqrt((chances * (1 - chances)).sum())
     assert abs(found.sum() - chances.sum()) < 4 * error
 
 
+@pytest.mark.slow
 def test_the_truth_is_the_mean_of_many_clicks() -> None:
     world = small_world(n_users=3000, reluctance=6.0)
     settings = SimulationSettings(periods=1, visits=0.5, lists_per_visit=1.0, views_per_visit=0.0)
@@ -133,6 +138,7 @@ def test_the_truth_is_the_mean_of_many_clicks() -> None:
     assert abs(rate - expected) < 4 * np.sqrt(expected * (1 - expected) / len(first))
 
 
+@pytest.mark.slow
 def test_true_clicks_are_the_mean_of_many_clicks() -> None:
     world = small_world(n_users=3000, reluctance=6.0)
     settings = SimulationSettings(periods=1, visits=0.5, lists_per_visit=1.0, views_per_visit=0.0)
@@ -143,6 +149,7 @@ def test_true_clicks_are_the_mean_of_many_clicks() -> None:
     assert abs(n_clicks.mean() - found.truth.clicks[0, 0]) < 4 * error
 
 
+@pytest.mark.slow
 def test_rates_of_what_was_shown_are_estimated_by_those_of_clicks() -> None:
     found = small_experiment(small_world(n_users=2000), periods=1)
     kept = people(found)
@@ -154,6 +161,7 @@ def test_rates_of_what_was_shown_are_estimated_by_those_of_clicks() -> None:
         assert abs(mine.mean() - expected) < 4 * error
 
 
+@pytest.mark.slow
 def test_arms_with_one_model_have_one_truth_and_rates_whose_interval_covers_it() -> None:
     arms = [Arm("a", MANY), Arm("b", NeighbourModel(ItemCosines(50)))]
     found = simulate(small_world(n_users=2000), arms, SimulationSettings(periods=2))
@@ -164,6 +172,7 @@ def test_arms_with_one_model_have_one_truth_and_rates_whose_interval_covers_it()
     assert difference.low < 0 < difference.high
 
 
+@pytest.mark.slow
 def test_users_are_assigned_in_the_shares_that_were_planned() -> None:
     found = small_experiment(small_world(n_users=3000), periods=1)
     slates = found.slates
@@ -173,6 +182,7 @@ def test_users_are_assigned_in_the_shares_that_were_planned() -> None:
     assert sample_ratio(first_arms, arms=found.arms, shares=shares).p > 0.001
 
 
+@pytest.mark.slow
 def test_lists_are_shown_by_the_arm_that_the_user_is_assigned_to() -> None:
     slates = experiment().slates
     assert np.array_equal(experiment().assigned[slates.user], slates.arm)
@@ -185,6 +195,7 @@ def test_another_salt_assigns_independently() -> None:
     assert abs((first == second).mean() - 0.5) < 4 * 0.5 / np.sqrt(4000)
 
 
+@pytest.mark.slow
 def test_what_a_user_has_interacted_with_is_never_shown() -> None:
     slates, events = experiment().slates, experiment().events
     served = np.flatnonzero(np.array(experiment().arms)[slates.arm] != "logging")
@@ -224,6 +235,7 @@ def test_every_click_is_an_event_of_its_list() -> None:
     assert done == shown
 
 
+@pytest.mark.slow
 def test_models_learn_from_everything_before_their_period_and_nothing_after() -> None:
     model = Fixed()
     found = simulate(small_world(), [Arm("fixed", model)], SimulationSettings(periods=3))
@@ -234,6 +246,7 @@ def test_models_learn_from_everything_before_their_period_and_nothing_after() ->
         assert np.array_equal(learnt.item, before.item)
 
 
+@pytest.mark.slow
 def test_what_happens_later_does_not_change_earlier_periods() -> None:
     short, long = small_experiment(periods=2), experiment()
     n_slates = len(short.slates)
@@ -242,6 +255,7 @@ def test_what_happens_later_does_not_change_earlier_periods() -> None:
     assert np.array_equal(short.truth.rates, long.truth.rates[:, :2], equal_nan=True)
 
 
+@pytest.mark.slow
 def test_nobody_learns_from_test_users() -> None:
     model, world = Fixed(), small_world()
     settings = SimulationSettings(periods=2)
@@ -252,6 +266,7 @@ def test_nobody_learns_from_test_users() -> None:
     assert not np.isin(learnt.users.ids[learnt.user], test_users.ids).any()
 
 
+@pytest.mark.slow
 def test_users_come_at_the_same_times_whatever_the_arms_show() -> None:
     first, second = (
         simulate(small_world(), [Arm("one", model)], SimulationSettings(periods=2))
@@ -260,6 +275,7 @@ def test_users_come_at_the_same_times_whatever_the_arms_show() -> None:
     assert np.array_equal(first.slates.time, second.slates.time)
 
 
+@pytest.mark.slow
 def test_traffic_rises_towards_its_peak() -> None:
     found = simulate(
         small_world(n_users=3000), [Arm("fixed", FEW)], SimulationSettings(traffic_daily=0.8)
@@ -269,6 +285,7 @@ def test_traffic_rises_towards_its_peak() -> None:
     assert at_peak > 3 * at_low
 
 
+@pytest.mark.slow
 def test_readiness_to_click_moves_clicks_and_traffic_alone_does_not() -> None:
     world = small_world(n_users=3000)
     ratios = []
@@ -287,6 +304,7 @@ def test_robots_ask_as_often_as_they_are_told() -> None:
     assert lists.tolist() == [180, 180]
 
 
+@pytest.mark.slow
 def test_robots_do_not_enter_the_truth() -> None:
     arms = [Arm("few", FEW)]
     settings = {"periods": 1, "robot_lists_per_day": 50.0}
@@ -306,6 +324,7 @@ def test_people_are_counted_once_a_period() -> None:
     assert found.truth.n_users.tolist() == expected
 
 
+@pytest.mark.slow
 def test_only_a_share_of_the_users_may_come() -> None:
     found = small_experiment(small_world(n_users=2000), online_share=0.25, periods=1)
     share = (found.assigned[:2000] >= 0).mean()
@@ -373,6 +392,7 @@ def test_an_experiment_without_visitors_is_refused() -> None:
         simulate(small_world(n_users=2), ARMS, SimulationSettings(periods=1, visits=1e-9))
 
 
+@pytest.mark.slow
 def test_any_model_can_be_an_arm() -> None:
     model: Model = Fixed(offset=5)
     assert len(simulate(small_world(), [Arm("mine", model)]).slates) > 0

@@ -29,6 +29,7 @@ def _vectors(*, seed: int = 1, sweeps: int = 15, n_jobs: int = 1) -> NDArray[np.
     )
 
 
+@pytest.mark.slow
 @needs_implicit
 def test_vectors_do_not_depend_on_threads() -> None:
     np.testing.assert_array_equal(_vectors(n_jobs=1), _vectors(n_jobs=2))

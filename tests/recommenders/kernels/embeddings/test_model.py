@@ -46,6 +46,7 @@ def test_values_of_events_count() -> None:
     assert (one.toarray() != other.toarray()).any()
 
 
+@pytest.mark.slow
 def test_a_model_is_the_same_whatever_the_number_of_threads() -> None:
     one, other = (similarity(two_tastes(), SMALL, seed=1, n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_array_equal(one.toarray(), other.toarray())

@@ -80,6 +80,7 @@ def _many() -> tuple[csr_array[Any], Interactions]:
     return csr_array(table), events
 
 
+@pytest.mark.slow
 def test_generic_similarities_give_the_ranks_of_profiles_summed_anew() -> None:
     table, events = _many()
     for lists in ("profile", "loo", "lloo"):

@@ -33,6 +33,7 @@ def test_a_difference_is_that_of_the_rates_of_two_groups() -> None:
     assert halves(tallies, hashes(100)).differences[7] == rates[1] - rates[0]
 
 
+@pytest.mark.validity
 def test_intervals_cover_0_about_as_often_as_they_promise() -> None:
     assert 55 <= found().covered.sum() <= 64
 

@@ -50,6 +50,7 @@ def excess(seed: int, *, led: float, organic: int) -> tuple[float, float, float]
     return row["rate"], row["low"], row["high"]
 
 
+@pytest.mark.slow
 def test_the_excess_is_what_lists_led_to() -> None:
     found = np.array([excess(seed, led=0.05, organic=1_000_000) for seed in range(3)])
     # Of organic views alone, a list would be accepted with a chance of about 39 %.
@@ -58,6 +59,7 @@ def test_the_excess_is_what_lists_led_to() -> None:
     assert ((found[:, 1] < led) & (led < found[:, 2])).all(), found
 
 
+@pytest.mark.slow
 def test_lists_that_led_to_nothing_have_no_excess() -> None:
     found = np.array([excess(seed, led=0.0, organic=300_000) for seed in range(20)])
     assert (found[:, 0] > 0.1).all()

@@ -69,6 +69,7 @@ def test_days_are_adjusted_for_their_number() -> None:
     np.testing.assert_allclose(adjusted, [p[0], p[1], 2 * p[2]])
 
 
+@pytest.mark.validity
 def test_the_level_is_held() -> None:
     rng = np.random.default_rng(1)
     counts = rng.multinomial(1_000, [0.2, 0.3, 0.5], size=4_000)

@@ -59,6 +59,7 @@ def test_peaks_are_in_the_time_of_the_zone() -> None:
     assert found.peaks[0] == pytest.approx((18 + 9) % 24, abs=0.5)
 
 
+@pytest.mark.validity
 def test_intervals_of_amplitudes_cover() -> None:
     truth = np.array([0.05, 0.03])
     found = [observed(seed, daily=0.05, weekly=0.03, spread=0.02) for seed in range(100)]
@@ -67,6 +68,7 @@ def test_intervals_of_amplitudes_cover() -> None:
     assert (covered > 0.865).all(), covered
 
 
+@pytest.mark.validity
 def test_without_cycles_few_are_found() -> None:
     p = np.array([observed(seed, spread=0.02).p for seed in range(100)])
     # Of 100 tests at 5 %, more than 13 reject with a chance of about 1 in 1,000.
