@@ -74,6 +74,8 @@ def draw_figure(
         return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
     names = list(panels or panels_of(result, face))
     keyword = face.panels
+    if len(names) == 1 and keyword != METRIC:
+        return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
     return _side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
         most_columns=most_columns,

@@ -60,6 +60,9 @@ class FigureFace:
         another of which the result has a plural; None for one panel.
     comparable
         Whether panels share their axes where they can.
+    of
+        The part of the result that it shows, a field or property: where that is None there is no
+        figure, else the caption is the part's. By default it shows the whole result.
     method
         Name of the method that draws a panel on given axes.
     """
@@ -69,6 +72,7 @@ class FigureFace:
     number: int | None
     panels: str | None
     comparable: bool
+    of: str | None
     method: str
 
     @property
@@ -80,6 +84,15 @@ class FigureFace:
     def short(self) -> str:
         """What a user types to name it."""
         return self.name if self.number is None else f"fig{self.number}"
+
+    def is_of(self, result: Result) -> bool:
+        """Tell whether a result has what it shows."""
+        return self.of is None or getattr(result, self.of) is not None
+
+    def caption(self, result: Result) -> str:
+        """Say in full sentences what it shows of a result."""
+        part: Result = result if self.of is None else getattr(result, self.of)
+        return part.caption()
 
     def draw(self, result: Result, ax: Axes, **chosen: Any) -> Axes:
         """Draw a panel."""
@@ -143,11 +156,12 @@ def figure(
     number: int | None = None,
     panels: str | None = None,
     comparable: bool = True,
+    of: str | None = None,
 ) -> Callable[[Method], Method]:
     """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
 
     def declare(method: Method) -> Method:
-        face = FigureFace(name, title, number, panels, comparable, method.__name__)
+        face = FigureFace(name, title, number, panels, comparable, of, method.__name__)
         return _marked(method, face)
 
     return declare
