@@ -44,8 +44,8 @@ def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
 def in_columns(results: Results, only: Collection[str] = ()) -> str:
     """Print the tables in aligned columns, rounded, each under its title, and the findings."""
     parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results, only)]
-    parts += [f"{finding}\n" for result in results.values() for finding in result.findings()]
-    return "\n".join(parts)
+    said = ["".join(f"{each}\n" for each in result.findings()) for result in results.values()]
+    return "\n".join([*parts, *filter(None, said)])
 
 
 def first_frame(results: Results, _: Collection[str] = ()) -> str:

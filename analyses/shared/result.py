@@ -91,8 +91,7 @@ class FigureFace:
 
     def caption(self, result: Result) -> str:
         """Say in full sentences what it shows of a result."""
-        part: Result = result if self.of is None else getattr(result, self.of)
-        return part.caption()
+        return result.caption() if self.of is None else result.caption_of(self.of)
 
     def draw(self, result: Result, ax: Axes, **chosen: Any) -> Axes:
         """Draw a panel."""
@@ -117,6 +116,11 @@ class Result:
     def caption(self) -> str:
         """Say in full sentences what tables and figures show."""
         raise NotImplementedError
+
+    def caption_of(self, part: str) -> str:
+        """Say the same of a part that has a caption of its own; see `FigureFace`."""
+        caption: str = getattr(self, part).caption()
+        return caption
 
     def estimates(self) -> Estimates | None:
         """Give one number for each measure, where that sums the result up."""
