@@ -79,7 +79,7 @@ def draw_figure(
     return _side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
         most_columns=most_columns,
-        alike=face.comparable and _have_the_same_cutoffs(result, names),
+        alike=face.comparable and (keyword != METRIC or _have_the_same_cutoffs(result, names)),
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
 
