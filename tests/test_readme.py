@@ -16,7 +16,8 @@ from harness.cli.main import main
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_online_study
 from harness.study.collection import collect
-from harness.study.run import run_study, spelled_out
+from harness.study.run import run_study
+from harness.study.stages import spelled_out
 from harness.study.study import OnlineSection, SampledSection, Study, demo_study, parse_study
 from qrels import Judged
 from qrels.ratings.world import WorldSettings, make_world
