@@ -25,8 +25,8 @@ from qrels import FullRanks
 
 if TYPE_CHECKING:
     import pandas as pd
-
     from harness.catalogue import Result
+
     from harness.study.study import SampledSection
 
 Maker: TypeAlias = Callable[..., Any]

@@ -82,17 +82,20 @@ def online(
             f"give a study file, or a table of values and one of rates, got {len(inputs)} files."
         )
     if len(inputs) < 2:
-        from harness.online.experiment.experiment_file import demo_online_study, read_online_study
-        from harness.online.experiment.run_experiment import run_online_study
+        from harness.online.experiment.experiment_file import (
+            demo_experiment_study,
+            read_experiment_study,
+        )
+        from harness.online.experiment.run_experiment import run_experiment_study
 
         given = {"seed": seed, "output": output}
         changes = {name: value for name, value in given.items() if value is not None}
         study = (
-            read_online_study(inputs[0], changes=changes)
+            read_experiment_study(inputs[0], changes=changes)
             if inputs
-            else demo_online_study(changes=changes)
+            else demo_experiment_study(changes=changes)
         )
-        report = run_online_study(
+        report = run_experiment_study(
             study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), dask=dask
         )
         click.echo(f"The report is {report.resolve()}")

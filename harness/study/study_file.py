@@ -152,6 +152,14 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: the study file cannot be read ({error}).") from None
 
 
+def tables_in(path: Path) -> set[str]:
+    """Name the tables and keys on top of a study file; none, if it is not TOML."""
+    try:
+        return set(tomllib.loads(read_text(path)))
+    except tomllib.TOMLDecodeError:
+        return set()
+
+
 def sentence_of(
     error: ValidationError, origin: Origin, root: type[BaseModel], *, table: Sequence[str] = ()
 ) -> str:
