@@ -178,7 +178,7 @@ class ArmRecalls(Result):
             One of `panels`.
         """
         arm, _, validation = panel.rpartition(", ")
-        side, first = VALIDATIONS.index(validation), self.grids[0]  # type: ignore[arg-type]
+        side, first = VALIDATIONS.index(validation), self.grids[0]
         own = [
             g.values for g, place in zip(self.grids, self.places, strict=True) if place[0] == arm
         ]

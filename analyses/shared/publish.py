@@ -72,7 +72,7 @@ def as_json(results: Results, _: Collection[str] = ()) -> str:
     document["captions"] = {name: result.caption() for name, result in results.items()}
     document["findings"] = [each for result in results.values() for each in result.findings()]
     document["cautions"] = [each for result in results.values() for each in result.cautions()]
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def as_latex(results: Results, only: Collection[str] = ()) -> str:

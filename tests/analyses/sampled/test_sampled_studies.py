@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from harness.catalogue import FIGURES
 
 from analyses.sampled.sampled_studies import PLACED, STUDIES
-from harness.catalogue import FIGURES
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import SAMPLED, tabulate

@@ -2,8 +2,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from harness.catalogue import FIGURES, number_of
+
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise

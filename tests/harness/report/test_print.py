@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from harness.catalogue import FIGURES, find_figure
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from harness.catalogue import FIGURES, find_figure
 from harness.cli.main import main
 from harness.report.print import INCHES, TYPE, Width, caption_of, print_figure, render
 from harness.report.study_folder import FinishedStudy

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.catalogue import FIGURES
 
 from analyses.sparsity import Sparsity
-from harness.catalogue import FIGURES
 from harness.report.study_folder import FinishedStudy, read_manifest
 from runs import InputError
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text

@@ -39,12 +39,6 @@ def test_the_means_of_a_study_have_their_cutoffs(tmp_path: Path) -> None:
     assert table.values.tolist() == [[0.5], [0.25]]
 
 
-def test_the_folder_of_a_study_stands_for_its_means(finished: Path) -> None:
-    (table,) = read_value_tables(finished)
-    assert table.models == ("random", "popularity", "puresvd")
-    assert table.measures == ("P@5", "P@20", "nDCG@5", "nDCG@20")
-
-
 def test_without_a_column_there_is_one_experiment(tmp_path: Path) -> None:
     (table,) = read_value_tables(write(tmp_path, "values.csv", VALUES))
     assert table.experiment == ONE_EXPERIMENT
