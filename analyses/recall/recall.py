@@ -25,6 +25,7 @@ from qrels.ranks.hidden_ranks import HiddenRanks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
