@@ -11,13 +11,15 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from analyses.online.click_agreement import Settings
 from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.metrics.shared.register import plugin_metrics
-from harness.online.experiment.experiment_file import parse_online_study
+from harness.online.experiment.experiment_file import parse_experiment_study
 from harness.study.collection import collect
-from harness.study.run import run_study, spelled_out
-from harness.study.study import OnlineSection, SampledSection, Study, demo_study, parse_study
+from harness.study.run import run_study
+from harness.study.stages import spelled_out
+from harness.study.study import SampledSection, Study, demo_study, parse_study
 from qrels import Judged
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
@@ -171,8 +173,9 @@ def test_the_command_for_clicks_prints_those_tables(
 
 
 def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", "analyses.online"), tmp_path).analyses.online
-    assert shown == OnlineSection(rates=tmp_path / "rates.csv", offline=tmp_path / "values.csv")
+    shown = parsed(block_with("toml", "offline ="), tmp_path).analyses.asked
+    expected = Settings(rates=tmp_path / "rates.csv", offline=tmp_path / "values.csv")
+    assert shown == {"online_click_agreement": expected}
 
 
 @pytest.mark.slow
@@ -209,9 +212,9 @@ def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
 
 
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
-    study = parse_online_study(block_with("toml", "biased"), source="a page", base=tmp_path)
-    assert study.search is not None
-    assert study.search.models + len(study.arms) == 14
+    study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
+    assert study.experiment.search is not None
+    assert study.experiment.search.models + len(study.arms) == 14
 
 
 @pytest.mark.parametrize("name", ["their-runs", "my-ratings", "my-runs"])

@@ -18,11 +18,14 @@ from analyses.recall.hidden_parts import (
     choose_part,
     distinct_counts,
 )
+from analyses.recall.recall_curves import draw_recalls
 from analyses.recall.stratification import Stratification, item_weights
+from analyses.shared.drawing import axes_or_new
 from qrels.ranks.hidden_ranks import HiddenRanks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +102,28 @@ class RecallGrid:
         if self.coverage is not None:
             frame["coverage"] = np.tile(self.coverage, n_validations * n_betas)
         return frame
+
+    def plot(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
+        """Draw values against the exponent, a line for each cut-off.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones by default.
+        validation
+            Which validation.
+        """
+        number = self.validations.index(validation)
+        ax = draw_recalls(
+            axes_or_new(ax),
+            self.values[number],
+            betas=self.betas,
+            cutoffs=self.cutoffs,
+            effective_shares=self.effective_shares[number],
+        )
+        ax.set_ylabel(self.stratification.metric)
+        ax.set_title(validation)
+        return ax
 
     def caption(self) -> str:
         """Say what the values are means of, and what was left out."""

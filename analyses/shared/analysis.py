@@ -112,7 +112,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         The group that it belongs to, if any.
     """
 
-    make: Callable[[Work, SettingsT], ResultT]
+    make: Callable[[Any, SettingsT], ResultT]
     needs: tuple[str, ...] = ()
     on_request: bool = False
     group: str | None = None
@@ -145,7 +145,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
 
 def analysis(
     name: str, *, source: str, needs: Iterable[str] = (), on_request: bool = False
-) -> Callable[[Callable[[Work, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
+) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
     """Declare a function of work and settings as an analysis.
 
     Parameters
@@ -154,7 +154,7 @@ def analysis(
         See `Analysis`.
     """
 
-    def declare(make: Callable[[Work, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
+    def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
         return Analysis(name, source, make, tuple(needs), on_request)
 
     return declare

@@ -111,4 +111,5 @@ def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
     if "fields" in value:
         kinds = [each for each in (hint, *get_args(hint)) if isinstance(each, type)]
         return _unpack_fields(value["fields"], arrays, next(filter(is_dataclass, kinds)))
-    return {key: _unpack(part, arrays, None) for key, part in value["mapping"].items()}
+    part = next(iter(get_args(hint)[1:]), None)
+    return {key: _unpack(each, arrays, part) for key, each in value["mapping"].items()}

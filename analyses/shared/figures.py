@@ -75,11 +75,13 @@ def draw_figure(
         return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
     names = list(panels or panels_of(result, face))
     keyword = face.panels
+    if len(names) == 1 and keyword != METRIC:
+        return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
     return _side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
         most_columns=2 if face.roomy else most_columns,
         size=ROOMY_PANEL if face.roomy else PANEL,
-        alike=face.comparable and _have_the_same_cutoffs(result, names),
+        alike=face.comparable and (keyword != METRIC or _have_the_same_cutoffs(result, names)),
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
 

@@ -66,11 +66,13 @@ def first_frame(results: Results, _: Collection[str] = ()) -> str:
 
 
 def as_json(results: Results, _: Collection[str] = ()) -> str:
-    """Print all frames in full, with captions; null where nothing is known."""
+    """Print all frames in full, with what is said of them; null where nothing is known."""
     frames = {name: f for result in results.values() for name, f in result.frames().items()}
-    document = {name: records_of(frame) for name, frame in frames.items()}
-    captions = {name: result.caption() for name, result in results.items()}
-    return json.dumps(document | {"captions": captions}, indent=2, ensure_ascii=False) + "\n"
+    document: dict[str, Any] = {name: records_of(frame) for name, frame in frames.items()}
+    document["captions"] = {name: result.caption() for name, result in results.items()}
+    document["findings"] = [each for result in results.values() for each in result.findings()]
+    document["cautions"] = [each for result in results.values() for each in result.cautions()]
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def as_latex(results: Results, only: Collection[str] = ()) -> str:
@@ -93,8 +95,9 @@ def write_results(results: Results, folder: Path) -> None:
         for name, content in frame_files(result).items():
             write_whole(folder / name, content)
         for face in figures_of(type(result)):
-            for ending, content in figure_files(result, face.name).items():
-                write_whole(folder / f"{face.name}.{ending}", content)
+            if face.is_of(result):
+                for ending, content in figure_files(result, face.name).items():
+                    write_whole(folder / f"{face.name}.{ending}", content)
 
 
 def frame_files(result: Result) -> dict[str, bytes]:
@@ -108,4 +111,4 @@ def figure_files(result: Result, name: str) -> dict[str, bytes]:
     figure = draw_figure(result, face)
     svg = as_svg(figure)
     settle(figure)
-    return {"svg": svg, "png": as_png(figure), "txt": f"{result.caption()}\n".encode()}
+    return {"svg": svg, "png": as_png(figure), "txt": f"{face.caption(result)}\n".encode()}

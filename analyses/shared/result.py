@@ -60,6 +60,9 @@ class FigureFace:
         another of which the result has a plural; None for one panel.
     comparable
         Whether panels share their axes where they can.
+    of
+        The part of the result that it shows, a field or property: where that is None there is no
+        figure, else the caption is the part's. By default it shows the whole result.
     method
         Name of the method that draws a panel on given axes.
     roomy
@@ -71,6 +74,7 @@ class FigureFace:
     number: int | None
     panels: str | None
     comparable: bool
+    of: str | None
     method: str
     roomy: bool = False
 
@@ -83,6 +87,14 @@ class FigureFace:
     def short(self) -> str:
         """What a user types to name it."""
         return self.name if self.number is None else f"fig{self.number}"
+
+    def is_of(self, result: Result) -> bool:
+        """Tell whether a result has what it shows."""
+        return self.of is None or getattr(result, self.of) is not None
+
+    def caption(self, result: Result) -> str:
+        """Say in full sentences what it shows of a result."""
+        return result.caption() if self.of is None else result.caption_of(self.of)
 
     def draw(self, result: Result, ax: Axes, **chosen: Any) -> Axes:
         """Draw a panel."""
@@ -107,6 +119,11 @@ class Result:
     def caption(self) -> str:
         """Say in full sentences what tables and figures show."""
         raise NotImplementedError
+
+    def caption_of(self, part: str) -> str:
+        """Say the same of a part that has a caption of its own; see `FigureFace`."""
+        caption: str = getattr(self, part).caption()
+        return caption
 
     def estimates(self) -> Estimates | None:
         """Give one number for each measure, where that sums the result up."""
@@ -150,12 +167,13 @@ def figure(
     number: int | None = None,
     panels: str | None = None,
     comparable: bool = True,
+    of: str | None = None,
     roomy: bool = False,
 ) -> Callable[[Method], Method]:
     """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
 
     def declare(method: Method) -> Method:
-        face = FigureFace(name, title, number, panels, comparable, method.__name__, roomy)
+        face = FigureFace(name, title, number, panels, comparable, of, method.__name__, roomy)
         return _marked(method, face)
 
     return declare

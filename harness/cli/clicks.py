@@ -117,10 +117,10 @@ def clicks(
     arms, whether users are split as planned (if not, no winner is named), cycles of day and week,
     and how far the tables fit together.
     """
-    from analyses.online.clicks.click_files import FORMATS, write_files
     from analyses.online.clicks.click_question import question_of
     from analyses.online.clicks.click_study import study_log
-    from analyses.online.clicks.verdict import alarm, cautions
+    from analyses.shared.publish import PRINTED, write_results
+    from runs.shared.files import write_whole
     from runs.shared.progress import watched
 
     found = study_log(
@@ -133,10 +133,15 @@ def clicks(
         placebo=placebo,
         progress=watched(quiet=quiet),
     )
+    results = {"clicks": found}
     if output is not None:
-        write_files(found, output)
-    click.echo(FORMATS[format_](found), nl=False)
-    for caution in cautions(found):
+        write_results(results, output)
+        said = "".join(f"{line}\n" for line in (*found.findings(), *found.cautions()))
+        write_whole(output / "conclusion.txt", said.encode())
+    text, red = PRINTED[format_](results), click.style(found.alarm, fg="red", bold=True)
+    is_table = format_ == "table" and found.alarm
+    click.echo(text.replace(found.alarm, red) if is_table else text, nl=False)
+    for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)
-    if format_ != "table" and (warned := alarm(found)):
-        click.secho(warned, fg="red", bold=True, err=True)
+    if found.alarm and not is_table:
+        click.echo(red, err=True)

@@ -60,7 +60,9 @@ def online(
     format_: str,
     output: Path | None,
     quiet: bool,
-    **asked: Any,
+    over_time: Any,
+    chosen: tuple[str, ...],
+    permutations: int,
 ) -> None:
     """Say whether offline measures follow click-through rates.
 
@@ -80,26 +82,35 @@ def online(
             f"give a study file, or a table of values and one of rates, got {len(inputs)} files."
         )
     if len(inputs) < 2:
-        from harness.online.experiment.experiment_file import demo_online_study, read_online_study
-        from harness.online.experiment.run_experiment import run_online_study
+        from harness.online.experiment.experiment_file import (
+            demo_experiment_study,
+            read_experiment_study,
+        )
+        from harness.online.experiment.run_experiment import run_experiment_study
 
         given = {"seed": seed, "output": output}
         changes = {name: value for name, value in given.items() if value is not None}
         study = (
-            read_online_study(inputs[0], changes=changes)
+            read_experiment_study(inputs[0], changes=changes)
             if inputs
-            else demo_online_study(changes=changes)
+            else demo_experiment_study(changes=changes)
         )
-        report = run_online_study(
+        report = run_experiment_study(
             study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), dask=dask
         )
         click.echo(f"The report is {report.resolve()}")
         return
-    from analyses.online.agreement.agreement_files import print_tables
+    from analyses.online.click_agreement import study_clicks
+    from analyses.online.tables.experiments import read_experiments
+    from analyses.shared.publish import PRINTED, write_results
 
-    printed, captions = print_tables(
-        *inputs, format_=format_, output=output, seed=seed or 0, quiet=quiet, **asked
-    )
-    click.echo(printed, nl=False)
-    for caption in captions:
-        click.echo(caption, err=True)
+    experiments = read_experiments(*inputs, over_time=over_time)
+    with watched(quiet=quiet)("Dealing out rates", 1) as bar:
+        found = study_clicks(
+            experiments, permutations=permutations, seed=seed or 0, chosen=chosen or None
+        )
+        bar.advance()
+    if output is not None:
+        write_results({"online": found}, output)
+    click.echo(PRINTED[format_]({"online": found}), nl=False)
+    click.echo(found.caption(), err=True)

@@ -77,8 +77,8 @@ def recall(
     """
     from joblib import cpu_count
 
+    from analyses.shared.publish import PRINTED, write_results
     from harness.recall.measure import measure
-    from harness.recall.recall_files import FORMATS, write_files
     from runs.shared.progress import watched
 
     result = measure(
@@ -92,7 +92,8 @@ def recall(
         progress=watched(quiet=quiet),
     )
     if output is not None:
-        write_files(result, output)
-    click.echo(FORMATS[format_](result), nl=False)
-    for remark in result.remarks():
+        write_results({"recall": result}, output)
+        result.write_ranks(output)
+    click.echo(PRINTED[format_]({"recall": result}), nl=False)
+    for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)

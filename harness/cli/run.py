@@ -8,6 +8,9 @@ import click
 
 from harness.cli.options import PATH, SEED, extensible, quietly, workers
 
+EXPERIMENTS = {"experiment", "world", "logs"}
+"""Tables that studies of experiments begin with, now and of old."""
+
 
 @click.command()
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
@@ -29,13 +32,23 @@ def run(
 
     from harness.study.run import add_plugins, run_study
     from harness.study.study import demo_study, read_study
+    from harness.study.study_file import tables_in
     from runs.shared.progress import watched
 
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
-    study = (
-        demo_study(changes=given) if study_file is None else read_study(study_file, changes=given)
-    )
-    study = add_plugins(study, plugins)
-    report = run_study(study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet))
+    n_jobs, progress = jobs or cpu_count(), watched(quiet=quiet)
+    if study_file is not None and EXPERIMENTS & tables_in(study_file):
+        from harness.online.experiment.experiment_file import read_experiment_study
+        from harness.online.experiment.run_experiment import run_experiment_study
+
+        experiment = read_experiment_study(study_file, changes=given)
+        report = run_experiment_study(experiment, n_jobs=n_jobs, progress=progress)
+    else:
+        study = (
+            demo_study(changes=given)
+            if study_file is None
+            else read_study(study_file, changes=given)
+        )
+        report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
     click.echo(f"The report is {report.resolve()}")

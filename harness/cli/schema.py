@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,11 +17,18 @@ from harness.cli.options import PATH
 @click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with an analysis of yours."
 )
-def schema(plugins: tuple[Path, ...]) -> None:
+@click.option("--experiment", is_flag=True, help="Of studies that begin with an experiment.")
+def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
     """Print a JSON schema of the study file, for editors."""
     import json
 
     from harness.study.schema import study_schema
+    from harness.study.study import Study
 
-    paths = [path.resolve() for path in plugins]
-    click.echo(json.dumps(study_schema(paths), indent=1, ensure_ascii=False))
+    kind: Any = Study
+    if experiment:
+        from harness.online.experiment.experiment_file import ExperimentStudy
+
+        kind = ExperimentStudy
+    found = study_schema([path.resolve() for path in plugins], kind=kind)
+    click.echo(json.dumps(found, indent=1, ensure_ascii=False))

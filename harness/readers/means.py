@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from analyses.shared.measure import Measure
 from harness.readers.scores import measure_named
 from runs import InputError
-from runs.shared.lines import check_width, distinct, is_number, read_lines, read_number
+from runs.shared.lines import (
+    check_width,
+    distinct,
+    is_number,
+    read_cutoff,
+    read_lines,
+    read_number,
+)
 
 LONG = ("system", "metric", "cutoff", "mean")
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
@@ -111,16 +118,6 @@ def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
                 raise InputError(f"{path}: the mean of {system!r} by {measure} is missing.")
     values = [[means[measure, system] for system in systems] for measure in measures]
     return Means(np.array(values), measures, systems)
-
-
-def read_cutoff(path: Path, line: int, text: str) -> int | None:
-    """Read a cut-off; none for whole lists."""
-    if not text:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        finding = f"the cut-off must be a whole number from 1 on, or empty, got {text!r}."
-        raise InputError.at(path, line, finding)
-    return int(text)
 
 
 def _check_two(path: Path, kind: str, found: Sequence[object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import Weights, popularity_counts
+from harness.recall.measured_recalls import MeasuredRecalls
 from harness.recall.models import ModelName, Train, model_of
 from harness.recall.recall_question import RecallQuestion
 from qrels.interactions.interaction_file import read_interactions
@@ -28,32 +29,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Recalls of one model, and how they came about.
-
-    Parameters
-    ----------
-    model
-        In words.
-    grids
-        By the weights of the users.
-    ranks
-        Hidden ranks, of which any other grid derives.
-    facts
-        What was left out, in sentences.
-    """
-
-    model: str
-    grids: Mapping[Weights, RecallGrid]
-    ranks: HiddenRanks
-    facts: Sequence[str]
-
-    def remarks(self) -> list[str]:
-        """Say what was left out, and what values are means of: the same whatever the weights."""
-        return [*self.facts, next(iter(self.grids.values())).caption()]
-
-
 def measure(
     interactions: Path,
     question: RecallQuestion,
@@ -64,7 +39,7 @@ def measure(
     dask: str | None,
     n_jobs: int,
     progress: Progress,
-) -> Measured:
+) -> MeasuredRecalls:
     """Measure a model, or a table of ranks if there is one.
 
     Raises
@@ -96,7 +71,7 @@ def measure_model(
     dask: str | None,
     n_jobs: int,
     progress: Progress,
-) -> Measured:
+) -> MeasuredRecalls:
     """Train a model on a part of the users, and measure its recall on the others.
 
     Parameters
@@ -175,7 +150,7 @@ def _read_apart(
 
 def measure_ranks(
     path: Path, rank_table: Path, question: RecallQuestion, *, progress: Progress
-) -> Measured:
+) -> MeasuredRecalls:
     """Measure recall from a table of ranks.
 
     Parameters
@@ -247,7 +222,7 @@ def _measured(
     question: RecallQuestion,
     facts: Sequence[str],
     progress: Progress,
-) -> Measured:
+) -> MeasuredRecalls:
     with progress("Measuring recall", len(question.weights)) as bar:
         grids: dict[Weights, RecallGrid] = {}
         for weights in question.weights:
@@ -259,4 +234,4 @@ def _measured(
                 stratification=question.stratification(weights),
             )
             bar.advance()
-    return Measured(model, grids, ranks, tuple(facts))
+    return MeasuredRecalls(model, grids, ranks, tuple(facts))

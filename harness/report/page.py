@@ -65,7 +65,9 @@ def render_report(folder: Path) -> bytes:
 
 def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     """Give what the page shows of a result: its figures, then its tables."""
-    figures = [_figure(study, result, face) for face in figures_of(type(result))]
+    figures = [
+        _figure(study, result, face) for face in figures_of(type(result)) if face.is_of(result)
+    ]
     caption = result.caption()
     tables = [face.make(result) for face in tables_of(type(result))]
     return {
@@ -114,7 +116,7 @@ def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str,
         "name": face.file,
         "place": float("inf") if face.number is None else face.number,
         "title": face.title if face.number is None else f"Figure {face.number}. {face.title}",
-        "caption": study.caption(result.caption()),
+        "caption": study.caption(face.caption(result)),
         "single": single,
         "source": image_source(svg),
         "overlay": overlay_of(svg) if single else None,

@@ -145,7 +145,7 @@ def render(figure: Figure, kind: str) -> bytes:
 
 def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:
     """Give title and caption of a figure, and what the data are."""
-    return study.caption(f"{face.title}. {result.caption()}")
+    return study.caption(f"{face.title}. {face.caption(result)}")
 
 
 def listing(study: FinishedStudy) -> list[tuple[str, str]]:

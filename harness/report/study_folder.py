@@ -163,8 +163,13 @@ class FinishedStudy:
         return ((key, face) for key, kind in self.kinds.items() for face in tables_of(kind))
 
     def figures(self) -> Iterator[tuple[str, FigureFace]]:
-        """Give the figures that can be drawn, by number, each with the key of its result."""
-        found = [(key, face) for key, kind in self.kinds.items() for face in figures_of(kind)]
+        """Give the figures that are there, by number, each with the key of its result."""
+        found = [
+            (key, face)
+            for key, kind in self.kinds.items()
+            for face in figures_of(kind)
+            if (self.folder / f"figures/{face.file}.svg").exists()
+        ]
         return iter(sorted(found, key=lambda pair: _place(pair[1])))
 
     def caption(self, of_result: str) -> str:

@@ -13,6 +13,6 @@ def result_files(key: str, result: Result) -> dict[str, bytes]:
     files = {evidence_name(key): to_evidence(result)}
     files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
     for face in figures_of(type(result)):
-        drawn = figure_files(result, face.name)
+        drawn = figure_files(result, face.name) if face.is_of(result) else {}
         files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
     return files

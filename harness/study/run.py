@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from harness import __version__
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.report.page import render_report
 from harness.study.collection import collect
-from harness.study.provenance import machine, versions
+from harness.study.pipeline import run_source
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import Study
@@ -23,13 +19,7 @@ from qrels import Judged
 from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning
-from runs.shared.files import write_whole
 from runs.shared.progress import Progress
-
-TIES = (
-    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
-    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
-)
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
@@ -135,19 +125,6 @@ def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
-def spelled_out(study: Study) -> Study:
-    """Fill in the defaults that depend on the systems."""
-    if study.ratings is None:
-        return study
-    given = study.systems.settings
-    settings = {
-        name: read_settings(name, given.get(name, {})).model_dump(mode="json")
-        for name in study.systems.names
-    }
-    systems = study.systems.model_copy(update={"settings": settings})
-    return study.model_copy(update={"systems": systems})
-
-
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     """Run a study, or what is left of it, in its folder.
 
@@ -180,99 +157,4 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
         stages.check_settings()
     remarks = [str(w.message) for w in caught if issubclass(w.category, InputWarning)]
-    for remark in remarks:
-        progress.note(f"Warning: {remark}")
-    _note_version(store.folder, progress)
-    with store.held():
-        _run_stages(stages)
-        manifest = manifest_of(stages, remarks)
-        content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
-        write_whole(store.folder / "manifest.json", content)
-        write_whole(store.folder / "report.html", render_report(store.folder))
-    return store.folder / "report.html"
-
-
-def _run_stages(stages: Stages) -> None:
-    # The manifest says that a study is finished: it comes last, and does not outlive a change.
-    (stages.store.folder / "manifest.json").unlink(missing_ok=True)
-    as_run = spelled_out(stages.study).to_toml()
-    write_whole(stages.store.folder / "study.toml", as_run)
-    stages.store.remove_others(set(stages.parts))
-    stages.keep_input()
-    runs = stages.make_runs()
-    scores = stages.make_scores(runs)
-    stages.analyse(runs, scores)
-
-
-def _note_version(folder: Path, progress: Progress) -> None:
-    """Say that what another version made is made again."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        version = manifest["versions"]["harness"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if version != __version__:
-        progress.note(
-            f"{folder} was made by the harness {version}; this is {__version__}, and what differs "
-            "is made again."
-        )
-
-
-def manifest_of(stages: Stages, remarks: list[str]) -> dict[str, Any]:
-    """Say what the study was made from, by what, and what it cost."""
-    study, collection, facts = stages.study, stages.collection, stages.collection.facts
-    counts = f"{facts['users']:,} users"
-    judgements = f"{facts['judgements']:,} judgements"
-    return {
-        "study": study.name,
-        "seed": study.seed,
-        "lead": f"Can these metrics be trusted to compare recommenders? {len(stages.systems)} "
-        f"systems, {counts}, {judgements}, {len(study.metric_labels)} metrics at "
-        f"{len(study.cutoffs)} cut-offs; seed {study.seed}.",
-        "data": f"Data: {study.name} ({counts} with {judgements}{_origin(stages)}); "
-        f"{len(stages.systems)} systems; study seed {study.seed}.",
-        "results": ["means", "coverage", *stages.analyses],
-        "inputs": [*collection.inputs, *stages.tables_read],
-        "collection": facts,
-        "systems": list(stages.systems),
-        "notes": [_about_users(facts), TIES],
-        "warnings": remarks,
-        "seconds": seconds_of(stages),
-        "made by": made_by_of(stages),
-        "workers": stages.n_jobs,
-        "versions": versions(),
-        "host": machine(),
-    }
-
-
-def _origin(stages: Stages) -> str:
-    ratings = stages.collection.facts.get("ratings")
-    if not ratings:
-        return ""
-    simulated = "" if stages.collection.truth is None else " of a simulated world"
-    return f", from {ratings['ratings']:,} ratings{simulated}"
-
-
-def _about_users(facts: Mapping[str, Any]) -> str:
-    return (
-        f"{facts['users without relevant items']} of the {facts['users']:,} users have no relevant "
-        "item and score 0 (but for nDCG, which counts low grades too), "
-        f"{facts['users without judged non-relevant items']} have no judged non-relevant one. "
-        f"Relevance level {facts['relevance level']}. infAP is the paper's, not trec_eval's."
-    )
-
-
-def seconds_of(stages: Stages) -> dict[str, dict[str, float]]:
-    """Give wall and CPU seconds of every part, from when it was made."""
-    entries = {part: stages.store.entry(part) for part in stages.parts}
-    return {
-        part: {"wall": entry.seconds, "cpu": entry.cpu_seconds}
-        for part, entry in entries.items()
-        if entry is not None
-    }
-
-
-def made_by_of(stages: Stages) -> dict[str, dict[str, str]]:
-    """Give the code and the packages that made every part."""
-    entries = {part: stages.store.entry(part) for part in stages.parts}
-    return {part: entry.made_by for part, entry in entries.items() if entry is not None}
+    return run_source(stages, remarks)

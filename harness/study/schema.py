@@ -12,19 +12,22 @@ from analyses.shared.analysis import Analysis, register_with
 from harness.study.analyses_section import STUDIES
 from harness.study.split_section import METHOD, USUAL
 from harness.study.study import Study
+from harness.study.study_file import StudyFile
 from qrels import Splitter, splits
 from recommenders import systems
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def study_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
+def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study) -> dict[str, Any]:
     """Describe every key of a study file: its type, range, default and meaning.
 
     Parameters
     ----------
     plugins
         Users' files of analyses, whose sections are described too.
+    kind
+        What the file is read as.
 
     Examples
     --------
@@ -33,14 +36,14 @@ def study_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     1
     """
     definitions: dict[str, Any] = {}
-    schema = _without_definitions(Study, definitions)
-    schema["properties"]["split"] = _of_split(splits(), definitions)
+    schema = _without_definitions(kind, definitions)
     schema["properties"]["analyses"] = _of_analyses(register_with(plugins), definitions)
-    settings = {
-        name: _without_definitions(s.settings, definitions) for name, s in systems().items()
-    }
-    section = definitions["SystemsSection"]["properties"]["settings"]
-    section["properties"] = settings
+    if kind is Study:
+        schema["properties"]["split"] = _of_split(splits(), definitions)
+        section = definitions["SystemsSection"]["properties"]["settings"]
+        section["properties"] = {
+            name: _without_definitions(s.settings, definitions) for name, s in systems().items()
+        }
     return {"$schema": DRAFT, "title": "A study", **schema, "$defs": definitions}
 
 

@@ -6,14 +6,12 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -33,8 +31,8 @@ from harness.scoring.means import Means
 from harness.scoring.score import score
 from harness.study.collection import Collection, checksum
 from harness.study.parts import result_files
+from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import (
-    ANALYSES,
     DRAWING,
     NUMBERS,
     RATINGS,
@@ -59,9 +57,14 @@ from recommenders import (
     workers_within,
 )
 from runs import InputError, Run
-from runs.shared.clock import Clock, Cost
+from runs.shared.clock import Cost
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
+
+TIES = (
+    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
+    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
+)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,34 @@ class Stages:
         candidates = candidates_of(self.study.systems, split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
+    def as_run(self) -> bytes:
+        """Write the study with all defaults spelled out."""
+        return spelled_out(self.study).to_toml()
+
+    def make(self) -> None:
+        """Make all parts, or what is left of them."""
+        self.keep_input()
+        runs = self.make_runs()
+        self.analyse(runs, self.make_scores(runs))
+
+    def facts(self) -> dict[str, Any]:
+        """Give what the manifest says of this source alone."""
+        study, facts = self.study, self.collection.facts
+        counts = f"{facts['users']:,} users"
+        judgements = f"{facts['judgements']:,} judgements"
+        return {
+            "lead": f"Can these metrics be trusted to compare recommenders? {len(self.systems)} "
+            f"systems, {counts}, {judgements}, {len(study.metric_labels)} metrics at "
+            f"{len(study.cutoffs)} cut-offs; seed {study.seed}.",
+            "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
+            f"{len(self.systems)} systems; study seed {study.seed}.",
+            "results": ["means", "coverage", *self.analyses],
+            "inputs": [*self.collection.inputs, *self.tables_read],
+            "collection": facts,
+            "systems": list(self.systems),
+            "notes": [_about_users(facts), TIES],
+        }
+
     @property
     def tables_read(self) -> list[dict[str, Any]]:
         """Paths and checksums of the tables that the analyses read."""
@@ -234,24 +265,7 @@ class Stages:
         )
         for analysis, settings in self.wanted:
             made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
-            read = [checksum(path)["sha256"] for path in settings.files()]
-            asked = settings.model_dump(mode="json")
-            key = content_key(made_from, analysis.key, asked, self.study.seed, *read)
-            build = partial(self._analyse, analysis, settings, work)
-            self._make(analysis.key, key, build, _made_by(analysis))
-
-    def _analyse(
-        self, analysis: Analysis[Any, Any], settings: Any, work: StudyWork
-    ) -> dict[str, bytes]:
-        """Make an analysis, say what to beware of, and give its files."""
-        with self.study.placed("analyses", analysis.section):
-            result = analysis(work, settings)
-        for caution in result.cautions():
-            self.progress.note(caution)
-        with self.progress("Drawing figures", 1) as bar:
-            files = result_files(analysis.key, result)
-            bar.advance()
-        return files
+            make_analysis(self, analysis, settings, work, made_from=made_from)
 
     def _make(
         self,
@@ -260,12 +274,7 @@ class Stages:
         build: Callable[[], Mapping[str, bytes]],
         made_by: Mapping[str, str],
     ) -> None:
-        """Build and write a part, unless it is complete."""
-        if self.store.is_complete(part, key, made_by):
-            return
-        clock = Clock()
-        files = build()
-        self.store.write(part, key, files, cost=clock.cost(), made_by=made_by)
+        make_part(self.store, part, key, build, made_by)
 
     def _train(self, split: Split) -> None:
         names, settings = self.study.systems.labels, self.study.systems.settings
@@ -468,11 +477,31 @@ def ratings_digest(ratings: Ratings) -> str:
     return digest(*columns, *([] if ratings.time is None else [ratings.time]))
 
 
-def _made_by(analysis: Analysis[Any, Any]) -> dict[str, str]:
-    """Say what makes an analysis: its file or group, what analyses share, and packages below."""
-    module = analysis.make.__module__
-    if not module.startswith("analyses."):
-        own = {"plugin": sha256(Path(inspect.getfile(analysis.make)).read_bytes()).hexdigest()}
-        return made_by(ANALYSES, DRAWING) | own
-    home = f"analyses.{analysis.group}" if analysis.group else module
-    return made_by((*ANALYSES, home), DRAWING)
+def spelled_out(study: Study) -> Study:
+    """Fill in the defaults that depend on the systems."""
+    if study.ratings is None:
+        return study
+    given = study.systems.settings
+    settings = {
+        name: read_settings(name, given.get(name, {})).model_dump(mode="json")
+        for name in study.systems.names
+    }
+    systems = study.systems.model_copy(update={"settings": settings})
+    return study.model_copy(update={"systems": systems})
+
+
+def _origin(collection: Collection) -> str:
+    ratings = collection.facts.get("ratings")
+    if not ratings:
+        return ""
+    simulated = "" if collection.truth is None else " of a simulated world"
+    return f", from {ratings['ratings']:,} ratings{simulated}"
+
+
+def _about_users(facts: Mapping[str, Any]) -> str:
+    return (
+        f"{facts['users without relevant items']} of the {facts['users']:,} users have no relevant "
+        "item and score 0 (but for nDCG, which counts low grades too), "
+        f"{facts['users without judged non-relevant items']} have no judged non-relevant one. "
+        f"Relevance level {facts['relevance level']}. infAP is the paper's, not trec_eval's."
+    )

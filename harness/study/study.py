@@ -19,7 +19,7 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.names import parse_name, print_name
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.split_section import SplitSection, read_split, usual_split
-from harness.study.study_file import NAME, Origin, StudyFile, read_text
+from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.shared.settings import (
@@ -152,9 +152,6 @@ class Study(StudyFile):
     packages: names of systems and metrics.
     """
 
-    name: str = Field(pattern=f"^{NAME}$")
-    seed: Whole = Field(20261121, ge=0, lt=2**63)
-    output: Path | None = Field(None, description="The study folder; study-NAME by default.")
     ratings: RatingsSection | None = None
     split: SplitSection = Field(default_factory=usual_split)
     systems: SystemsSection = SystemsSection()
@@ -186,11 +183,6 @@ class Study(StudyFile):
                 f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
                 f"{self.systems.depth} (`depth` in [systems])"
             )
-
-    @property
-    def folder(self) -> Path:
-        """The study folder."""
-        return self.output or Path(f"study-{self.name}")
 
     @property
     def measures(self) -> Measures:

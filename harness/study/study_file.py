@@ -12,10 +12,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from runs import InputError
-from runs.shared.settings import Section
+from runs.shared.settings import Section, Whole
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
@@ -74,7 +74,15 @@ class Origin:
 class StudyFile(Section):
     """A study as a file describes it, which knows where its keys stand."""
 
+    name: str = Field(pattern=f"^{NAME}$")
+    seed: Whole = Field(20261121, ge=0, lt=2**63)
+    output: Path | None = Field(None, description="The study folder; study-NAME by default.")
     _origin: Origin | None = PrivateAttr(default=None)
+
+    @property
+    def folder(self) -> Path:
+        """The study folder."""
+        return self.output or Path(f"study-{self.name}")
 
     @contextmanager
     def placed(self, *location: str) -> Iterator[None]:
@@ -142,6 +150,14 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: the study file does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the study file cannot be read ({error}).") from None
+
+
+def tables_in(path: Path) -> set[str]:
+    """Name the tables and keys on top of a study file; none, if it is not TOML."""
+    try:
+        return set(tomllib.loads(read_text(path)))
+    except tomllib.TOMLDecodeError:
+        return set()
 
 
 def sentence_of(

@@ -72,3 +72,13 @@ def read_number(path: Path, line: int, system: str, text: str) -> float:
     if not is_number(text) or not math.isfinite(float(text)):
         raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
     return float(text)
+
+
+def read_cutoff(path: Path, line: int, text: str) -> int | None:
+    """Read a cut-off; none for whole lists."""
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        finding = f"the cut-off must be a whole number from 1 on, or empty, got {text!r}."
+        raise InputError.at(path, line, finding)
+    return int(text)

@@ -16,6 +16,9 @@ from analyses.shared.drawing import axes_or_new, categories
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ALONE = "one cut-off or none"
+"""Panel of the measures that are on no curve."""
+
 Curves = Mapping[str, Mapping[int, int]]
 """For each metric, numbers of measures by cut-off."""
 
@@ -72,6 +75,7 @@ def plot_curve(result: Agreement, ax: Axes | None = None, *, metric: str) -> Axe
     ax.set_title(metric)
     ax.axhline(0, color="0.6", linewidth=0.6)
     _draw_smallest(result, ax)
+    ax.legend(loc="lower left", frameon=False, fontsize="small")
     return ax
 
 
@@ -84,10 +88,11 @@ def plot_alone(result: Agreement, ax: Axes | None = None) -> Axes:
         ax.plot(result.rhos[numbers, column], places, label=name, **style | {"linestyle": "none"})
     ax.set_yticks(places, [result.measures[number] for number in numbers])
     ax.set_ylim(len(numbers) - 0.5, -0.5)
-    ax.set_title("one cut-off or none")
+    ax.set_title(ALONE)
     ax.set_xlabel("rho with click-through rate")
     ax.set_xlim(-1.05, 1.05)
     ax.axvline(0, color="0.6", linewidth=0.6)
+    ax.legend(loc="lower left", frameon=False, fontsize="small")
     return ax
 
 

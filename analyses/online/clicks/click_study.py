@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,9 @@ from analyses.online.clicks.alternatives import items_instead
 from analyses.online.clicks.checks.crossing import Stickiness
 from analyses.online.clicks.checks.halves import Halves, halves
 from analyses.online.clicks.checks.placebo import Placebo, placebo
-from analyses.online.clicks.checks.robots import Robots
 from analyses.online.clicks.checks.sample_ratio import SampleRatio, sample_ratio
 from analyses.online.clicks.click_question import Question
+from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group
 from analyses.online.clicks.cycles.cycles import (
     MILLISECONDS_PER_HOUR,
     PERIODS,
@@ -34,92 +33,12 @@ from analyses.online.clicks.lists import (
 )
 from analyses.online.clicks.off_policy import OffPolicy, off_policy
 from analyses.online.clicks.rates import ClickThrough, click_through, click_through_by_period
-from analyses.online.logs import LogFacts, Logs, read_logs
+from analyses.online.logs import Logs, read_logs
 from analyses.online.logs.acceptance import Credit
 from analyses.online.logs.slates import Flags, Slates, busy_users
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.streams import id_hashes
-
-EVERYONE: Final = "all"
-PEOPLE: Final = "without robots"
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """What some of the users did.
-
-    Parameters
-    ----------
-    rates
-        Click-through rates of the arms.
-    pooled
-        The same over all periods together.
-    by_type
-        Rates by the type of interaction, if asked.
-    split
-        Users per arm against the planned shares; None with one arm.
-    """
-
-    rates: ClickThrough
-    pooled: ClickThrough
-    by_type: Mapping[str, ClickThrough]
-    split: SampleRatio | None
-
-
-@dataclass(frozen=True, eq=False)
-class Clicks:
-    """What a log says of the arms.
-
-    Parameters
-    ----------
-    question
-        What was asked.
-    facts
-        How far the tables fit together; `gaps` lists the times without a live version.
-    users
-        Arms of all users who were shown lists.
-    n_lists
-        Lists that count.
-    groups
-        By name: everyone, and then, if asked, those who are not robots. The last counts.
-    periods
-        Rates of the last group by version of the models; empty if the log names none.
-    cycles
-        Of the day and the week; None if the log has less than two days.
-    halves, policy, placebo
-        If asked.
-    """
-
-    question: Question
-    facts: LogFacts
-    users: Stickiness
-    n_lists: int
-    groups: Mapping[str, Group]
-    periods: Mapping[str, ClickThrough]
-    cycles: Periodicity | None
-    halves: Halves | None
-    policy: OffPolicy | None
-    placebo: Placebo | None
-
-    @property
-    def chosen(self) -> Group:
-        """The group that counts: without robots, if they were looked for."""
-        return [*self.groups.values()][-1]
-
-    @property
-    def robots(self) -> Robots | None:
-        """Rates with and without robots, if they were looked for."""
-        if self.question.per_day is None:
-            return None
-        everyone, people = (self.groups[name].rates for name in (EVERYONE, PEOPLE))
-        return Robots(everyone, people, self.question.per_day)
-
-    @property
-    def mismatch(self) -> bool:
-        """Whether users are not split as planned: over all days or on one, robots or not."""
-        splits = [group.split for group in self.groups.values() if group.split is not None]
-        return any(bool(split.to_frame()["mismatch"].any()) for split in splits)
 
 
 def study_log(

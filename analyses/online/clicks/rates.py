@@ -14,6 +14,7 @@ from analyses.intervals.resampling import percentiles
 from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new, legend_beside
+from analyses.significance.corrections.holm import holm
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -131,6 +132,42 @@ class ClickThrough:
                 "bootstrap_high": high,
             }
         )
+
+    def compared(self) -> pd.DataFrame:
+        """Compare the arms in pairs.
+
+        Returns
+        -------
+        Columns of `differences`, then p (two-sided, of the difference divided by its error as a
+        normal deviate) and p_holm (adjusted for the number of pairs).
+        """
+        from scipy.special import ndtr
+
+        frame = self.differences()
+        difference, error = frame["difference"].to_numpy(), frame["error"].to_numpy()
+        missing = np.full(len(frame), np.nan)
+        deviates = np.divide(np.abs(difference), error, out=missing, where=error > 0)
+        p = 2 * ndtr(-deviates)
+        return frame.assign(p=p, p_holm=holm(p) if len(p) else p)
+
+    def against_others(self, best: int) -> pd.DataFrame:
+        """Compare one arm, by its number, with each other.
+
+        Returns
+        -------
+        Columns other, difference (the arm less the other), low, high and p_holm (over all pairs of
+        arms).
+        """
+        import pandas as pd
+
+        frame, name = self.compared(), self.arms[best]
+        ahead = frame[frame["arm_a"] == name].rename(columns={"arm_b": "other"})
+        behind = frame[frame["arm_b"] == name].rename(columns={"arm_a": "other"})
+        turned = behind.assign(
+            difference=-behind["difference"], low=-behind["high"], high=-behind["low"]
+        )
+        columns = ["other", "difference", "low", "high", "p_holm"]
+        return pd.concat([ahead[columns], turned[columns]])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rates with their intervals over users, and beside them the mean of users."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
 from analyses.online.tables.experiments import require_different_rates
 from analyses.online.tables.rate_table import RateTable, read_rate_tables
-from analyses.online.tables.value_table import ValueTable, read_value_tables, table_at
+from analyses.online.tables.value_table import ValueTable, read_value_tables
 from analyses.shared.measure import Scores
 from runs import InputError
-
-if TYPE_CHECKING:
-    from harness.study.study import OnlineSection
 
 Table = TypeVar("Table", RateTable, ValueTable)
 
@@ -43,8 +41,29 @@ class Linked:
     rates: RateTable
     offline: ValueTable | None
 
-    def experiment(self, name: str, scores: Scores, *, falling: Collection[str] = ()) -> Experiment:
+    def further(self, measures: Sequence[str]) -> tuple[str, ...]:
+        """Give the measures that the table of offline values has beside those of the study.
+
+        Raises
+        ------
+        InputError
+            If one is called as one of the study.
+        """
+        if self.offline is None:
+            return ()
+        repeated = [name for name in self.offline.measures if name in measures]
+        if repeated:
+            raise InputError(
+                f"{self.offline.path}: the study measures {repeated[0]} itself; call that of the "
+                "table otherwise."
+            )
+        return self.offline.measures
+
+    def experiment(self, name: str, scores: Scores) -> Experiment:
         """Put mean scores, further measures and rates of the systems together.
+
+        Means of metrics of which less is better are taken negative, so that rho is positive where
+        they agree with the rates.
 
         Parameters
         ----------
@@ -52,35 +71,39 @@ class Linked:
             What the experiment is called.
         scores
             Of all systems of the study.
-        falling
-            Metrics of which less is better: their means are taken negative, so that rho is positive
-            where they agree with the rates.
 
         Raises
         ------
         InputError
             If a further measure is called as one of the study.
         """
+        measures = [str(measure) for measure in scores.measures]
+        falling = scores.measures.falling
         places = [scores.systems.index(system) for system in self.systems]
         signs = np.array([-1.0 if m.metric in falling else 1.0 for m in scores.measures])
         values = [signs[:, np.newaxis] * scores.means()[:, places]]
-        measures = [str(measure) for measure in scores.measures]
         if self.offline is not None:
-            repeated = [name for name in self.offline.measures if name in measures]
-            if repeated:
-                raise InputError(
-                    f"{self.offline.path}: the study measures {repeated[0]} itself; call that of "
-                    "the table otherwise."
-                )
             columns = [self.offline.models.index(system) for system in self.systems]
             values.append(self.offline.values[:, columns])
-            measures += self.offline.measures
         rates = np.array([self.rates.rates[system] for system in self.systems])
-        return Experiment(name, self.systems, tuple(measures), np.concatenate(values), rates)
+        every = (*measures, *self.further(measures))
+        return Experiment(name, self.systems, every, np.concatenate(values), rates)
 
 
-def link(section: OnlineSection, systems: Sequence[str]) -> Linked:
-    """Find the systems of a study in the tables that its section names.
+def link(
+    systems: Sequence[str], *, rates: Path, offline: Path | None, over_time: OverTime
+) -> Linked:
+    """Find the systems of a study in tables.
+
+    Parameters
+    ----------
+    systems
+        Their names.
+    rates, offline
+        A table of rates, and one of further measures; see `read_rate_tables` and
+        `read_value_tables`.
+    over_time
+        How periods are averaged.
 
     Raises
     ------
@@ -88,27 +111,20 @@ def link(section: OnlineSection, systems: Sequence[str]) -> Linked:
         If a table breaks a rule or is of several experiments, fewer than three systems are
         known on all sides, or all of them have one rate.
     """
-    rates = _only(read_rate_tables(section.rates, over_time=section.over_time), section.rates)
-    offline = None
-    if section.offline is not None:
-        offline = _only(read_value_tables(section.offline), section.offline)
-    sides = [systems, [*rates.rates], *([] if offline is None else [offline.models])]
+    of_rates = _only(read_rate_tables(rates, over_time=over_time), rates)
+    values = None if offline is None else _only(read_value_tables(offline), offline)
+    sides = [systems, [*of_rates.rates], *([] if values is None else [values.models])]
     known = [system for system in systems if all(system in side for side in sides)]
     everyone = dict.fromkeys(system for side in sides for system in side)
     left_out = [system for system in everyone if system not in known]
     if len(known) < FEWEST_SYSTEMS:
         raise InputError(
-            f"{rates.path}: at least {FEWEST_SYSTEMS} systems of the study must have a rate"
-            f"{'' if offline is None else f', and values in {offline.path}'}, found {len(known)}; "
+            f"{rates}: at least {FEWEST_SYSTEMS} systems of the study must have a rate"
+            f"{'' if values is None else f', and values in {values.path}'}, found {len(known)}; "
             f"unknown on one side: {', '.join(left_out)}."
         )
-    require_different_rates(rates, known)
-    return Linked(tuple(known), tuple(left_out), rates, offline)
-
-
-def paths_of(section: OnlineSection) -> list[Path]:
-    """Give the paths of the tables that a section names."""
-    return [section.rates, *([] if section.offline is None else [table_at(section.offline)])]
+    require_different_rates(of_rates, known)
+    return Linked(tuple(known), tuple(left_out), of_rates, values)
 
 
 def _only(tables: Sequence[Table], path: Path) -> Table:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
-from harness.readers.means import read_cutoff
 from runs import InputError
-from runs.shared.lines import check_width, distinct, read_lines, read_number
+from runs.shared.lines import check_width, distinct, read_cutoff, read_lines, read_number
 
 MODEL_HEADERS: Final = ("model", "arm", "system")
 EXPERIMENT: Final = "experiment"

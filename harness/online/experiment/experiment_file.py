@@ -1,4 +1,4 @@
-"""The file of an online study: a simulated experiment or logs, what is measured, and how."""
+"""The file of a study of an experiment, simulated or logged: what it begins with."""
 
 from __future__ import annotations
 
@@ -8,63 +8,29 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from analyses.online.clicks.click_question import parse_duration
-from analyses.recall.grids import BETAS, CUTOFFS
-from analyses.recall.stratification import Stratification
+from analyses.online.arms.arm_settings import ArmSettings
+from analyses.shared.analysis import members_of
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.study.study import NAME, StudyFile, read_text
+from harness.study.analyses_section import STUDIES, AnalysesSection, read_sections
+from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
-from recommenders.kernels.hidden.hiding import Hiding
+from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
 from runs import InputError
-from runs.shared.settings import Section, Whole, without_repetition
+from runs.shared.settings import Section, Sizes, Whole
 
-LONGEST = 2**53
-"""Milliseconds that are no duration any more."""
+GROUP, NEEDED = "online", "experiment"
+"""The group of analyses of an experiment, and what its members say that they need."""
 
-
-def milliseconds(text: str) -> int:
-    """Read a duration.
-
-    Raises
-    ------
-    ValueError
-        If it has no number or no unit.
-
-    Examples
-    --------
-    >>> milliseconds("30 min"), milliseconds("1.5 h")
-    (1800000, 5400000)
-    """
-    try:
-        length = parse_duration(text)
-    except InputError:
-        raise ValueError(
-            f"a duration is a number and a unit (ms, s, min, h, d), as '30 min', got {text!r}"
-        ) from None
-    if length >= LONGEST:
-        raise ValueError(f"a duration must be below 2^53 ms, got {text!r}")
-    return length
-
-
-def _duration(text: str) -> str:
-    milliseconds(text)
-    return text
-
-
-Duration = Annotated[str, AfterValidator(_duration)]
-Betas = Annotated[
-    tuple[Annotated[float, Field(ge=0)], ...],
-    Field(min_length=1),
-    AfterValidator(without_repetition),
-]
-Depths = Annotated[
-    tuple[Annotated[int, Field(strict=True, ge=1)], ...],
-    Field(min_length=1),
-    AfterValidator(without_repetition),
-]
+MOVED: Mapping[str, str] = {
+    **{name: f"[experiment.{name}]" for name in ("world", "logs", "users", "search", "arms")},
+    **dict.fromkeys(("rates", "inference"), "[analyses.online]"),
+    "recall": "[analyses.online], and [experiment.hiding] for `repeats`, `exclude_seen` and "
+    "`reachable`,",
+}
+"""Tables that stood alone once, and where their keys stand now."""
 
 
 class LogsSection(Section):
@@ -99,134 +65,109 @@ class SearchSection(Section):
 
     models: Whole = Field(10, ge=3, le=79, description="Models that become arms.")
     trials: Whole = Field(30, ge=3, description="Settings that are tried.")
-    factors: Depths = Field((4, 8, 16, 32, 64, 128), description="Lengths of vectors to try.")
+    factors: Sizes = Field(
+        (4, 8, 16, 32, 64, 128), min_length=1, description="Lengths of vectors to try."
+    )
     cutoff: Whole = Field(5, ge=1, description="Of the recall that trials are scored by.")
     beta: float = Field(0.5, ge=0, description="Exponent of popularity in that recall.")
 
 
-class RecallSection(Section):
-    """The recall variants that are measured."""
+class HidingSection(Section):
+    """How the items of test users are hidden from the models."""
 
-    betas: Betas = Field(BETAS, description="Exponents of popularity.")
-    cutoffs: Depths = Field(CUTOFFS, description="Lengths of the lists.")
-    weights: Literal["uniform", "stratified"] = Field("uniform", description="Of the users.")
-    first_item: Literal["miss", "skip"] = Field("miss", description="In leave last one out.")
-    smoothing: Literal["add-one", "drop"] = Field("add-one", description="Of the popularity.")
-    popularity: Literal["events", "users"] = Field("events", description="What it counts.")
-    clip: float | None = Field(None, gt=0, description="Upper bound on an item's weight.")
-    repeats: Literal["first", "all"] = Field("first", description="Events hidden of a pair.")
+    repeats: Repeats = Field("first", description="Events hidden of a pair.")
     exclude_seen: Annotated[bool, Field(strict=True)] = Field(
         True, description="Whether what a model is shown of a user is no candidate."
     )
-    reachable: Literal["positive", "all"] = Field(
+    reachable: Reachable = Field(
         "positive", description="Whether scores must be above 0 to be recommended."
     )
-    metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
-        ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
-    )
-
-    @property
-    def stratification(self) -> Stratification:
-        """How hidden items are weighed."""
-        return Stratification(
-            weights=self.weights,
-            first_item=self.first_item,
-            smoothing=self.smoothing,
-            clip=self.clip,
-        )
-
-    @property
-    def hiding(self) -> Hiding:
-        """How items are hidden."""
-        return Hiding(
-            repeats=self.repeats,
-            exclude_seen=self.exclude_seen,
-            reachable=self.reachable,
-            deepest=max(self.cutoffs),
-            lists="profile",
-        )
-
-    @model_validator(mode="after")
-    def _can_be_found(self) -> RecallSection:
-        try:
-            _ = self.hiding
-        except InputError as error:
-            raise ValueError(str(error).rstrip(".")) from None
-        return self
 
 
-class RatesSection(Section):
-    """How click-through rates are counted."""
+class ExperimentSection(SimulationSettings):
+    """An experiment: a world and how it goes there, or the logs of one that took place."""
 
-    clicks: Literal["explicit", "implicit"] = Field(
-        "explicit", description="Clicks that name their list, or what the user does soon after."
-    )
-    window: Duration | None = Field(None, description="How soon, for implicit clicks: '30 min'.")
-    credit: Literal["all", "last"] = Field("all", description="Lists that an event credits.")
-    over_time: Literal["thesis", "pooled"] = Field("thesis", description="Mean over periods.")
-    zone: str = Field("UTC", description="IANA name of the zone of days and weeks.")
-    robots_per_day: Whole | None = Field(
-        None, ge=1, description="Users with more lists in a day are robots and left out."
-    )
-
-    @model_validator(mode="after")
-    def _has_window(self) -> RatesSection:
-        if (self.clicks == "implicit") != (self.window is not None):
-            raise ValueError('`window` goes with `clicks = "implicit"`, and only with it')
-        return self
-
-
-class InferenceSection(Section):
-    """How sure findings are."""
-
-    replicates: Whole = Field(200, ge=2, description="Resampled sets of users and periods.")
-    resampled: Literal["users", "users and periods"] = Field(
-        "users and periods", description="What intervals of correlations are over."
-    )
-    permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
-    subsets: Whole = Field(200, ge=1, description="Subsets of the arms of each size.")
-
-
-class OnlineStudy(StudyFile):
-    """Whether offline metrics follow click-through rates."""
-
-    name: str = Field(pattern=f"^{NAME}$")
-    seed: Whole = Field(20261121, ge=0, lt=2**63)
-    output: Path | None = Field(None, description="The study folder; online-NAME by default.")
     world: ClickWorldSettings | None = None
-    experiment: SimulationSettings | None = None
     logs: LogsSection | None = None
     users: UsersSection = UsersSection()
     search: SearchSection | None = None
     arms: dict[str, ArmSection] = Field(default_factory=dict)
-    recall: RecallSection = RecallSection()
-    rates: RatesSection = RatesSection()
-    inference: InferenceSection = InferenceSection()
+    hiding: HidingSection = HidingSection()
+
+    @property
+    def simulation(self) -> SimulationSettings:
+        """How the experiment goes."""
+        return SimulationSettings(
+            **{name: getattr(self, name) for name in SimulationSettings.model_fields}
+        )
 
     @model_validator(mode="after")
-    def _fits_together(self) -> OnlineStudy:
+    def _fits_together(self) -> ExperimentSection:
         if (self.logs is None) == (self.world is None):
-            raise ValueError("an online study begins with [world] or with [logs]")
-        if self.logs is not None and (self.experiment or self.search):
             raise ValueError(
-                "[experiment] and [search] are of simulated worlds; with [logs], "
-                "[arms.NAME] says what model each arm served"
+                "an experiment begins with [experiment.world] or with [experiment.logs]"
+            )
+        simulated = self.model_fields_set & {*SimulationSettings.model_fields, "search"}
+        if self.logs is not None and simulated:
+            raise ValueError(
+                f"`{min(simulated)}` is of simulated worlds; with [experiment.logs], "
+                "[experiment.arms.NAME] says what model each arm served"
             )
         served = [name for name, arm in self.arms.items() if arm.model != "lottery"]
         n_arms = len(served) + (self.search.models if self.search else 0)
         if n_arms < 3:
             raise ValueError(
-                f"at least 3 models are compared, got {n_arms}: name them as [arms.NAME], or "
-                "[search] for some"
+                f"at least 3 models are compared, got {n_arms}: name them as "
+                "[experiment.arms.NAME], or [experiment.search] for some"
             )
         for name, arm in self.arms.items():
             check_arm(name, arm)
         return self
 
+
+class ExperimentStudy(StudyFile):
+    """A study of an experiment: whether offline metrics follow clicks."""
+
+    experiment: ExperimentSection
+    analyses: AnalysesSection
+
     @property
-    def folder(self) -> Path:
-        """The study folder."""
-        return self.output or Path(f"online-{self.name}")
+    def arms(self) -> Mapping[str, ArmSection]:
+        """The arms that are named, with what they serve."""
+        return self.experiment.arms
+
+    @property
+    def settings(self) -> ArmSettings:
+        """How the arms are compared, which all its analyses share."""
+        return next(each for each in self.analyses.asked.values() if isinstance(each, ArmSettings))
+
+    @property
+    def hiding(self) -> Hiding:
+        """How items are hidden, as deep as recall is measured."""
+        chosen = self.experiment.hiding.model_dump()
+        return Hiding(**chosen, deepest=max(self.settings.cutoffs), lists="profile")
+
+    @classmethod
+    def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
+        """Read the settings of the analyses; all those of experiments are made by default."""
+        for name, table in MOVED.items():
+            if name in values:
+                raise InputError(f"{origin.place(name)}: write {table} in place of [{name}].")
+        every = [member.name for member in members_of(GROUP) if NEEDED in member.needs]
+        group = {STUDIES: every} | values.get("analyses", {}).get(GROUP, {})
+        analyses = values.get("analyses", {}) | {GROUP: group}
+        return values | {"analyses": read_sections(analyses, origin)}
+
+    @model_validator(mode="after")
+    def _has_what_is_needed(self) -> ExperimentStudy:
+        for analysis, _ in self.analyses.wanted():
+            if NEEDED not in analysis.needs:
+                raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")
+        try:
+            _ = self.hiding
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
 
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
@@ -249,13 +190,15 @@ def check_arm(name: str, arm: ArmSection) -> None:
     for setting in arm.settings:
         if setting not in known:
             raise ValueError(
-                f"[arms.{name}]: {arm.model} has no setting {setting!r}; there are "
+                f"[experiment.arms.{name}]: {arm.model} has no setting {setting!r}; there are "
                 f"{', '.join(known)}"
             )
 
 
-def read_online_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> OnlineStudy:
-    """Read the file of an online study; the paths in it count from its folder.
+def read_experiment_study(
+    path: Path, *, changes: Mapping[str, Any] | None = None
+) -> ExperimentStudy:
+    """Read the file of a study of an experiment; the paths in it count from its folder.
 
     Raises
     ------
@@ -263,19 +206,19 @@ def read_online_study(path: Path, *, changes: Mapping[str, Any] | None = None) -
         If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
     """
     text = read_text(path)
-    return parse_online_study(text, source=str(path), base=path.parent, changes=changes)
+    return parse_experiment_study(text, source=str(path), base=path.parent, changes=changes)
 
 
-def demo_online_study(*, changes: Mapping[str, Any] | None = None) -> OnlineStudy:
+def demo_experiment_study(*, changes: Mapping[str, Any] | None = None) -> ExperimentStudy:
     """Give the study that runs when no file is named: twelve arms in a simulated world."""
     text = files("harness.online").joinpath("demo.toml").read_text(encoding="utf-8")
-    return parse_online_study(text, source="demo.toml", base=Path(), changes=changes)
+    return parse_experiment_study(text, source="demo.toml", base=Path(), changes=changes)
 
 
-def parse_online_study(
+def parse_experiment_study(
     text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
-) -> OnlineStudy:
-    """Make an online study of TOML text.
+) -> ExperimentStudy:
+    """Make a study of an experiment of TOML text.
 
     Parameters
     ----------
@@ -288,9 +231,11 @@ def parse_online_study(
     changes
         Top-level values that replace those of the text.
     """
-    study = OnlineStudy.parse(text, source=source, changes=changes or {})
-    if study.logs is None:
+    study = ExperimentStudy.parse(text, source=source, changes=changes or {}, base=base)
+    section = study.experiment
+    if section.logs is None:
         return study
-    paths = study.logs.model_dump(exclude_none=True)
-    anchored = {name: (base / path).resolve() for name, path in paths.items()}
-    return study.model_copy(update={"logs": study.logs.model_copy(update=anchored)})
+    anchor = Origin(source, text, base).anchor
+    paths = {name: anchor(path) for name, path in section.logs if path is not None}
+    logs = section.logs.model_copy(update=paths)
+    return study.model_copy(update={"experiment": section.model_copy(update={"logs": logs})})

@@ -1,33 +1,34 @@
-"""Running an online study, or what is left of it, in its folder."""
+"""Running a study of an experiment, or what is left of it, in its folder."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness import __version__
-from harness.online.experiment.experiment_page import Page, render_online_page
-from harness.online.experiment.findings import Findings, find
-from harness.online.experiment.numbered_outputs import files_of, frames_of, pictures_of
-from harness.online.experiment.record import make_record, read_record
-from harness.study.run import versions
+from analyses.online.arms.arm_settings import ArmSettings
+from analyses.online.arms.both_sides import BothSides
+from analyses.online.arms.record import Record
+from harness.online.experiment.experiment_file import ExperimentStudy
+from harness.online.experiment.record_files import make_record, read_record
+from harness.study.pipeline import make_analysis, make_part, run_source
+from harness.study.provenance import SYSTEMS, TRAINING, made_by
 from harness.study.store import Store, content_key
 from runs import InputError
-from runs.shared.clock import Clock
-from runs.shared.files import write_whole
 from runs.shared.progress import Progress
 
-if TYPE_CHECKING:
-    from harness.online.experiment.experiment_file import OnlineStudy
+RECORD = "experiment"
+"""The part of the study that is the record of the experiment."""
+
+CODE = (*SYSTEMS, "analyses.shared", "analyses.recall", "analyses.online", "harness.online")
+"""Packages that make the record."""
 
 
 @dataclass(frozen=True)
-class Run:
-    """A study under way.
+class ExperimentSource:
+    """An experiment as the source of a study; see `harness.study.pipeline.Source`.
 
     Parameters
     ----------
@@ -39,63 +40,127 @@ class Run:
         Shows what is being done.
     """
 
-    study: OnlineStudy
+    study: ExperimentStudy
     store: Store
     n_jobs: int
     dask: str | None
     progress: Progress
 
     @property
+    def parts(self) -> list[str]:
+        """Names of all parts of the study in the ledger, its analyses among them."""
+        return [RECORD, *self._analyses]
+
+    @property
+    def _analyses(self) -> list[str]:
+        return [analysis.key for analysis, _ in self.study.analyses.wanted()]
+
+    def as_run(self) -> bytes:
+        """Write the study with all defaults spelled out."""
+        return self.study.to_toml()
+
+    @cached_property
+    def inputs(self) -> list[dict[str, str]]:
+        """Paths and checksums of the tables of a log."""
+        logs = self.study.experiment.logs
+        paths = [] if logs is None else [path for _, path in logs if path is not None]
+        return [{"path": str(path), "sha256": _digest(path)} for path in paths]
+
+    @property
     def record_key(self) -> str:
         """Key of what the experiment is made from."""
-        study = self.study
-        asked = study.model_dump(
-            mode="json", include={"seed", "world", "experiment", "users", "search", "arms"}
-        )
-        logs = {} if study.logs is None else study.logs.model_dump(exclude_none=True)
-        digests = {name: _digest(path) for name, path in logs.items()}
-        return content_key(__version__, asked, digests, asdict(study.recall.hiding))
+        experiment = self.study.experiment.model_dump(mode="json", exclude={"hiding", "logs"})
+        digests = [table["sha256"] for table in self.inputs]
+        return content_key(experiment, self.study.seed, digests, asdict(self.study.hiding))
 
-    def make(self) -> Page:
-        """Make the record, unless it is there, analyse it, and write tables and figures."""
+    def make(self) -> None:
+        """Make the record and all analyses of it, or what is left of them."""
         key = self.record_key
-        if not self.store.is_complete("experiment", key):
-            clock = Clock()
-            files = make_record(
-                self.study,
-                folder=self.store.folder,
-                n_jobs=self.n_jobs,
-                dask=self.dask,
-                progress=self.progress,
-            )
-            self.store.write("experiment", key, files, cost=clock.cost())
-        clock = Clock()
-        with self.progress("Analysing", 1) as bar:
-            record = read_record(self.study, self.store)
-            found = find(
-                self.study,
-                record.logs,
-                record.ranks,
-                record.counts,
-                shares=record.shares,
-                truth=record.truth,
-                off_policy=record.off_policy,
-            )
-            bar.advance()
-        with self.progress("Drawing figures", 1) as bar:
-            page = Page(found, record, frames_of(found, record), pictures_of(found, record))
-            files = files_of(page.frames, page.pictures)
-            settings = self.study.model_dump(mode="json", exclude={"output"})
-            key = content_key(__version__, key, settings)
-            self.store.write("analysis", key, files, cost=clock.cost())
-            bar.advance()
-        return page
+        make_part(
+            self.store, RECORD, key, self._record_files, made_by(CODE, (*TRAINING, "pyarrow"))
+        )
+        work = RecordWork(self)
+        for analysis, settings in self.study.analyses.wanted():
+            make_analysis(self, analysis, settings, work, made_from=key)
+
+    def _record_files(self) -> dict[str, bytes]:
+        return make_record(
+            self.study,
+            folder=self.store.folder,
+            n_jobs=self.n_jobs,
+            dask=self.dask,
+            progress=self.progress,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Give what the manifest says of this source alone."""
+        record = read_record(self.study, self.store)
+        facts = record.logs.facts
+        arms = list(dict.fromkeys(arm for arm, _ in record.ranks))
+        size = f"{facts.slates:,} lists shown to {facts.users:,} users"
+        return {
+            "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed "
+            f"{self.study.seed}.",
+            "data": f"Data: {self.study.name} ({size}); {len(arms)} models; study seed "
+            f"{self.study.seed}.",
+            "results": self._analyses,
+            "inputs": self.inputs,
+            "collection": {
+                "lists": facts.slates,
+                "users": facts.users,
+                "interactions": facts.events,
+                "test users": len(record.test_users),
+            },
+            "systems": arms,
+            "notes": [],
+        }
 
 
-def run_online_study(
-    study: OnlineStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
+@dataclass(frozen=True, eq=False)
+class RecordWork:
+    """What analyses of an experiment use; see `ExperimentWork`.
+
+    Parameters
+    ----------
+    source
+        Where the record is.
+    """
+
+    source: ExperimentSource
+    _sides: dict[str, BothSides] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.source.study.name
+
+    @property
+    def seed(self) -> int:
+        """Key of all that is random."""
+        return self.source.study.seed
+
+    @property
+    def progress(self) -> Progress:
+        """Shows what is being done."""
+        return self.source.progress
+
+    @cached_property
+    def record(self) -> Record:
+        """The record, read back: what is analysed is what is kept."""
+        return read_record(self.source.study, self.source.store)
+
+    def sides(self, settings: ArmSettings) -> BothSides:
+        """Give both sides of the experiment, which analyses with equal settings share."""
+        key = settings.model_dump_json()
+        if key not in self._sides:
+            self._sides[key] = BothSides(self.record, settings, self.name, self.seed)
+        return self._sides[key]
+
+
+def run_experiment_study(
+    study: ExperimentStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
 ) -> Path:
-    """Run an online study, or what is left of it; give the path of the report.
+    """Run a study of an experiment, or what is left of it; give the path of the report.
 
     Parameters
     ----------
@@ -113,38 +178,7 @@ def run_online_study(
     InputError
         If the study or its input breaks a rule.
     """
-    store = Store(study.folder)
-    with store.held():
-        (store.folder / "manifest.json").unlink(missing_ok=True)
-        write_whole(store.folder / "online.toml", study.to_toml())
-        made = Run(study, store, n_jobs, dask, progress).make()
-        manifest = manifest_of(study, store, made.found)
-        content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
-        write_whole(store.folder / "manifest.json", content)
-        page = render_online_page(study, made, store.folder / "figures", manifest)
-        write_whole(store.folder / "report.html", page)
-    return store.folder / "report.html"
-
-
-def manifest_of(study: OnlineStudy, store: Store, found: Findings) -> dict[str, Any]:
-    """Say what the study was made from, by what, and what it cost."""
-    entries = {part: store.entry(part) for part in ("experiment", "analysis")}
-    return {
-        "online study": study.name,
-        "seed": study.seed,
-        "arms": list(found.experiment.models),
-        "measures": len(found.experiment.measures),
-        "seconds": _seconds(entries),
-        "versions": versions(),
-    }
-
-
-def _seconds(entries: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    return {
-        part: {"wall": entry.seconds, "cpu": entry.cpu_seconds}
-        for part, entry in entries.items()
-        if entry is not None
-    }
+    return run_source(ExperimentSource(study, Store(study.folder), n_jobs, dask, progress), [])
 
 
 def _digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The arms of an online study: models by their settings, named or found by a search."""
+"""The arms of an experiment: models by their settings, named or found by a search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from harness.online.arm_search.arm_search import Search
-    from harness.online.experiment.experiment_file import ArmSection, OnlineStudy
+    from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _model(section: ArmSection, *, seed: int) -> NeighbourModel | LoggingPolicy:
     return NeighbourModel(Embedded(EmbeddingSettings(**section.settings), seed))
 
 
-def settings_frame(study: OnlineStudy, found: Search | None) -> list[dict[str, object]]:
+def settings_frame(study: ExperimentStudy, found: Search | None) -> list[dict[str, object]]:
     """Give the settings of all arms, a row each (table 4.1)."""
     rows: list[dict[str, object]] = [
         {"arm": name, "model": arm.model, **arm.settings} for name, arm in study.arms.items()
@@ -87,7 +87,7 @@ def searched_name(number: int) -> str:
 
 
 def find_models(
-    study: OnlineStudy,
+    study: ExperimentStudy,
     history: Interactions,
     *,
     test_users: Numbering,
@@ -96,13 +96,13 @@ def find_models(
     progress: Progress,
 ) -> Search | None:
     """Search for models of different quality, if the study asks for it."""
-    section = study.search
+    section = study.experiment.search
     if section is None:
         return None
     from harness.online.arm_search.arm_search import SPACE, search_models
     from recommenders import Choice
 
-    with study.placed("search"):
+    with study.placed("experiment", "search"):
         return search_models(
             history,
             {**SPACE, "factors": Choice(section.factors)},
@@ -118,7 +118,7 @@ def find_models(
         )
 
 
-def all_arms(study: OnlineStudy, found: Search | None) -> list[Arm]:
+def all_arms(study: ExperimentStudy, found: Search | None) -> list[Arm]:
     """Give the arms that the study names, then those that were found."""
     named = [arm_of(name, section, seed=study.seed) for name, section in study.arms.items()]
     searched = [
@@ -128,7 +128,7 @@ def all_arms(study: OnlineStudy, found: Search | None) -> list[Arm]:
     return [*named, *searched]
 
 
-def served_models(study: OnlineStudy) -> Mapping[str, NeighbourModel]:
+def served_models(study: ExperimentStudy) -> Mapping[str, NeighbourModel]:
     """Give the models of the arms of a log, by name; those that draw their lists have none."""
     models = {name: _model(section, seed=study.seed) for name, section in study.arms.items()}
     return {name: model for name, model in models.items() if isinstance(model, NeighbourModel)}

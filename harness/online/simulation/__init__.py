@@ -1,5 +1,6 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
+from analyses.online.arms.truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import Arm
 from harness.online.simulation.click_world import (
@@ -15,7 +16,6 @@ from harness.online.simulation.served_models import Model, NeighbourModel, Recom
 from harness.online.simulation.simulated import SimulatedExperiment
 from harness.online.simulation.simulation import simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.truth import Truth
 from recommenders.kernels.item_cosines import ItemCosines
 
 __all__ = [

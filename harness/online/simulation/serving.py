@@ -18,12 +18,12 @@ from harness.online.simulation.click_world import (
     interactions_of,
     user_ids,
 )
+from harness.online.simulation.exact_rates import exact_rates
 from harness.online.simulation.logging_policy import Lottery
 from harness.online.simulation.profiles import profiles_before
 from harness.online.simulation.served_models import Recommender
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.traffic import shift_nodes
-from harness.online.simulation.truth import exact_rates
 from harness.online.simulation.visits import Actions, Visits, plan_visits
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from qrels.interactions.test_users import split_users

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.online.arms.truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
@@ -16,7 +17,6 @@ from harness.online.simulation.click_world import interactions_of
 from harness.online.simulation.logging_policy import LoggingPolicy, Lottery
 from harness.online.simulation.served_models import Recommender
 from harness.online.simulation.serving import Served, Shown, Stage
-from harness.online.simulation.truth import Truth
 from harness.online.simulation.visits import Actions
 from qrels.interactions.interactions import Interactions
 from runs import Numbering

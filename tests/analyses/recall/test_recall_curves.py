@@ -1,46 +1,40 @@
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
-from analyses.recall.recall_curves import draw_recall_curves, draw_recall_over_time
+from analyses.recall.recall_curves import draw_recall_over_time, draw_recalls
+from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
-MODELS, VALIDATIONS, BETAS, CUTOFFS = ["a", "b", "c"], ["LOO", "LLOO"], [0.0, 0.5, 1.0], [5, 10]
-LABELS = {"models": MODELS, "validations": VALIDATIONS, "betas": BETAS, "cutoffs": CUTOFFS}
+BETAS, CUTOFFS = (0.0, 0.5, 1.0), (5, 10)
+SHARES = np.array([1.0, 0.7, 0.2])
+
+
+def drawn(values: np.ndarray) -> Axes:
+    return draw_recalls(
+        axes_or_new(None), values, betas=BETAS, cutoffs=CUTOFFS, effective_shares=SHARES
+    )
 
 
 @pytest.fixture
 def values(rng: np.random.Generator) -> np.ndarray:
-    return rng.random((3, 2, 3, 2))
-
-
-def test_panels_are_models_by_validations(values: np.ndarray) -> None:
-    panels = draw_recall_curves(values, **LABELS).axes  # type: ignore[arg-type]
-    assert len(panels) == 6
-    assert [ax.get_title() for ax in panels[:2]] == VALIDATIONS
-    assert [ax.get_ylabel() for ax in panels[::2]] == ["a\nrecall", "b\nrecall", "c\nrecall"]
+    return rng.random((3, 2))
 
 
 def test_a_panel_has_a_line_for_each_cutoff(values: np.ndarray) -> None:
-    panel = draw_recall_curves(values, **LABELS).axes[3]  # type: ignore[arg-type]
-    for number, line in enumerate(panel.lines):
-        np.testing.assert_array_equal(line.get_ydata(), values[1, 1, :, number])
-
-
-def test_relative_curves_begin_at_one(values: np.ndarray) -> None:
-    figure = draw_recall_curves(values, relative=True, **LABELS)  # type: ignore[arg-type]
-    assert all(line.get_ydata()[0] == 1 for ax in figure.axes for line in ax.lines)  # type: ignore[index]
+    lines = {line.get_label(): line for line in drawn(values).lines}
+    for number, cutoff in enumerate(CUTOFFS):
+        np.testing.assert_array_equal(lines[f"@{cutoff}"].get_ydata(), values[:, number])
 
 
 def test_effective_shares_stand_above(values: np.ndarray) -> None:
-    shares = np.array([[1.0, 0.8, 0.3], [1.0, 0.7, 0.2]])
-    figure = draw_recall_curves(values, effective_shares=shares, **LABELS)  # type: ignore[arg-type]
-    (above,) = figure.axes[1].child_axes
+    (above,) = drawn(values).child_axes
     assert [label.get_text() for label in above.get_xticklabels()] == ["100%", "70%", "20%"]
 
 
 def test_values_that_do_not_fit_their_labels_are_refused(values: np.ndarray) -> None:
-    with pytest.raises(InputError, match=r"values must have the shape \(3, 2, 3, 2\)"):
-        draw_recall_curves(values[:2], **LABELS)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"values must have the shape \(3, 2\)"):
+        drawn(values[:2])
 
 
 def test_recall_over_time_has_a_line_each() -> None:

@@ -10,13 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from analyses.online.agreement.measure_names import recall_grid
+from analyses.online.click_agreement import ClickStudy
+from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.evidence import to_evidence
-from harness.catalogue import figures_of
+from analyses.shared.result import figures_of
 from harness.cli.main import main
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
-from harness.report.tables import clicks_of, tabulate
+from harness.report.tables import tabulate
 from runs import InputError
 from tests.analyses.online.tables.tables import write
 from tests.harness.page import Page
@@ -45,7 +47,8 @@ offline = "offline.csv"
 """
 TEXT = WORLD + FOUR + METRICS + ONLINE
 RATES = "model,rate\nrandom,0.01\npopularity,0.03\npuresvd,0.02\nelsewhere,0.5\n"
-DRAWN = [*figures_of("online"), *figures_of("online_best")]
+KEY = "online_click_agreement"
+DRAWN = [face.file for face in figures_of(ClickStudy)]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +86,7 @@ def test_metrics_and_further_measures_stand_in_one_table(study: Path) -> None:
 def test_the_means_of_the_study_are_what_is_correlated(study: Path) -> None:
     means = pd.read_csv(study / "tables/means.csv", float_precision="round_trip")
     frame = means[(means["metric"] == "nDCG") & (means["cutoff"] == 20)].set_index("system")
-    found = clicks_of(FinishedStudy.at(study)).agreement
+    found = FinishedStudy.at(study).result_of(KEY, ClickStudy).agreement
     values = found.values[0][found.measures.index("nDCG@20")]
     assert values.tolist() == frame.loc[list(found.models[0]), "mean"].tolist()
 
@@ -98,13 +101,13 @@ def test_systems_without_a_rate_are_left_out_and_named(study: Path) -> None:
 
 
 def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:
-    for name in ("online", "online_best"):
-        kept = (study / f"evidence/{name}.npz").read_bytes()
-        assert to_evidence(FinishedStudy.at(study).result(name)) == kept
+    kept = (study / f"evidence/{KEY}.npz").read_bytes()
+    assert to_evidence(FinishedStudy.at(study).result(KEY)) == kept
 
 
 def test_every_figure_is_drawn(study: Path) -> None:
     assert {path.stem for path in study.glob("figures/*.svg")} == set(DRAWN)
+    assert len(DRAWN) == 3
 
 
 def test_the_inputs_name_both_tables(study: Path) -> None:
@@ -114,9 +117,9 @@ def test_the_inputs_name_both_tables(study: Path) -> None:
 
 def test_the_report_has_a_section_on_clicks(study: Path) -> None:
     page = Page((study / "report.html").read_text(encoding="utf-8"))
-    assert "online" in page.ids
+    assert KEY in page.ids
     assert page.open == []
-    assert clicks_of(FinishedStudy.at(study)).in_words() in page.text
+    assert FinishedStudy.at(study).result_of(KEY, ClickStudy).findings()[0] in page.text
     for title in ("The best measures", "Measures by their rho", "Rho under LOO and under LLOO"):
         assert title in page.text
 
@@ -127,7 +130,7 @@ def test_the_report_is_made_again_from_the_folder(study: Path) -> None:
 
 def test_the_summary_describes_few_systems(study: Path) -> None:
     (sentence,) = summarise(FinishedStudy.at(study)).findings
-    assert sentence.startswith("Metrics against click-through rates: The best of 12 measures, ")
+    assert sentence.startswith("The best of 12 measures, ")
     assert "over 3 models, which a random order of them reaches with chance" in sentence
     assert "significant" not in sentence
 
@@ -135,7 +138,7 @@ def test_the_summary_describes_few_systems(study: Path) -> None:
 @pytest.mark.parametrize("name", ["online", "online_orderings", "online_bins", "online_betas"])
 def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     finished = FinishedStudy.at(study)
-    assert tabulate(finished, name).note.endswith(finished.data())
+    assert tabulate(finished, name).note.endswith(finished.manifest["data"])
 
 
 @pytest.mark.parametrize("number", [18, 19, 20])
@@ -164,7 +167,7 @@ def test_a_changed_table_makes_the_analysis_alone_again(
     path = base / name
     path.write_text(path.read_text().replace("elsewhere,0.5", "elsewhere,0.6").replace(",6", ",5"))
     run_text(TEXT, base, output=folder)
-    assert {part for part, at in made_at(folder).items() if before[part] != at} == {"online"}
+    assert {part for part, at in made_at(folder).items() if before[part] != at} == {KEY}
 
 
 def test_tables_and_figures_are_the_same_bytes_for_any_workers(study: Path, base: Path) -> None:
@@ -195,10 +198,16 @@ def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
 
 
 def test_a_study_without_rates_has_no_such_table(scored: Path) -> None:
-    with pytest.raises(InputError, match="no such result"):
+    with pytest.raises(InputError, match="no table called 'online'"):
         tabulate(FinishedStudy.at(scored), "online")
 
 
 def test_nothing_is_said_of_clicks_without_rates(tmp_path: Path) -> None:
     folder = run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "s")
     assert "Clicks" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_folder_of_a_study_stands_for_its_means(study: Path) -> None:
+    (table,) = read_value_tables(study)
+    assert table.models == ("random", "popularity", "puresvd", "item-knn")
+    assert table.measures == ("P@5", "P@20", "nDCG@5", "nDCG@20")

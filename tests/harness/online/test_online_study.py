@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from analyses.online.arms.arm_settings import milliseconds
 from harness.cli.main import main
 from harness.online.experiment.experiment_file import (
-    milliseconds,
-    parse_online_study,
-    read_online_study,
+    parse_experiment_study,
+    read_experiment_study,
 )
-from harness.online.experiment.run_experiment import run_online_study
+from harness.online.experiment.run_experiment import run_experiment_study
 from runs import InputError
 from runs.shared.progress import Silent
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 WORLD = """
 name = "small"
 seed = 3
-[world]
+[experiment.world]
 n_users = 500
 n_items = 300
 most_events = 60
@@ -34,41 +34,42 @@ period_days = 2.0
 visits = 2.0
 """
 ARMS = """
-[arms.few]
+[experiment.arms.few]
 settings = { neighbours = 2 }
-[arms.many]
+[experiment.arms.many]
 settings = { neighbours = 30 }
-[arms.all]
+[experiment.arms.all]
 settings = { neighbours = 200, shrinkage = 5 }
-[arms.Draws]
+[experiment.arms.Draws]
 model = "lottery"
 weight = 3
 """
+ASKED = "[analyses.online]\n"
 REST = """
-[users]
+[experiment.users]
 share = 0.4
-[recall]
+[analyses.online]
 betas = [0.0, 0.5, 1.0]
 cutoffs = [1, 5, 20]
 metrics = ["RR"]
-[inference]
 replicates = 10
 permutations = 50
 subsets = 5
 """
 FILES = ("recommendations", "interactions", "models", "assignment")
 TABLES = {
-    "agreement", "arms", "arms_for_best", "arms_needed", "best", "best_of_many",
-    "best_of_many_null", "betas", "bins", "choices", "crossed", "cycles", "day_profile",
-    "differences_betas", "differences_validations", "intervals", "levels", "log", "off_policy",
-    "orderings", "rate_differences", "rates", "rates_by_hour", "rates_by_period", "recall",
-    "recall_by_period", "recall_of_arms", "sample_ratio", "truth", "validations", "values",
+    "arms", "arms_for_best", "arms_needed", "choices", "cycles", "day_profile",
+    "differences_betas", "differences_validations", "intervals", "log", "off_policy", "online",
+    "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
+    "online_null", "online_orderings", "online_rhos", "online_validations", "rate_differences",
+    "rates", "rates_by_hour", "rates_by_period", "recall", "recall_by_period", "recall_of_arms",
+    "sample_ratio", "truth", "values",
 }  # fmt: skip
 
 
 def _run(text: str, folder: Path, *, n_jobs: int = 1) -> Path:
-    study = parse_online_study(text, source="o.toml", base=folder, changes={"output": folder})
-    return run_online_study(study, n_jobs=n_jobs, progress=Silent()).parent
+    study = parse_experiment_study(text, source="o.toml", base=folder, changes={"output": folder})
+    return run_experiment_study(study, n_jobs=n_jobs, progress=Silent()).parent
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -138,10 +139,10 @@ def test_the_same_study_leaves_the_same_bytes_whatever_the_workers(
 
 def test_a_cluster_leaves_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="Dask is an extra: pip install '.[cluster]'")
-    study = parse_online_study(
+    study = parse_experiment_study(
         WORLD + ARMS + REST, source="o.toml", base=tmp_path, changes={"output": tmp_path / "dask"}
     )
-    report = run_online_study(study, n_jobs=1, progress=Silent(), dask="local")
+    report = run_experiment_study(study, n_jobs=1, progress=Silent(), dask="local")
     assert _contents(report.parent) == _contents(finished)
 
 
@@ -152,7 +153,7 @@ def test_a_finished_experiment_is_not_simulated_again(
         raise AssertionError("simulated again")
 
     before = _contents(finished)
-    monkeypatch.setattr("harness.online.experiment.record.simulate", refuse)
+    monkeypatch.setattr("harness.online.experiment.record_files.simulate", refuse)
     _run(WORLD + ARMS + REST, finished)
     assert _contents(finished) == before
 
@@ -162,7 +163,7 @@ def test_the_log_of_an_experiment_can_be_studied_alone(finished: Path, tmp_path:
     logs = f"""
 name = "logged"
 seed = 3
-[logs]
+[experiment.logs]
 recommendations = "{finished}/log/recommendations.parquet"
 interactions = "{finished}/log/interactions.parquet"
 models = "{finished}/log/models.parquet"
@@ -179,27 +180,37 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
     page = (finished / "report.html").read_text(encoding="utf-8")
     assert "can be described, not judged" in page
     assert "significant (p" not in page
-    assert json.loads((finished / "manifest.json").read_bytes())["arms"] == ["all", "few", "many"]
+    assert json.loads((finished / "manifest.json").read_bytes())["systems"] == [
+        "all",
+        "few",
+        "many",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('name = "a"\n' + ARMS, "begins with [world] or with [logs]"),
-        (WORLD + "[arms.a]\n", "at least 3 models are compared, got 1"),
-        (WORLD + ARMS + "[arms.x]\nsettings = { neighbors = 3 }", "did you mean|no setting"),
-        (WORLD + ARMS + '[rates]\nclicks = "implicit"', "`window` goes with"),
-        (WORLD + ARMS + '[rates]\nclicks = "implicit"\nwindow = "30"', "a number and a unit"),
-        (WORLD + ARMS + '[recall]\nrepeats = "all"', "can never be hit"),
-        (WORLD + ARMS + "[recal]", "there is no `recal`; did you mean `recall`"),
+        ('name = "a"\n' + ARMS, "begins with [experiment.world] or with [experiment.logs]"),
+        (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
+        (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
+        (WORLD + ARMS + ASKED + 'clicks = "implicit"', "`window` goes with"),
+        (WORLD + ARMS + ASKED + 'clicks = "implicit"\nwindow = "30"', "a number and a unit"),
+        (WORLD + ARMS + '[experiment.hiding]\nrepeats = "all"', "can never be hit"),
+        (WORLD + ARMS + ASKED + "betaz = [0.5]", "there is no `betaz` in [analyses.online]; did"),
+        (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
+        (WORLD + ARMS + "[analyses.users]", "an experiment has no scores, which 'users' needs"),
         (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
+        ("[world]\n" + WORLD, "write [experiment.world] in place of [world]."),
+        (WORLD + "[arms.few]", "write [experiment.arms] in place of [arms]."),
+        (WORLD + ARMS + "[inference]", "write [analyses.online] in place of [inference]."),
+        (WORLD + ARMS + "[recall]", "and [experiment.hiding] for `repeats`, `exclude_seen`"),
     ],
 )
 def test_a_wrong_file_is_answered_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "o.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=rf"o\.toml.*: .*({_escaped(sentence)})"):
-        read_online_study(path)
+        read_experiment_study(path)
 
 
 def _escaped(sentence: str) -> str:
@@ -232,14 +243,16 @@ def test_rates_are_those_that_the_command_for_logs_prints(finished: Path) -> Non
 def test_the_command_runs_a_study(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(WORLD + ARMS + REST)
     output = ("--output", str(tmp_path / "out"), "--jobs", "1", "--quiet")
-    answer = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
+    answer = CliRunner().invoke(main, ["run", str(tmp_path / "o.toml"), *output])
     assert answer.exit_code == 0, answer.stderr
     assert (tmp_path / "out/report.html").exists()
+    again = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
+    assert again.stdout == answer.stdout
 
 
 @pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
-    rates = '[rates]\nclicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 60\n'
+    rates = 'clicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 60\n'
     folder = _run(WORLD + "robots = 2\n" + ARMS + REST + rates, tmp_path / "implicit")
     robots = _table(folder, "robots").groupby("users_counted")["slates"].sum()
     assert robots["without robots"] < robots["all"]
@@ -248,8 +261,8 @@ def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Pa
 
 @pytest.mark.usefixtures("blank_figures")
 def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> None:
-    options = 'repeats = "all"\nexclude_seen = false\nreachable = "all"\nbetas'
-    folder = _run(WORLD + ARMS + REST.replace("betas", options, 1), tmp_path / "all")
+    options = '[experiment.hiding]\nrepeats = "all"\nexclude_seen = false\nreachable = "all"\n'
+    folder = _run(WORLD + ARMS + options + REST, tmp_path / "all")
     hidden, first = (
         _table(each, "recall").query("validation == 'LLOO'")["hidden_items"].max()
         for each in (folder, finished)
@@ -258,7 +271,7 @@ def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> No
 
 
 def test_a_lost_log_is_named(tmp_path: Path) -> None:
-    logs = 'name = "lost"\n[logs]\nrecommendations = "r.csv"\ninteractions = "i.csv"\n'
+    logs = 'name = "lost"\n[experiment.logs]\nrecommendations = "r.csv"\ninteractions = "i.csv"\n'
     (tmp_path / "o.toml").write_text(logs + ARMS)
     output = ("--output", str(tmp_path / "out"), "--quiet")
     answer = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
@@ -274,4 +287,4 @@ def test_three_files_are_too_many() -> None:
 
 def test_a_lost_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
-        read_online_study(tmp_path / "none.toml")
+        read_experiment_study(tmp_path / "none.toml")

@@ -59,8 +59,8 @@ def test_robots_must_leave_someone(tmp_path: Path) -> None:
 
 def test_an_uneven_split_is_a_mismatch_unless_it_was_planned(tmp_path: Path) -> None:
     log = experiment({"A": (90, 0.2), "B": (10, 0.2)})
-    assert studied(tmp_path, log).mismatch
-    assert not studied(tmp_path, log, shares={"A": 0.9, "B": 0.1}).mismatch
+    assert studied(tmp_path, log).alarm
+    assert not studied(tmp_path, log, shares={"A": 0.9, "B": 0.1}).alarm
 
 
 def test_periods_are_averaged_as_in_the_thesis(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
-"""What an online study keeps of an experiment: its log, the models' ranks, and the truth."""
+"""What a study keeps of an experiment: its log, the models' ranks, and the truth; as files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.online.arms.offline_values import Place
+from analyses.online.arms.record import Record
+from analyses.online.arms.truth import Truth
 from analyses.online.clicks.off_policy import cross_fitted_clicks, off_policy
 from analyses.online.logs.read_log import Logs, read_logs
-from harness.online.experiment.offline_values import Place, counts_before, hidden_before
 from harness.online.experiment.study_arms import (
     all_arms,
     find_models,
@@ -30,14 +30,11 @@ from harness.online.simulation.logging_policy import LoggingPolicy
 from harness.online.simulation.served_models import NeighbourRecommender
 from harness.online.simulation.simulated import SimulatedExperiment
 from harness.online.simulation.simulation import simulate
-from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.truth import Truth
 from harness.study.stages import file_stem
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import draw_test_users
+from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import (
     HiddenItems,
-    HiddenRanks,
     hidden_from_parquet,
     hidden_to_parquet,
     ranks_from_parquet,
@@ -49,7 +46,7 @@ from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.online.experiment.experiment_file import OnlineStudy
+    from harness.online.experiment.experiment_file import ExperimentStudy
     from harness.study.store import Store
 
 LOG = "log"
@@ -57,46 +54,8 @@ FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
-    """A log and the ranks of hidden items, read back.
-
-    Parameters
-    ----------
-    logs
-        Lists, interactions, versions.
-    ranks
-        Ranks of hidden items by arm and period.
-    counts
-        How popular items were when the model of an arm and period learnt.
-    starts
-        When each model of an arm and period became live, in milliseconds since 1970 in UTC.
-    shares
-        Planned shares of the arms, if they are known.
-    truth
-        Exact rates, of simulated worlds.
-    off_policy
-        Clicks per list of every arm as estimated from the log of another: arm, estimator, value,
-        error and what it rests on.
-    settings
-        Settings of the arms, a row each.
-    remarks
-        What is to be said of the models.
-    """
-
-    logs: Logs
-    ranks: Mapping[Place, HiddenRanks]
-    counts: Mapping[Place, NDArray[np.intp]]
-    starts: Mapping[Place, int]
-    shares: Mapping[str, float] | None
-    truth: Truth | None
-    off_policy: list[dict[str, Any]]
-    settings: list[dict[str, Any]]
-    remarks: list[str]
-
-
 def make_record(
-    study: OnlineStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
+    study: ExperimentStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
 ) -> dict[str, bytes]:
     """Simulate the experiment, or train the models of a log; give the files of the record.
 
@@ -113,18 +72,18 @@ def make_record(
     progress
         Shows what is being done.
     """
-    if study.logs is None:
+    if study.experiment.logs is None:
         return _simulated(study, folder=folder, n_jobs=n_jobs, dask=dask, progress=progress)
     return _logged(study, n_jobs=n_jobs, dask=dask, progress=progress)
 
 
 def _simulated(
-    study: OnlineStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
+    study: ExperimentStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
 ) -> dict[str, bytes]:
-    assert study.world is not None
-    settings = study.experiment or SimulationSettings()
+    section = study.experiment
+    assert section.world is not None
     with progress("Making the world", 1) as bar:
-        world = make_click_world(study.world)
+        world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
     test_users = _test_users(study, history)
@@ -137,12 +96,12 @@ def _simulated(
         progress=progress,
     )
     arms = all_arms(study, found)
-    with progress("Running the experiment", 1) as bar, study.placed("arms"):
-        experiment = simulate(world, arms, settings, test_users=test_users, n_jobs=n_jobs)
+    with progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
+        experiment = simulate(world, arms, section.simulation, test_users=test_users, n_jobs=n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
     files = {
-        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.hiding.repeats == "all"))
     }
     placed = [
         (name, period, model.similarity)
@@ -152,7 +111,7 @@ def _simulated(
     ]
     with on_cluster(dask), progress("Ranking hidden items", len(placed)) as bar:
         for name, period, similarity in placed:
-            ranks = rank_hidden(similarity, hidden, study.recall.hiding, n_jobs=n_jobs)
+            ranks = rank_hidden(similarity, hidden, study.hiding, n_jobs=n_jobs)
             files[ranks_name(name, period)] = ranks_to_parquet(ranks)
             bar.advance()
     with TemporaryDirectory() as scratch:
@@ -171,7 +130,7 @@ def _simulated(
 
 
 def _logged(
-    study: OnlineStudy, *, n_jobs: int, dask: str | None, progress: Progress
+    study: ExperimentStudy, *, n_jobs: int, dask: str | None, progress: Progress
 ) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live."""
     with progress("Reading the log", 1) as bar:
@@ -182,12 +141,12 @@ def _logged(
     if unknown:
         raise InputError(
             f"the log has an arm {unknown[0]!r}, and the study says no model for it: add "
-            f"[arms.{unknown[0]}]."
+            f"[experiment.arms.{unknown[0]}]."
         )
     test_users = _test_users(study, events.select(events.time < logs.facts.first_time))
     hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
     files = {
-        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.recall.repeats == "all"))
+        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.hiding.repeats == "all"))
     }
     starts = starts_of(logs)
     with on_cluster(dask), progress("Training and ranking", len(starts)) as bar:
@@ -197,7 +156,7 @@ def _logged(
                     (events.time < start) & ~np.isin(events.user, np.unique(hidden.user))
                 )
                 similarity = models[name].similarity(train)
-                ranks = rank_hidden(similarity, hidden, study.recall.hiding, n_jobs=n_jobs)
+                ranks = rank_hidden(similarity, hidden, study.hiding, n_jobs=n_jobs)
                 files[ranks_name(name, period)] = ranks_to_parquet(ranks)
             bar.advance()
     facts = {
@@ -211,9 +170,9 @@ def _logged(
     return files | {FACTS: json.dumps(facts, indent=1).encode()}
 
 
-def _test_users(study: OnlineStudy, events: Interactions) -> Numbering:
-    section = study.users
-    with study.placed("users", "share"):
+def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
+    section = study.experiment.users
+    with study.placed("experiment", "users", "share"):
         return draw_test_users(
             events,
             share=section.share,
@@ -223,9 +182,9 @@ def _test_users(study: OnlineStudy, events: Interactions) -> Numbering:
         )
 
 
-def _read_logs(study: OnlineStudy) -> Logs:
-    assert study.logs is not None
-    return read_logs(**study.logs.model_dump(exclude_none=True))
+def _read_logs(study: ExperimentStudy) -> Logs:
+    assert study.experiment.logs is not None
+    return read_logs(**study.experiment.logs.model_dump(exclude_none=True))
 
 
 def _truth_to_json(truth: Truth) -> dict[str, Any]:
@@ -279,25 +238,22 @@ def _estimate(
     return rows
 
 
-def read_record(study: OnlineStudy, store: Store) -> Record:
+def read_record(study: ExperimentStudy, store: Store) -> Record:
     """Read a record back from the study folder."""
     facts = json.loads(store.read(FACTS))
     logs = _kept_logs(study, store)
     numbering = {"users": logs.slates.users, "items": logs.slates.items}
     hidden = hidden_from_parquet(store.read(HIDDEN), **numbering)
-    events = interactions_of(logs.events)
-    test_users = Numbering.of(facts["test users"])
-    count = cache(partial(counts_before, events, test_users=test_users, section=study.recall))
-    ranks, counts, starts = {}, {}, starts_of(logs)
-    for place, start in starts.items():
+    ranks, starts = {}, starts_of(logs)
+    for place in starts:
         name = ranks_name(*place)
         if (store.folder / name).exists():
             ranks[place] = ranks_from_parquet(store.read(name), hidden)
-            counts[place] = count(start)
     return Record(
         logs=logs,
+        events=interactions_of(logs.events),
+        test_users=Numbering.of(facts["test users"]),
         ranks=ranks,
-        counts=counts,
         starts={place: starts[place] for place in ranks},
         shares=facts["shares"],
         truth=_truth_from_json(facts["truth"]),
@@ -307,8 +263,8 @@ def read_record(study: OnlineStudy, store: Store) -> Record:
     )
 
 
-def _kept_logs(study: OnlineStudy, store: Store) -> Logs:
-    if study.logs is not None:
+def _kept_logs(study: ExperimentStudy, store: Store) -> Logs:
+    if study.experiment.logs is not None:
         return _read_logs(study)
     folder = store.folder / LOG
     return read_logs(
@@ -339,3 +295,9 @@ def ranks_name(arm: str, period: int) -> str:
     'ranks/als-01-1.parquet'
     """
     return f"ranks/{file_stem(arm)}-{period + 1}.parquet"
+
+
+def hidden_before(events: Interactions, start: int, *, test_users: Numbering) -> Interactions:
+    """Give what the test users did before a time: what is hidden, the same for all models."""
+    _, test = split_users(events.select(events.time < start), test_users)
+    return test

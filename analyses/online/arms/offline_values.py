@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.agreement.measure_names import Parametrisation
 from analyses.online.agreement.replicated_means import replicate_means
+from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.recall.recall import RecallGrid, measure_recall
-from analyses.recall.stratification import popularity_counts
+from analyses.recall.stratification import Popularity, popularity_counts
 from analyses.recall.user_recalls import user_recalls
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import split_users
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
 from runs.shared.streams import random_uniforms
-
-if TYPE_CHECKING:
-    from harness.online.experiment.experiment_file import RecallSection
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int]
@@ -46,7 +44,7 @@ class Measured:
         Other metrics by arm and period, each of shape (n_others,).
     other_names
         Their names.
-    section
+    settings
         What was measured.
     """
 
@@ -54,15 +52,15 @@ class Measured:
     grids: Mapping[Place, RecallGrid]
     others: Mapping[Place, Floats]
     other_names: tuple[str, ...]
-    section: RecallSection
+    settings: ArmSettings
 
     @property
     def parametrisations(self) -> list[Parametrisation]:
         """The recall variants, in the order of the values."""
         return [
-            Parametrisation(validation, beta=beta, cutoff=cutoff, weights=self.section.weights)
+            Parametrisation(validation, beta=beta, cutoff=cutoff, weights=self.settings.weights)
             for validation, beta, cutoff in product(
-                VALIDATIONS, self.section.betas, self.section.cutoffs
+                VALIDATIONS, self.settings.betas, self.settings.cutoffs
             )
         ]
 
@@ -89,7 +87,7 @@ class Measured:
 def measure_arms(
     ranks: Mapping[Place, HiddenRanks],
     counts: Mapping[Place, NDArray[np.integer]],
-    section: RecallSection,
+    settings: ArmSettings,
 ) -> Measured:
     """Measure all recall variants, and other metrics at beta 0, of every arm in every period.
 
@@ -99,39 +97,39 @@ def measure_arms(
         Ranks of the hidden items by each model that was live.
     counts
         How popular items were when it learnt, of shape (n_items,).
-    section
+    settings
         What is measured.
     """
     grids = {
         place: measure_recall(
             of_place,
             counts[place],
-            betas=section.betas,
-            cutoffs=section.cutoffs,
-            stratification=section.stratification,
+            betas=settings.betas,
+            cutoffs=settings.cutoffs,
+            stratification=settings.stratification,
         )
         for place, of_place in ranks.items()
     }
     names = tuple(
         f"{metric}({validation})@{cutoff}"
-        for metric, validation, cutoff in product(section.metrics, VALIDATIONS, section.cutoffs)
+        for metric, validation, cutoff in product(settings.metrics, VALIDATIONS, settings.cutoffs)
     )
-    others = {place: _others(ranks[place], counts[place], section) for place in ranks}
+    others = {place: _others(ranks[place], counts[place], settings) for place in ranks}
     arms = tuple(dict.fromkeys(arm for arm, _ in ranks))
-    return Measured(arms, grids, others, names, section)
+    return Measured(arms, grids, others, names, settings)
 
 
-def _others(ranks: HiddenRanks, counts: NDArray[np.integer], section: RecallSection) -> Floats:
+def _others(ranks: HiddenRanks, counts: NDArray[np.integer], settings: ArmSettings) -> Floats:
     """Measure other metrics of the same ranks, of shape (n_others,)."""
     values = [
         measure_recall(
             ranks,
             counts,
             betas=[0.0],
-            cutoffs=section.cutoffs,
-            stratification=replace(section.stratification, metric=metric),
+            cutoffs=settings.cutoffs,
+            stratification=replace(settings.stratification, metric=metric),
         ).values
-        for metric in section.metrics
+        for metric in settings.metrics
     ]
     return np.concatenate([np.empty(0), *(each.ravel() for each in values)])
 
@@ -139,7 +137,7 @@ def _others(ranks: HiddenRanks, counts: NDArray[np.integer], section: RecallSect
 def replicate_values(
     ranks: Mapping[Place, HiddenRanks],
     counts: Mapping[Place, NDArray[np.integer]],
-    section: RecallSection,
+    settings: ArmSettings,
     *,
     periods: NDArray[np.int64],
     seed: int,
@@ -150,7 +148,7 @@ def replicate_values(
 
     Parameters
     ----------
-    ranks, counts, section
+    ranks, counts, settings
         As of `measure_arms`.
     periods
         How often each period was drawn, of shape (n_periods, n_replicates); see `draw_periods`.
@@ -168,7 +166,7 @@ def replicate_values(
     drawn = {arm: np.zeros(shape) for arm in arms}
     for (arm, period), of_place in ranks.items():
         parts = [
-            _replicated(of_place, counts[arm, period], section, each, periods.shape[1], seed)
+            _replicated(of_place, counts[arm, period], settings, each, periods.shape[1], seed)
             for each in VALIDATIONS
         ]
         times = periods[period].reshape(shape)
@@ -203,7 +201,7 @@ def draw_periods(n_periods: int, *, replicates: int, seed: int, fixed: bool) -> 
 def _replicated(
     ranks: HiddenRanks,
     counts: NDArray[np.integer],
-    section: RecallSection,
+    settings: ArmSettings,
     validation: Literal["LOO", "LLOO"],
     replicates: int,
     seed: int,
@@ -214,16 +212,16 @@ def _replicated(
             ranks,
             counts,
             validation=validation,
-            betas=section.betas,
-            cutoffs=section.cutoffs,
-            stratification=section.stratification,
+            betas=settings.betas,
+            cutoffs=settings.cutoffs,
+            stratification=settings.stratification,
         )
     )
     users = np.concatenate([block.users for block in blocks])
     shares = np.concatenate([block.shares for block in blocks])
     wholes = np.concatenate([block.denominators for block in blocks])
     weigh = _weights_of(users, seed=seed)
-    if section.weights == "uniform":
+    if settings.weights == "uniform":
         ones = np.ones((len(users), 1))
         return replicate_means(_flat(shares), ones, weigh=weigh, replicates=replicates)
     weighted = (shares * wholes[:, :, np.newaxis]).astype(np.float32)
@@ -239,14 +237,8 @@ def _weights_of(users: NDArray[np.integer], *, seed: int) -> Callable[[int], Flo
 
 
 def counts_before(
-    events: Interactions, start: int, *, test_users: Numbering, section: RecallSection
+    events: Interactions, start: int, *, test_users: Numbering, popularity: Popularity
 ) -> NDArray[np.intp]:
     """Count how popular items were among the training users before a time, of shape (n_items,)."""
     train, _ = split_users(events.select(events.time < start), test_users)
-    return popularity_counts(train, of=section.popularity)
-
-
-def hidden_before(events: Interactions, start: int, *, test_users: Numbering) -> Interactions:
-    """Give what the test users did before a time: what is hidden, the same for all models."""
-    _, test = split_users(events.select(events.time < start), test_users)
-    return test
+    return popularity_counts(train, of=popularity)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.online.simulation.click_world import ClickWorld, attention, logistic
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -75,35 +73,3 @@ class Truth:
                 "shown_rate": self.shown_rates.ravel(),
             }
         )
-
-
-def exact_rates(
-    world: ClickWorld,
-    users: NDArray[np.integer],
-    lists: NDArray[np.int32],
-    shifts: Floats,
-    weights: Floats,
-) -> tuple[Floats, Floats]:
-    """Give each user's chance of a click in a list, and expected clicks, as means over shifts.
-
-    Parameters
-    ----------
-    world
-        Where the chances are known.
-    users, lists
-        Numbers of shape (n,) and (n, depth).
-    shifts, weights
-        Of the log odds, of shape (n_shifts,), the weights adding up to 1.
-
-    Returns
-    -------
-    Of shape (n,) each.
-    """
-    odds = world.click_odds(users, lists)
-    looks = attention(lists.shape[1], world.settings.position)
-    rates, clicks = np.zeros(len(users)), np.zeros(len(users))
-    for shift, weight in zip(shifts, weights, strict=True):
-        chances = looks * logistic(odds + shift)
-        rates += weight * (1 - (1 - chances).prod(axis=1))
-        clicks += weight * chances.sum(axis=1)
-    return rates, clicks

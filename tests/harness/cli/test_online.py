@@ -83,7 +83,8 @@ def test_json_has_null_where_nothing_is_known(grid: Paths) -> None:
     by_name = {row["measure"]: row for row in document["online"]}
     assert by_name["AUC"]["beta"] is None
     assert by_name["LOO(beta=1)@5"]["beta"] == 1.0
-    assert set(document["captions"]) == {"online", "online_best"}
+    assert set(document["captions"]) == {"online"}
+    assert document["findings"][0].startswith("The best of 11 measures")
 
 
 def test_latex_has_every_table(grid: Paths) -> None:

@@ -1,22 +1,11 @@
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from analyses.online.agreement.agreement_study import ClickStudy, study_clicks
-from analyses.online.agreement.agreement_tables import (
-    best_table,
-    betas_table,
-    bins_table,
-    crossed_table,
-    levels_table,
-    orderings_table,
-    tables_of,
-    validations_table,
-)
+from analyses.online.click_agreement import ClickStudy, study_clicks
 from analyses.online.tables.experiments import read_experiments
-from runs import InputError
+from analyses.shared.publish import every_table
 from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
 
 
@@ -66,31 +55,31 @@ def test_few_models_are_told_what_they_can_show(plain: ClickStudy, grid: ClickSt
 
 
 def test_nothing_is_called_significant_with_few_models(grid: ClickStudy) -> None:
-    texts = [grid.in_words(), *(result.caption() for result in grid.evidence.values())]
-    texts += [table.to_text() for table in tables_of(grid)]
+    texts = [grid.findings()[0], grid.caption()]
+    texts += [table.to_text() for table in every_table({"online": grid})]
     assert "significant" not in " ".join(texts)
 
 
 def test_the_number_of_orderings_stands_beside_that_of_measures(grid: ClickStudy) -> None:
-    assert "The 11 measures are 5 different orderings" in grid.in_words()
+    assert "The 11 measures are 5 different orderings" in grid.findings()[0]
 
 
 def test_ties_with_the_tenth_are_counted(grid: ClickStudy) -> None:
     """Eight recalls tie at a mean rho of 0, the tenth and last of the best ten among them."""
     mean = grid.ranking()["mean"]
     others = int((mean == mean.iloc[9]).sum()) - 1
-    assert f"{others} others tie with the tenth" in grid.in_words()
+    assert f"{others} others tie with the tenth" in grid.findings()[0]
 
 
 def test_at_most_ten_measures_are_listed(grid: ClickStudy) -> None:
-    assert len(best_table(grid).rows) == 10
+    assert len(grid.best_measures().rows) == 10
 
 
 def test_the_spread_over_experiments_is_shown_where_there_are_several(
     plain: ClickStudy, grid: ClickStudy
 ) -> None:
-    assert best_table(plain).headings[1:3] == ["rho", "tau-b"]
-    assert best_table(grid).headings[1:4] == ["mean rho", "min", "max"]
+    assert plain.best_measures().headings[1:3] == ["rho", "tau-b"]
+    assert grid.best_measures().headings[1:4] == ["mean rho", "min", "max"]
 
 
 def test_models_and_rates_are_kept(plain: ClickStudy) -> None:
@@ -100,40 +89,39 @@ def test_models_and_rates_are_kept(plain: ClickStudy) -> None:
 
 
 def test_every_experiment_has_its_orderings(grid: ClickStudy) -> None:
-    assert [row[:4] for row in orderings_table(grid).rows] == [["X", 5, 11, 5], ["Y", 5, 11, 5]]
+    assert [row[:4] for row in grid.orderings().rows] == [["X", 5, 11, 5], ["Y", 5, 11, 5]]
 
 
 def test_observed_counts_stand_above_those_by_chance(grid: ClickStudy) -> None:
-    observed, by_chance, *_ = bins_table(grid).rows
+    observed, by_chance, *_ = grid.bins().rows
     assert observed[0] == "X, observed"
     assert sum(int(cell) for cell in observed[1:]) == 11
     assert by_chance[0] == "X, random rates"
 
 
 def test_validations_that_are_equal_are_counted_as_equal(grid: ClickStudy) -> None:
-    assert [row[1:5] for row in validations_table(grid).rows] == [[4, 0, 4, 0], [4, 0, 4, 0]]
+    assert [row[1:5] for row in grid.validations().rows] == [[4, 0, 4, 0], [4, 0, 4, 0]]
 
 
 def test_the_beta_that_agrees_is_counted_as_better(grid: ClickStudy) -> None:
-    assert [row[1:5] for row in betas_table(grid).rows] == [[4, 4, 0, 0], [4, 0, 0, 4]]
+    assert [row[1:5] for row in grid.betas().rows] == [[4, 4, 0, 0], [4, 0, 0, 4]]
 
 
 def test_no_value_is_above_its_equal(grid: ClickStudy) -> None:
-    assert [row[1:4] for row in levels_table(grid).rows] == [[20, 0, 0.0], [20, 0, 0.0]]
+    assert [row[1:4] for row in grid.levels().rows] == [[20, 0, 0.0], [20, 0, 0.0]]
 
 
 def test_both_comparisons_are_crossed(grid: ClickStudy) -> None:
-    assert crossed_table(grid).rows[1] == ["equal", 4, 0, 4]
+    assert grid.crossed().rows[1] == ["equal", 4, 0, 4]
 
 
-@pytest.mark.parametrize("make", [levels_table, validations_table, betas_table, crossed_table])
-def test_without_a_grid_there_is_nothing_to_compare(plain: ClickStudy, make: Any) -> None:
-    with pytest.raises(InputError):
-        make(plain)
+def test_without_a_grid_there_is_nothing_to_compare(plain: ClickStudy) -> None:
+    for table in (plain.levels(), plain.validations(), plain.betas(), plain.crossed()):
+        assert not table.rows
 
 
 def test_without_a_grid_its_tables_are_left_out(plain: ClickStudy) -> None:
-    assert [table.name for table in tables_of(plain)] == [
+    assert [table.name for table in every_table({"online": plain})] == [
         "online",
         "online_orderings",
         "online_bins",

@@ -1,0 +1,110 @@
+"""What is measured of the arms of an experiment, how clicks are counted, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from analyses.online.clicks.click_question import parse_duration
+from analyses.online.clicks.rates import OverTime
+from analyses.online.logs.acceptance import Credit
+from analyses.recall.grids import BETAS, CUTOFFS
+from analyses.recall.stratification import (
+    FirstItem,
+    Popularity,
+    Smoothing,
+    Stratification,
+    Weights,
+)
+from analyses.shared.analysis import AnalysisSettings
+from runs import InputError
+from runs.shared.settings import Sizes, Whole, without_repetition
+
+LONGEST = 2**53
+"""Milliseconds that are no duration any more."""
+
+
+def milliseconds(text: str) -> int:
+    """Read a duration.
+
+    Raises
+    ------
+    ValueError
+        If it has no number or no unit.
+
+    Examples
+    --------
+    >>> milliseconds("30 min"), milliseconds("1.5 h")
+    (1800000, 5400000)
+    """
+    try:
+        length = parse_duration(text)
+    except InputError:
+        raise ValueError(
+            f"a duration is a number and a unit (ms, s, min, h, d), as '30 min', got {text!r}"
+        ) from None
+    if length >= LONGEST:
+        raise ValueError(f"a duration must be below 2^53 ms, got {text!r}")
+    return length
+
+
+def _duration(text: str) -> str:
+    milliseconds(text)
+    return text
+
+
+Duration = Annotated[str, AfterValidator(_duration)]
+Betas = Annotated[
+    tuple[Annotated[float, Field(ge=0)], ...],
+    Field(min_length=1),
+    AfterValidator(without_repetition),
+]
+Depths = Annotated[Sizes, Field(min_length=1)]
+
+
+class ArmSettings(AnalysisSettings):
+    """How the arms of an experiment are compared: all analyses of it share these settings."""
+
+    betas: Betas = Field(BETAS, description="Exponents of popularity in recall.")
+    cutoffs: Depths = Field(CUTOFFS, description="Lengths of the lists.")
+    weights: Weights = Field("uniform", description="Of the users whose items are hidden.")
+    first_item: FirstItem = Field("miss", description="In leave last one out.")
+    smoothing: Smoothing = Field("add-one", description="Of the popularity.")
+    popularity: Popularity = Field("events", description="What it counts.")
+    clip: float | None = Field(None, gt=0, description="Upper bound on an item's weight.")
+    metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
+        ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
+    )
+    clicks: Literal["explicit", "implicit"] = Field(
+        "explicit", description="Clicks that name their list, or what the user does soon after."
+    )
+    window: Duration | None = Field(None, description="How soon, for implicit clicks: '30 min'.")
+    credit: Credit = Field("all", description="Lists that an event credits.")
+    over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
+    zone: str = Field("UTC", description="IANA name of the zone of days and weeks.")
+    robots_per_day: Whole | None = Field(
+        None, ge=1, description="Users with more lists in a day are robots and left out."
+    )
+    replicates: Whole = Field(200, ge=2, description="Resampled sets of users and periods.")
+    resampled: Literal["users", "users and periods"] = Field(
+        "users and periods", description="What intervals of correlations are over."
+    )
+    permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
+    subsets: Whole = Field(200, ge=1, description="Subsets of the arms of each size.")
+
+    @property
+    def stratification(self) -> Stratification:
+        """How hidden items are weighed."""
+        return Stratification(
+            weights=self.weights,
+            first_item=self.first_item,
+            smoothing=self.smoothing,
+            clip=self.clip,
+        )
+
+    @model_validator(mode="after")
+    def _has_window(self) -> ArmSettings:
+        if (self.clicks == "implicit") != (self.window is not None):
+            raise ValueError('`window` goes with `clicks = "implicit"`, and only with it')
+        return self

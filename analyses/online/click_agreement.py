@@ -1,0 +1,422 @@
+"""Whether offline measures follow clicks: every measure, and the best against chance.
+
+Tables 4.4 to 4.11 of Kasalický (2021), with p-values that know of the choice among measures.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from analyses.online.agreement.best_of_many import BestOfMany, best_of_many
+from analyses.online.agreement.rank_agreement import Agreement, study_agreement
+from analyses.online.agreement.rho_bins import BINS
+from analyses.online.agreement.rho_panels import draw_rhos, rho_panels
+from analyses.online.agreement.spearman_null import smallest_rho
+from analyses.online.agreement.wording import ALPHA, caution, print_p, print_rho
+from analyses.online.clicks.rates import OverTime
+from analyses.online.tables.experiment import Experiment
+from analyses.online.tables.links import Linked, link
+from analyses.online.tables.value_table import table_at
+from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.drawing import axes_or_new
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
+from runs import InputError, InputWarning
+from runs.shared.settings import Whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+PERMUTATIONS = 10_000
+N_BEST = 10
+
+CAUTION = "Clicks are not all that users want."
+CROSSED = (
+    "Cells are experiments, cut-offs, validations and betas above 0. Rows compare the rho of LOO "
+    "with that of LLOO at that beta, columns that of beta = 0 with that beta's. Cells are no "
+    "independent observations."
+)
+
+
+class Settings(AnalysisSettings):
+    """Metrics against click-through rates of the systems, which come from elsewhere."""
+
+    rates: Path = Field(description="Table of click-through rates; see `harness online --help`.")
+    offline: Path | None = Field(
+        None, description="Table of further measures of the systems, such as a grid of recalls."
+    )
+    over_time: OverTime = Field("thesis", description="How a system's periods are averaged.")
+    permutations: Whole = Field(
+        PERMUTATIONS,
+        ge=99,
+        description="Random orders of the rates; up to 9 systems, all are taken.",
+    )
+
+    def files(self) -> list[Path]:
+        """Give the tables, where the folder of a study may stand for its means."""
+        return [self.rates, *([] if self.offline is None else [table_at(self.offline)])]
+
+    def check(self, given: Given) -> None:
+        """Refuse tables that do not fit the systems and measures.
+
+        Warns
+        -----
+        InputWarning
+            If some systems or models cannot be compared.
+        """
+        try:
+            linked = self.link(given.systems)
+            linked.further([str(measure) for measure in given.measures])
+        except InputError as error:
+            raise SettingError("rates", str(error)) from None
+        if linked.left_out:
+            finding = (
+                f"[analyses.online] leaves out what is not known on all sides: "
+                f"{', '.join(linked.left_out)}."
+            )
+            warnings.warn(finding, InputWarning, stacklevel=2)
+
+    def link(self, systems: Sequence[str]) -> Linked:
+        """Find the systems in the tables."""
+        return link(systems, rates=self.rates, offline=self.offline, over_time=self.over_time)
+
+
+@analysis("click_agreement", source="Kasalický (2021), section 4.4")
+def click_agreement(work: Work, settings: Settings) -> ClickStudy:
+    """Correlate every measure with the click-through rates of the systems."""
+    linked = settings.link(work.scores.systems)
+    with work.progress("Dealing out rates", 1) as bar:
+        found = study_clicks(
+            [linked.experiment(work.name, work.scores)],
+            permutations=settings.permutations,
+            seed=work.seed,
+            left_out=linked.left_out,
+        )
+        bar.advance()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class ClickStudy(Result):
+    """What was found about offline measures and click-through rates.
+
+    Parameters
+    ----------
+    agreement
+        Every measure with the rates, in every experiment.
+    best
+        The best measure against the best by chance.
+    """
+
+    agreement: Agreement
+    best: BestOfMany
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The data sets."""
+        return self.agreement.experiments
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """Panels of the figure of all rhos; see `rho_panels`."""
+        return rho_panels(self.agreement)
+
+    def ranking(self) -> pd.DataFrame:
+        """Give one row per measure, the best first.
+
+        Columns measure, validation, beta, cutoff, weights, min, mean, max (of rho over the
+        experiments, or those chosen), undefined, rank, tau_b (mean), p_alone and p_adjusted.
+        """
+        chosen = [self.experiments.index(name) for name in self.best.chosen]
+        frame = self.agreement.over_experiments(self.best.chosen)
+        numbers = [self.agreement.measures.index(name) for name in frame["measure"]]
+        return frame.assign(
+            tau_b=self.agreement.taus[:, chosen].mean(axis=1)[numbers],
+            p_alone=self.best.p_alone[numbers],
+            p_adjusted=self.best.p_adjusted[numbers],
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give all tables by name, in full; those of the grid of betas only if it was measured."""
+        whole = {
+            "online": self.ranking(),
+            "online_models": self._models(),
+            "online_rhos": self.agreement.to_frame(),
+            "online_orderings": self.agreement.orderings(),
+            "online_bins": self.agreement.bins(),
+            "online_null": self.best.null_frame(),
+        }
+        compared = {
+            "online_levels": self.agreement.levels(),
+            "online_validations": self.agreement.validations(),
+            "online_betas": self.agreement.betas(),
+        }
+        crossed = {"online_crossed": self._crossed(self.experiments)}
+        if self.best.chosen != self.experiments:
+            crossed["online_crossed_chosen"] = self._crossed(self.best.chosen)
+        some = {name: frame for name, frame in compared.items() if frame["cells"].any()}
+        return whole | some | {name: frame for name, frame in crossed.items() if len(frame)}
+
+    def _models(self) -> pd.DataFrame:
+        import pandas as pd
+
+        found = self.agreement
+        parts = zip(found.experiments, found.models, found.rates, strict=True)
+        return pd.concat(
+            [
+                pd.DataFrame({"experiment": name, "model": models, "rate": rates})
+                for name, models, rates in parts
+            ],
+            ignore_index=True,
+        )
+
+    def _crossed(self, experiments: Sequence[str]) -> pd.DataFrame:
+        """Cross the two comparisons over some experiments; without rows if nothing is compared."""
+        counts = self.agreement.crossed(experiments)
+        frame = counts.rename_axis(columns=None).reset_index()
+        return frame if experiments and counts.to_numpy().any() else frame.iloc[:0]
+
+    def findings(self) -> Sequence[str]:
+        """Say what the best measure amounts to, and what so few models can show."""
+        return [" ".join([self.best.conclusion(), self._of_ties(), self.of_few()])]
+
+    def cautions(self) -> Sequence[str]:
+        """Say what clicks are not."""
+        return [CAUTION]
+
+    def caption(self) -> str:
+        """Say what was correlated, and what the best is compared with."""
+        return f"{self.agreement.caption()} {self.best.caption()}"
+
+    def of_few(self) -> str:
+        """Say which rho so few models can show at all."""
+        n_models = self.agreement.n_models
+        smallest = smallest_rho(n_models, alpha=ALPHA)
+        chance = f"that random orders reach with a chance of {print_p(ALPHA)} or less"
+        finding = (
+            f"there is no rho {chance}"
+            if np.isnan(smallest)
+            else f"the smallest rho {chance} is {print_rho(smallest)}"
+        )
+        where = " of one data set" if len(self.best.chosen) > 1 else ""
+        before = f"With {n_models} models{where} and one measure, named beforehand"
+        return f"{before}, {finding}.{caution(n_models)}"
+
+    def _of_ties(self) -> str:
+        n_measures = len(self.agreement.measures)
+        others = self.agreement.tied_with(N_BEST, chosen=self.best.chosen) - 1
+        level = f"; {others:,} others tie with the tenth" if n_measures > N_BEST and others else ""
+        return (
+            f"The {n_measures:,} measures are {self.best.n_orderings:,} different orderings of the "
+            f"models{level}."
+        )
+
+    @table("online", "the measures that follow click-through rates best")
+    def best_measures(self) -> Table:
+        """Tabulate the ten measures with the largest rho: tables 4.5 and 4.7."""
+        frame = self.ranking().dropna(subset=["mean"]).head(N_BEST)
+        several = len(self.best.chosen) > 1
+        columns = {
+            "mean": "mean rho" if several else "rho",
+            **({"min": "min", "max": "max"} if several else {}),
+            "tau_b": "mean tau-b" if several else "tau-b",
+            "p_alone": "p alone",
+            "p_adjusted": "p as best of all",
+        }
+        return Table(
+            name="online",
+            title="The best measures by their agreement with click-through rates",
+            note=self.agreement.caption(),
+            headings=["measure", *columns.values()],
+            rows=_rows(frame, ["measure", *columns]),
+        )
+
+    @table("online_orderings", "different orderings of the models behind the measures")
+    def orderings(self) -> Table:
+        """Tabulate the different orderings, and what so many models can show."""
+        frame = self.agreement.orderings()
+        smallest = [smallest_rho(n_models, alpha=ALPHA) for n_models in frame["models"]]
+        names = ["experiment", "models", "measures", "orderings", "most", "undefined"]
+        rows = _rows(frame, names)
+        return Table(
+            name="online_orderings",
+            title="Different orderings of the models",
+            note="Most: measures that share the most frequent ordering. The last column is the "
+            "smallest rho of one measure, named beforehand, that so few random orders reach.",
+            headings=[*names, f"rho of chance {print_p(ALPHA)}"],
+            rows=[[*row, rho] for row, rho in zip(rows, smallest, strict=True)],
+        )
+
+    @table("online_bins", "how many measures have how large a rho, and by chance")
+    def bins(self) -> Table:
+        """Tabulate how many measures have how large a rho, observed and by chance: table 4.6."""
+        rows: list[list[Cell]] = []
+        for experiment, frame in self.agreement.bins().groupby("experiment", sort=False):
+            rows.append([f"{experiment}, observed", *frame["count"].tolist()])
+            ends = zip(frame["random_mean"], frame["random_low"], frame["random_high"], strict=True)
+            by_chance = [f"{mean:,.1f} [{low:,.0f}, {high:,.0f}]" for mean, low, high in ends]
+            rows.append([f"{experiment}, random rates", *by_chance])
+        return Table(
+            name="online_bins",
+            title="Measures by their rho",
+            note="Random rates: mean and middle 95 % of random orders of the rates. Measures are "
+            "so alike that they move together.",
+            headings=["experiment", *BINS],
+            rows=rows,
+        )
+
+    @table("online_levels", "how often recall under LOO is above that under LLOO")
+    def levels(self) -> Table:
+        """Tabulate in how many cells the LOO value is the larger: table 4.4."""
+        return Table(
+            name="online_levels",
+            title="Cells (model, beta, cut-off) where recall under LOO is above that under LLOO",
+            note="The first item of a user cannot be hit under LLOO, which alone makes it smaller.",
+            headings=["experiment", "cells", "LOO larger", "share", "orderings"],
+            rows=_compared(
+                self.agreement.levels(), ["experiment", "cells", "larger", "share", "orderings"]
+            ),
+        )
+
+    @table("online_validations", "whether LOO or LLOO follows click-through rates better")
+    def validations(self) -> Table:
+        """Tabulate whether LOO or LLOO follows the rates better: table 4.8."""
+        return _signs(
+            self.agreement.validations(),
+            name="online_validations",
+            title="Rho under LOO and under LLOO, at the same beta and cut-off",
+            headings=("LOO better", "equal", "LLOO better"),
+        )
+
+    @table("online_betas", "whether beta = 0 or a larger beta follows click-through rates better")
+    def betas(self) -> Table:
+        """Tabulate whether beta = 0 follows the rates better than a beta above: table 4.9."""
+        return _signs(
+            self.agreement.betas(),
+            name="online_betas",
+            title="Rho of beta = 0 and of betas above 0, at the same validation and cut-off",
+            headings=("beta = 0 better", "equal", "beta > 0 better"),
+        )
+
+    @table("online_crossed", "the last two, crossed")
+    def crossed(self) -> Table:
+        """Cross the two comparisons, over all experiments: table 4.10."""
+        return self._crossed_table("online_crossed", self.experiments)
+
+    @table("online_crossed_chosen", "the same of the experiments that were chosen")
+    def crossed_chosen(self) -> Table:
+        """Cross the two comparisons, over the experiments that were chosen: table 4.11."""
+        chosen = self.best.chosen if self.best.chosen != self.experiments else ()
+        return self._crossed_table("online_crossed_chosen", chosen)
+
+    def _crossed_table(self, name: str, experiments: Sequence[str]) -> Table:
+        frame = self._crossed(experiments)
+        first = ["LOO better", "equal", "LLOO better"][: len(frame)]
+        rows = _rows(frame, [str(sign) for sign in frame.columns[1:]])
+        return Table(
+            name=name,
+            title=f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}",
+            note=CROSSED,
+            headings=["rho", "beta = 0 better", "equal", "beta > 0 better"],
+            rows=[[heading, *row] for heading, row in zip(first, rows, strict=True)],
+        )
+
+    @figure(
+        "online_rhos",
+        "Agreement of offline measures with click-through rates",
+        number=18,
+        panels="panel",
+        comparable=False,
+        of="agreement",
+    )
+    def plot(self, ax: Axes | None = None, *, panel: str) -> Axes:
+        """Draw the rhos of a metric against the cut-off, or of a grid of betas and cut-offs.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones by default.
+        panel
+            One of `panels`.
+        """
+        return draw_rhos(self.agreement, axes_or_new(ax), panel)
+
+    @figure(
+        "online_bins",
+        "Offline measures by their agreement with click-through rates",
+        number=19,
+        panels="experiment",
+        comparable=False,
+        of="agreement",
+    )
+    def plot_bins(self, ax: Axes | None = None, *, experiment: str) -> Axes:
+        """Draw how many measures of an experiment have how large a rho; see `Agreement`."""
+        return self.agreement.plot_bins(ax, experiment=experiment)
+
+    @figure("online_best", "The best of all offline measures by chance", number=20, of="best")
+    def plot_best(self, ax: Axes | None = None) -> Axes:
+        """Draw what the best of all measures reaches by chance; see `BestOfMany`."""
+        return self.best.plot(ax)
+
+
+def study_clicks(
+    experiments: Sequence[Experiment],
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int,
+    chosen: Sequence[str] | None = None,
+    left_out: Sequence[str] = (),
+) -> ClickStudy:
+    """Study whether offline measures follow click-through rates.
+
+    Parameters
+    ----------
+    experiments
+        One or several, with the same measures.
+    permutations
+        Random orders of the rates behind p-values, where there are too many to go through.
+    seed
+        Of all draws.
+    chosen
+        Experiments that were chosen after looking at the rhos.
+    left_out
+        Models that could not be compared.
+
+    Raises
+    ------
+    InputError
+        If the experiments do not fit each other, or no measure has a rho.
+    """
+    best = best_of_many(experiments, permutations=permutations, seed=seed, chosen=chosen)
+    agreement = study_agreement(experiments, seed=seed, left_out=left_out)
+    return ClickStudy(agreement, best)
+
+
+def _signs(frame: pd.DataFrame, *, name: str, title: str, headings: Sequence[str]) -> Table:
+    columns = ["experiment", "cells", ">", "=", "<", "undefined", "orderings"]
+    return Table(
+        name=name,
+        title=title,
+        note="Counts of cells are no sample sizes: mind the number of orderings.",
+        headings=["experiment", "cells", *headings, "undefined", "orderings"],
+        rows=_compared(frame, columns),
+    )
+
+
+def _compared(frame: pd.DataFrame, columns: Sequence[str]) -> list[list[Cell]]:
+    """Give rows of counts of cells; none if the measures have no pairs."""
+    return _rows(frame, columns) if frame["cells"].any() else []
+
+
+def _rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[list[Cell]]:
+    return [list(row) for row in frame[list(columns)].astype(object).itertuples(index=False)]

@@ -1,0 +1,143 @@
+"""Recalls of a model, as numbers, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from analyses.recall.hidden_parts import Validation
+from analyses.recall.recall import RecallGrid
+from analyses.recall.stratification import Weights
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
+from qrels.ranks.hidden_ranks import HiddenRanks, hidden_to_parquet, ranks_to_parquet
+from runs.shared.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+SHOWN_BETAS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHOWN_CUTOFFS: Final = (1, 5, 10, 20, 50)
+FEW: Final = 8
+"""So many exponents or cut-offs are printed all."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRecalls(Result):
+    """Recalls of one model, and how they came about.
+
+    Parameters
+    ----------
+    model
+        In words.
+    grids
+        By the weights of the users.
+    ranks
+        Hidden ranks, of which any other grid derives.
+    facts
+        What was left out, in sentences.
+    """
+
+    model: str
+    grids: Mapping[Weights, RecallGrid]
+    ranks: HiddenRanks
+    facts: Sequence[str]
+
+    @property
+    def validations(self) -> tuple[Validation, ...]:
+        """Panels of the figures."""
+        return next(iter(self.grids.values())).validations
+
+    @property
+    def uniform(self) -> RecallGrid | None:
+        """Recalls where users count alike, if asked."""
+        return self.grids.get("uniform")
+
+    @property
+    def stratified(self) -> RecallGrid | None:
+        """Recalls where hidden items count alike, if asked."""
+        return self.grids.get("stratified")
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``values``: column weights before those of `RecallGrid.to_frame`."""
+        import pandas as pd
+
+        frames = {weights: grid.to_frame() for weights, grid in self.grids.items()}
+        joined = pd.concat(frames, names=["weights"])
+        return {"values": joined.reset_index(level=0).reset_index(drop=True)}
+
+    def caption(self) -> str:
+        """Say what values are means of: the same whatever the weights."""
+        return f"{self.model}. {next(iter(self.grids.values())).caption()}"
+
+    def cautions(self) -> Sequence[str]:
+        """Say what was left out."""
+        return self.facts
+
+    @table("recall_uniform", "recall of hidden items where users count alike")
+    def uniform_table(self) -> Table:
+        """Tabulate a few exponents and cut-offs, with ceilings and effective shares."""
+        return _table("uniform", self.uniform, model=self.model)
+
+    @table("recall_stratified", "recall of hidden items where hidden items count alike")
+    def stratified_table(self) -> Table:
+        """Tabulate the same with stratified weights."""
+        return _table("stratified", self.stratified, model=self.model)
+
+    @figure(
+        "recall_uniform",
+        "Recall over the exponent of popularity, users counting alike",
+        panels="validation",
+        of="uniform",
+    )
+    def plot_uniform(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
+        """Draw recall over the exponent; see `RecallGrid`."""
+        return self.grids["uniform"].plot(ax, validation=validation)
+
+    @figure(
+        "recall_stratified",
+        "Recall over the exponent of popularity, hidden items counting alike",
+        panels="validation",
+        of="stratified",
+    )
+    def plot_stratified(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
+        """Draw recall over the exponent; see `RecallGrid`."""
+        return self.grids["stratified"].plot(ax, validation=validation)
+
+    def write_ranks(self, folder: Path) -> None:
+        """Write the hidden items, and their ranks."""
+        write_whole(folder / "hidden.parquet", hidden_to_parquet(self.ranks.hidden))
+        write_whole(folder / "ranks.parquet", ranks_to_parquet(self.ranks))
+
+
+def _table(weights: Weights, grid: RecallGrid | None, *, model: str) -> Table:
+    """Tabulate a few exponents and cut-offs of a grid; without rows if there is none."""
+    if grid is None:
+        return Table(f"recall_{weights}", "", "", [], [])
+    betas, cutoffs = _shown(grid.betas, SHOWN_BETAS), _shown(grid.cutoffs, SHOWN_CUTOFFS)
+    places = [grid.cutoffs.index(cutoff) for cutoff in cutoffs]
+    rows: list[list[Cell]] = []
+    for number, validation in enumerate(grid.validations):
+        for beta in betas:
+            place = grid.betas.index(beta)
+            values = grid.values[number, place, places].tolist()
+            ends = (grid.ceilings[number, place], grid.effective_shares[number, place])
+            rows.append([f"{validation}, beta {beta:g}", *values, *map(float, ends)])
+    if grid.coverage is not None:
+        coverage = grid.coverage[places].tolist()
+        rows.append(["coverage of items", *coverage, float("nan"), float("nan")])
+    return Table(
+        name=f"recall_{weights}",
+        title=f"{grid.stratification.metric}, {weights} weights: {model}",
+        note=grid.caption(),
+        headings=["", *(f"@{cutoff}" for cutoff in cutoffs), "ceiling", "effective share"],
+        rows=rows,
+    )
+
+
+def _shown(known: Sequence[float], wanted: Sequence[float]) -> list[float]:
+    few = [value for value in known if value in wanted]
+    return list(known) if len(known) <= FEW or not few else few

@@ -1,0 +1,188 @@
+"""What every study goes through, whatever it begins with: parts, analyses, manifest, report."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from analyses.shared.analysis import Analysis
+from harness import __version__
+from harness.report.page import render_report
+from harness.study.collection import checksum
+from harness.study.parts import result_files
+from harness.study.provenance import ANALYSES, DRAWING, machine, made_by, versions
+from harness.study.store import Store, content_key
+from harness.study.study_file import StudyFile
+from runs.shared.clock import Clock
+from runs.shared.files import write_whole
+from runs.shared.progress import Progress
+
+
+class Source(Protocol):
+    """What a study begins with, and makes of it in its folder: systems judged, or an experiment."""
+
+    @property
+    def study(self) -> StudyFile:
+        """What is studied."""
+
+    @property
+    def store(self) -> Store:
+        """The study folder."""
+
+    @property
+    def n_jobs(self) -> int:
+        """Workers; results do not depend on it."""
+
+    @property
+    def progress(self) -> Progress:
+        """Shows what is being done."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of all parts of the study in the ledger, its analyses among them."""
+
+    def as_run(self) -> bytes:
+        """Write the study with all defaults spelled out."""
+
+    def make(self) -> None:
+        """Make all parts, or what is left of them."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Give what the manifest says of this source alone.
+
+        Returns
+        -------
+        Sentences "lead" and "data"; "results", keys of what is shown; "inputs"; "collection",
+        counts; "systems", names of what is compared; and "notes", sentences.
+        """
+
+
+def run_source(source: Source, remarks: Sequence[str]) -> Path:
+    """Make a study, or what is left of it, in its folder, and its manifest and report.
+
+    Parameters
+    ----------
+    source
+        What is studied.
+    remarks
+        Warnings about the input.
+
+    Returns
+    -------
+    Path of the report.
+    """
+    folder = source.store.folder
+    for remark in remarks:
+        source.progress.note(f"Warning: {remark}")
+    _note_version(folder, source.progress)
+    with source.store.held():
+        # The manifest says that a study is finished: it comes last, and does not outlive a change.
+        (folder / "manifest.json").unlink(missing_ok=True)
+        write_whole(folder / "study.toml", source.as_run())
+        source.store.remove_others(set(source.parts))
+        source.make()
+        manifest = json.dumps(_manifest(source, remarks), indent=1, ensure_ascii=False)
+        write_whole(folder / "manifest.json", manifest.encode())
+        write_whole(folder / "report.html", render_report(folder))
+    return folder / "report.html"
+
+
+def make_part(
+    store: Store,
+    part: str,
+    key: str,
+    build: Callable[[], Mapping[str, bytes]],
+    made_by: Mapping[str, str],
+) -> None:
+    """Build and write a part, unless it is complete."""
+    if store.is_complete(part, key, made_by):
+        return
+    clock = Clock()
+    files = build()
+    store.write(part, key, files, cost=clock.cost(), made_by=made_by)
+
+
+def make_analysis(
+    source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any, *, made_from: str
+) -> None:
+    """Make an analysis, unless it is complete.
+
+    Parameters
+    ----------
+    source
+        The study that asks for it.
+    analysis, settings
+        What is made, and how.
+    work
+        What it may use.
+    made_from
+        Key of what it uses.
+    """
+    read = [checksum(path)["sha256"] for path in settings.files()]
+    asked = settings.model_dump(mode="json")
+    key = content_key(made_from, analysis.key, asked, work.seed, *read)
+    build = partial(_analyse, source, analysis, settings, work)
+    make_part(source.store, analysis.key, key, build, _made_by(analysis))
+
+
+def _analyse(
+    source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any
+) -> dict[str, bytes]:
+    """Make an analysis, say what to beware of, and give its files."""
+    with source.study.placed("analyses", analysis.section):
+        result = analysis(work, settings)
+    for caution in result.cautions():
+        source.progress.note(caution)
+    with source.progress("Drawing figures", 1) as bar:
+        files = result_files(analysis.key, result)
+        bar.advance()
+    return files
+
+
+def _made_by(analysis: Analysis[Any, Any]) -> dict[str, str]:
+    """Say what makes an analysis: its file or group, what analyses share, and packages below."""
+    module = analysis.make.__module__
+    if not module.startswith("analyses."):
+        own = {"plugin": sha256(Path(inspect.getfile(analysis.make)).read_bytes()).hexdigest()}
+        return made_by(ANALYSES, DRAWING) | own
+    home = f"analyses.{analysis.group}" if analysis.group else module
+    return made_by((*ANALYSES, home), DRAWING)
+
+
+def _note_version(folder: Path, progress: Progress) -> None:
+    """Say that what another version made is made again."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        version = manifest["versions"]["harness"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if version != __version__:
+        progress.note(
+            f"{folder} was made by the harness {version}; this is {__version__}, and what differs "
+            "is made again."
+        )
+
+
+def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
+    """Say what the study was made from, by what, and what it cost."""
+    study = source.study
+    entries = {part: source.store.entry(part) for part in source.parts}
+    made = {part: entry for part, entry in entries.items() if entry is not None}
+    return {
+        "study": study.name,
+        "seed": study.seed,
+        **source.facts(),
+        "warnings": list(remarks),
+        "seconds": {
+            part: {"wall": entry.seconds, "cpu": entry.cpu_seconds} for part, entry in made.items()
+        },
+        "made by": {part: entry.made_by for part, entry in made.items()},
+        "workers": source.n_jobs,
+        "versions": versions(),
+        "host": machine(),
+    }
