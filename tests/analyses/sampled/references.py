@@ -45,7 +45,8 @@ def expected_summands(name: str, ranks: FullRanks, *, m: int, replace: bool) -> 
 def expected_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> Floats:
     """Expected sampled metric of each user, by rising number."""
     _, group = np.unique(ranks.user, return_inverse=True)
-    return np.bincount(group, expected_summands(name, ranks, m=m, replace=replace))
+    terms = expected_summands(name, ranks, m=m, replace=replace)
+    return np.bincount(group, terms).astype(np.float64)
 
 
 def moments_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> Moments:
