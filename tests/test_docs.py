@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.metrics.shared.metric import built_in_metrics
+from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import Study
 from recommenders import systems
 from runs.shared.modules import load_module

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from analyses.online.click_agreement import Settings
+from analyses.shared.analysis import members_of
 from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.metrics.shared.register import plugin_metrics
@@ -19,7 +20,7 @@ from harness.online.experiment.experiment_file import parse_experiment_study
 from harness.study.collection import collect
 from harness.study.run import run_study
 from harness.study.stages import spelled_out
-from harness.study.study import SampledSection, Study, demo_study, parse_study
+from harness.study.study import Study, demo_study, parse_study
 from qrels import Judged
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
@@ -115,8 +116,10 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
 
 
 def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", "krichene-x"), tmp_path).analyses.sampled
-    assert shown == SampledSection()
+    shown = parsed(block_with("toml", "krichene-x"), tmp_path).analyses.asked
+    usual = {member.key: member.settings() for member in members_of("sampled")}
+    assert shown == {key: usual[key] for key in shown}
+    assert shown.keys() == {m.key for m in members_of("sampled") if not m.on_request}
 
 
 @pytest.mark.slow

@@ -14,13 +14,13 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.discrimination import discriminate
 from analyses.shared.exact_sums import to_grid
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme
 from analyses.significance.permutation.signs import random_signs
 from analyses.significance.power import REPLICATES, resample_power
+from tests.analyses.made import discriminate
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 CUTOFFS = (5, *range(10, 101, 10))
@@ -42,7 +42,7 @@ def simulate(*, n_systems: int, n_users: int) -> Scores:
         values.append(rng.binomial(k, rates) / k)
         values.append(np.where(ranks <= k, 1 / ranks, 0.0))
         values.extend(rng.beta(10 * rates, 5.0, (len(CONTINUOUS), *rates.shape)))
-    measures = tuple(Measure(name, k) for k in CUTOFFS for name in ("P", "RR", *CONTINUOUS))
+    measures = Measures(Measure(name, k) for k in CUTOFFS for name in ("P", "RR", *CONTINUOUS))
     systems = tuple(f"s{number}" for number in range(n_systems))
     return Scores(np.array(values), measures, systems, np.arange(n_users).astype(np.str_))
 

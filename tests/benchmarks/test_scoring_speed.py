@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measure
-from analyses.sparsity import sparsity
+from analyses.shared.measure import Measure, Measures
+from analyses.sparsity import Settings, sparsity
 from harness.metrics.shared.metric import Metric, ratio
 from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.blocks import divide
@@ -33,6 +33,7 @@ from harness.scoring.kernel import FUSED, find_hits
 from harness.scoring.score import SampleScorer, score
 from qrels import Judged, Qrels, qrels_from_columns
 from runs import Run, top_items
+from tests.analyses.made import JudgedWork
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 from tests.lists import pooled, qrels_as_dicts, run_as_dicts
 
@@ -170,9 +171,8 @@ def everything(qrels: Qrels) -> NDArray[np.bool_]:
 
 
 def study(scorer: SampleScorer, qrels: Qrels) -> object:
-    return sparsity(
-        scorer.block_sums, qrels, measures=MEASURES, levels=LEVELS, n_samples=SAMPLES, seed=0
-    )
+    work = JudgedWork(scorer.block_sums, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
+    return sparsity(work, Settings(levels=LEVELS, samples=SAMPLES, replicates=0))
 
 
 def test_one_run_by_the_readable_definitions(
@@ -234,15 +234,8 @@ def test_bands(benchmark: Any, collection: Collection) -> None:
     scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
 
     def with_bands(replicates: int) -> object:
-        return sparsity(
-            scorer.block_sums,
-            qrels,
-            measures=MEASURES,
-            levels=LEVELS[:2],
-            n_samples=SAMPLES,
-            seed=0,
-            replicates=replicates,
-        )
+        work = JudgedWork(scorer.block_sums, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
+        return sparsity(work, Settings(levels=LEVELS[:2], samples=SAMPLES, replicates=replicates))
 
     with_bands(1)
     without, with_200 = (best(lambda n=n: with_bands(n), rounds=2) for n in (0, 200))  # type: ignore[misc]

@@ -46,7 +46,7 @@ def expected_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> 
     """Expected sampled metric of each user, by rising number."""
     _, group = np.unique(ranks.user, return_inverse=True)
     terms = expected_summands(name, ranks, m=m, replace=replace)
-    return np.bincount(group, terms).astype(np.float64)
+    return np.asarray(np.bincount(group, terms), dtype=np.float64)
 
 
 def moments_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> Moments:

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from analyses.correlation import correlation
 from analyses.discrimination import discrimination
 from analyses.sampled.iterations import ITERATIONS
+from analyses.shared.analysis import members_of
 from harness.cli.main import Commands
 from harness.cli.options import SettingsCommand, given, settings_options
 from runs.shared.settings import Section, Sizes, Whole
@@ -157,9 +158,11 @@ def test_the_studies_of_tables_have_the_options_that_they_had() -> None:
 
 
 def test_the_studies_of_samples_have_the_options_that_they_had() -> None:
-    from harness.study.study import SampledSection
-
-    flags = {option.opts[0]: option for option in options_of(SampledSection).values()}
+    flags = {
+        option.opts[0]: option
+        for member in members_of("sampled")
+        for option in options_of(member.settings).values()
+    }
     assert {"--metric", "--estimator", "--size", "--n-max", "--corrected-for"} <= flags.keys()
     assert flags["--iteration"].default == ITERATIONS
 
@@ -169,9 +172,3 @@ def test_a_field_without_a_default_is_required() -> None:
         rates: Path = Field(description="A table.")
 
     assert options_of(Table)["rates"].required
-
-
-def test_what_has_no_default_is_required() -> None:
-    from harness.study.study import OnlineSection
-
-    assert options_of(OnlineSection)["rates"].required

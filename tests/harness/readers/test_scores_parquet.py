@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
 
 
 @pytest.fixture
 def scores() -> Scores:
-    measures = tuple(Measure(f"m{n}", cutoff) for n in range(7) for cutoff in range(1, 12))
+    measures = Measures(Measure(f"m{n}", cutoff) for n in range(7) for cutoff in range(1, 12))
     users = np.array([f"u{n}" for n in range(60)])
     values = np.random.default_rng(7).random((77, 7, 60))
     return Scores(values, measures, tuple("abcdefg"), users)
