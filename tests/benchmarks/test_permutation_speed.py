@@ -14,9 +14,10 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.discrimination import discriminate
+from analyses.discrimination import Settings, discrimination
 from analyses.shared.exact_sums import to_grid
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import ScoresAlone
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme
 from analyses.significance.permutation.signs import random_signs
@@ -42,7 +43,7 @@ def simulate(*, n_systems: int, n_users: int) -> Scores:
         values.append(rng.binomial(k, rates) / k)
         values.append(np.where(ranks <= k, 1 / ranks, 0.0))
         values.extend(rng.beta(10 * rates, 5.0, (len(CONTINUOUS), *rates.shape)))
-    measures = tuple(Measure(name, k) for k in CUTOFFS for name in ("P", "RR", *CONTINUOUS))
+    measures = Measures(Measure(name, k) for k in CUTOFFS for name in ("P", "RR", *CONTINUOUS))
     systems = tuple(f"s{number}" for number in range(n_systems))
     return Scores(np.array(values), measures, systems, np.arange(n_users).astype(np.str_))
 
@@ -98,7 +99,7 @@ def test_exact(benchmark: Any, scores: Scores) -> None:
     exact = cpu_seconds(lambda: p_values(scores))
     required = cpu_seconds(lambda: p_values(scores, alpha=0.05)) - exact
     benchmark.pedantic(p_values, args=(scores,))
-    result = discriminate(scores, scales=SCALES, replicates=0)
+    result = discrimination(ScoresAlone(scores, scales=SCALES), Settings(replicates=0))
     print(
         f"\nexact {exact:.2f} CPU-s (to reach: 3); plain loop {plain:,.0f} CPU-s (extrapolated "
         f"from {permutations} permutations, 3 pairs x 7 measures); ratio {plain / exact:,.0f} (to "

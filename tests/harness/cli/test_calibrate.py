@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.calibration import Calibration, Quantity, Rate
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure, Measures, Scores
 from harness.cli.calibrate import conclusion, populations, tables
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
@@ -19,7 +19,7 @@ BROKEN, MISUSED = 1, 2
 def study(tmp_path: Path) -> Path:
     """A folder with the scores of 3 systems and 40 users, for two measures."""
     values = np.random.default_rng(5).random((2, 3, 40))
-    measures = (Measure("AP", 10), Measure("nDCG", 10))
+    measures = Measures([Measure("AP", 10), Measure("nDCG", 10)])
     scores = Scores(values, measures, ("a", "b", "c"), np.arange(40).astype(str))
     (tmp_path / "scores.parquet").write_bytes(scores_to_parquet(scores))
     return tmp_path
