@@ -211,9 +211,8 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     return found[name]
 
 
-@cache
 def user_analysis(path: Path) -> Analysis[Any, Any]:
-    """Give the analysis that a user's Python file declares.
+    """Give the analysis that a user's Python file declares now.
 
     Raises
     ------
@@ -221,6 +220,12 @@ def user_analysis(path: Path) -> Analysis[Any, Any]:
         If the file is missing, fails when run, declares no analysis, or takes a name that is
         taken.
     """
+    return _user_analysis(path, path.read_bytes() if path.is_file() else b"")
+
+
+@cache
+def _user_analysis(path: Path, _: bytes) -> Analysis[Any, Any]:
+    """Run a file, once for each content that it has."""
     declared = _declared(load_module(path, what="analysis"))
     if len(declared) != 1:
         raise InputError(f"{path}: one function must be declared with @analysis(...).")

@@ -1,9 +1,12 @@
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from analyses.sparsity import Sparsity
+from harness.cli.main import main
 from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy, read_manifest
 from runs import InputError
@@ -82,3 +85,20 @@ def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> No
     assert study.means.measures.falling == {"misses"}
     with pytest.raises(InputError, match=r"mine\.py"):
         metric_card("misses", [study], tries=2)
+
+
+@pytest.mark.parametrize("command", ["table", "figure", "report", "export"])
+def test_a_folder_of_an_older_version_is_refused_with_its_version(
+    copied: Path, command: str
+) -> None:
+    manifest = json.loads((copied / "manifest.json").read_bytes())
+    del manifest["results"]
+    manifest["versions"]["harness"] = "0.2.0"
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    to = ["--to", str(copied.parent / "exported")] if command == "export" else []
+    answer = CliRunner().invoke(main, [command, str(copied), *to])
+    assert answer.exit_code == 2
+    assert answer.stderr == (
+        f"Error: {copied}: the study was made by the harness 0.2.0; make it again with `harness "
+        "run`.\n"
+    )

@@ -1,0 +1,246 @@
+"""An analysis of a user's own, in a file that the study names."""
+
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.study_folder import FinishedStudy
+from harness.report.summary import summarise
+from runs import InputError
+from tests.harness.page import Page
+from tests.harness.small import (
+    ANALYSES,
+    METRICS,
+    SYSTEMS,
+    WORLD,
+    made_again,
+    made_at,
+    read_frame,
+    run_text,
+)
+
+MY_ANALYSIS = """\
+from dataclasses import dataclass
+
+import pandas as pd
+from pydantic import Field
+
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Table
+
+
+class Settings(AnalysisSettings):
+    best: int = Field(2, ge=2, description="Systems that are looked at, from the best on.")
+
+
+@analysis("spread", source="by hand")
+def spread(work, settings: Settings) -> "Spread":
+    best = [sorted(means)[-settings.best :] for means in work.scores.means().tolist()]
+    return Spread({str(m): b[-1] - b[0] for m, b in zip(work.scores.measures, best, strict=True)})
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Result):
+    widths: dict
+
+    def frames(self):
+        return {"spread": pd.DataFrame(self.widths.items(), columns=["measure", "width"])}
+
+    def caption(self):
+        return "The mean score of the best system less that of the last one looked at."
+
+    def findings(self):
+        return [f"{max(self.widths, key=self.widths.get)} sets the best systems farthest apart."]
+
+    @table("spread", "how far apart the best systems lie")
+    def tabulate(self):
+        return Table("spread", "Spread", self.caption(), ["", "width"], [*self.widths.items()])
+
+    @figure("spread_bars", "Spread of the best systems")
+    def draw(self, ax):
+        return pd.Series(self.widths).plot.barh(ax=ax)
+"""
+FILE = "my_analysis.py"
+STUDY = (
+    WORLD
+    + SYSTEMS
+    + METRICS
+    + f'[analyses]\nplugins = ["{FILE}"]\n[analyses.spread]\nbest = 3\n'
+    + ANALYSES
+)
+LINE = len((WORLD + SYSTEMS + METRICS).splitlines()) + 2
+"""Where the study names the file."""
+
+
+def harness(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def base(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the user's file, with the study that names it."""
+    base = tmp_path_factory.mktemp("user")
+    (base / FILE).write_text(MY_ANALYSIS)
+    copytree(finished, base / "study")
+    run_text(STUDY, base, output=base / "study")
+    return base
+
+
+@pytest.fixture
+def own(base: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, to be damaged."""
+    copied = copytree(base, tmp_path / "user")
+    run_text(STUDY, copied, output=copied / "study")
+    return copied
+
+
+def test_forty_lines_are_enough() -> None:
+    assert len(MY_ANALYSIS.splitlines()) <= 40
+
+
+def test_an_analysis_that_joins_a_study_is_made_alone(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(MY_ANALYSIS)
+    folder = copytree(finished, tmp_path / "study")
+    before = made_at(folder)
+    run_text(STUDY, tmp_path, output=folder)
+    assert made_again(folder, before) == {"spread"}
+
+
+def test_its_section_sets_its_option(base: Path) -> None:
+    scores = scores_from_parquet((base / "study/scores.parquet").read_bytes())
+    of_all_three = np.ptp(scores.means(), axis=1).tolist()
+    frame = read_frame(base / "study", "spread")
+    assert dict(zip(frame.measure, frame.width, strict=True)) == dict(
+        zip(map(str, scores.measures), of_all_three, strict=True)
+    )
+
+
+def test_without_a_section_it_is_not_made(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(MY_ANALYSIS)
+    folder = copytree(finished, tmp_path / "study")
+    run_text(STUDY.replace("[analyses.spread]\nbest = 3\n", ""), tmp_path, output=folder)
+    assert not (folder / "tables/spread.csv").exists()
+
+
+def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> None:
+    sentence = (
+        rf"study\.toml, line {LINE + 2}: `best` in \[analyses\.spread\]: input should be greater "
+        r"than or equal to 2, got 1\."
+    )
+    with pytest.raises(InputError, match=sentence):
+        run_text(STUDY.replace("best = 3", "best = 1"), base, output=base / "study")
+
+
+def test_its_files_are_in_the_folder(base: Path) -> None:
+    names = {str(path.relative_to(base / "study")) for path in (base / "study").glob("*/spread*")}
+    figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "png", "txt")}
+    kept = {"evidence/spread.npz", ".ledger/spread.json"}
+    assert names == {"tables/spread.csv", *figure, *kept}
+
+
+def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
+    html = (base / "study/report.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert {"spread", "spread_bars"} <= set(page.ids)
+    assert "<caption>Spread</caption>" in html
+    assert "sets the best systems farthest apart." in page.text
+    assert "Spread of the best systems. The mean score of the best system less" in page.text
+
+
+def test_its_finding_comes_after_those_of_the_built_in_analyses(base: Path) -> None:
+    *_, last = summarise(FinishedStudy.at(base / "study")).findings
+    assert last.endswith("sets the best systems farthest apart.")
+
+
+def test_the_command_prints_its_table(base: Path) -> None:
+    answer = harness("table", base / "study", "spread", "--format", "csv")
+    assert answer.exit_code == 0
+    heading, *rows = (base / "study/tables/spread.csv").read_text().splitlines()
+    assert heading == "measure,width"
+    assert answer.stdout.splitlines() == [",width", *rows]
+
+
+def test_the_command_lists_its_table(base: Path) -> None:
+    assert "how far apart the best systems lie" in harness("table", base / "study").stdout
+
+
+def test_the_command_redraws_its_figure(base: Path, tmp_path: Path) -> None:
+    answer = harness("figure", base / "study", "spread_bars", "--to", tmp_path / "a.pdf")
+    assert answer.exit_code == 0
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_command_lists_its_figure_last(base: Path) -> None:
+    *_, last = harness("figure", base / "study").stdout.strip().splitlines()
+    assert last.split()[0] == "spread_bars"
+
+
+def test_a_changed_file_makes_its_own_result_again_and_no_other(own: Path) -> None:
+    before = made_at(own / "study")
+    (own / FILE).write_text(MY_ANALYSIS.replace("b[-1] - b[0]", "b[0] - b[-1]"))
+    run_text(STUDY, own, output=own / "study")
+    assert made_again(own / "study", before) == {"spread"}
+    assert (read_frame(own / "study", "spread").width < 0).all()
+
+
+def test_a_changed_option_makes_its_own_result_again_and_no_other(own: Path) -> None:
+    before = made_at(own / "study")
+    run_text(STUDY.replace("best = 3", "best = 2"), own, output=own / "study")
+    assert made_again(own / "study", before) == {"spread"}
+
+
+def test_without_the_file_the_report_is_made_and_says_so(own: Path) -> None:
+    (own / FILE).unlink()
+    assert harness("report", own / "study").exit_code == 0
+    page = Page((own / "study/report.html").read_text(encoding="utf-8"))
+    assert "figure6_sparsity_metrics" in page.ids
+    assert "spread" not in page.ids
+    assert (
+        f"Results of a user's analysis are not shown: {own / FILE}: the analysis does not exist."
+        in page.text
+    )
+
+
+def test_without_the_file_the_other_tables_are_printed(own: Path) -> None:
+    (own / FILE).unlink()
+    assert harness("table", own / "study", "table3").exit_code == 0
+    answer = harness("table", own / "study", "spread")
+    assert answer.exit_code == 2
+    assert "the study has no table called 'spread'" in answer.output
+
+
+def test_an_analysis_that_left_the_study_leaves_no_file(own: Path) -> None:
+    run_text(WORLD + SYSTEMS + METRICS + ANALYSES, own, output=own / "study")
+    assert list((own / "study").glob("*/spread*")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            MY_ANALYSIS.replace('@analysis("spread", source="by hand")\n', ""),
+            r"one function must be declared with @analysis\(\.\.\.\)\.",
+        ),
+        (MY_ANALYSIS.replace('@analysis("spread"', '@analysis("users"'), "'users' exists already"),
+        ("1 / 0\n", "the analysis fails with ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_file_that_is_no_new_analysis_is_refused_before_any_work(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(InputError, match=rf"study\.toml, line {LINE}: .*{FILE}: .*{sentence}"):
+        run_text(STUDY, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_file_that_is_missing_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"line {LINE}: .*{FILE}: the analysis does not exist\."):
+        run_text(STUDY, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study").exists()
