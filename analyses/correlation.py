@@ -18,7 +18,7 @@ from analyses.intervals.resampling import CONFIDENCE, interval, resample_means
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of
-from analyses.shared.estimates import Estimate, are_comparable
+from analyses.shared.estimate import Estimate, are_comparable
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed

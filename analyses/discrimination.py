@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
-from analyses.shared.estimates import Estimates, Limits
+from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Cell, Table, at_place, crossed, shown

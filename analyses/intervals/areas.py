@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
-from analyses.shared.estimates import Estimates, Limits, Numbers
+from analyses.shared.estimate import Estimates, Limits, Numbers
 from analyses.shared.measure import Measures
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.estimates import Estimates
+    from analyses.shared.estimate import Estimates
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARK = "__shown__"

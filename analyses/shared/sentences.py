@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from analyses.shared.estimates import Estimate, Estimates
+from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure
 from analyses.shared.table import at_place, shown
 

@@ -91,7 +91,7 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
     from analyses.correlation import correlate_means, correlation
     from analyses.shared.measure import Measures
     from analyses.shared.work import ScoresAlone
-    from harness.readers.means import is_means_table, read_means
+    from harness.readers.means_table import is_means_table, read_means
     from harness.readers.scores import read_score_tables
 
     if len(paths) == 1 and is_means_table(paths[0]):

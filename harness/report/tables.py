@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from analyses.shared.estimates import Estimates
+from analyses.shared.estimate import Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of
 from analyses.shared.table import Cell, Table, at_place
 from harness.report.study_folder import FinishedStudy

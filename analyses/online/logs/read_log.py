@@ -15,7 +15,7 @@ from analyses.online.logs import interactions as interacting
 from analyses.online.logs import models as modelling
 from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.events import Events
-from analyses.online.logs.facts import LogFacts, facts_of
+from analyses.online.logs.log_facts import LogFacts, facts_of
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Slates
 from qrels.interactions.columns import Ids

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.intervals.areas import Curves, area
-from analyses.shared.estimates import Estimates
+from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from analyses.shared.estimates import Estimate
+from analyses.shared.estimate import Estimate
 from analyses.shared.sentences import comparison, deeper_or_shallower
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise

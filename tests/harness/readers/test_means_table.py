@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from analyses.shared.measure import Measure
-from harness.readers.means import is_means_table, read_means
+from harness.readers.means_table import is_means_table, read_means
 from runs import InputError
 
 WIDE = "system,ap,nDCG@10\nbm25,0.2,0.4\nlm,0.3,0.5\n"

@@ -1,0 +1,90 @@
+"""The house: what may be taken away, and what its rooms are called."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("runs", "qrels", "recommenders", "analyses", "harness")
+WINGS = ("analyses/online", "analyses/sampled", "harness/online")
+COMMANDS = ("harness/cli/online.py", "harness/cli/clicks.py", "harness/cli/sampled.py")
+"""The commands of the wings, which alone know them."""
+
+TYPED_BY_USERS = ("harness/cli", "harness/metrics", "recommenders", "analyses")
+"""Folders whose files are called as users type them: commands, and members of the lists."""
+
+STUDY = """
+name = "small"
+[ratings]
+format = "world"
+[ratings.world]
+n_users = 60
+n_items = 80
+n_ratings = 1500
+min_ratings = 10
+gini = 0.4
+[systems]
+names = ["random", "popularity"]
+depth = 10
+[metrics]
+names = ["P", "nDCG"]
+cutoffs = [5, 10]
+[analyses.sparsity]
+levels = [1.0, 0.5]
+samples = 2
+replicates = 2
+[analyses.discrimination]
+replicates = 2
+"""
+
+
+def modules(package: str) -> list[Path]:
+    return [path.relative_to(ROOT) for path in (ROOT / package).rglob("*.py")]
+
+
+@pytest.mark.slow
+def test_a_study_runs_where_the_wings_are_covered(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        copytree(ROOT / package, tmp_path / package, ignore=ignore_patterns("__pycache__"))
+    for path in (*WINGS, *COMMANDS):
+        (tmp_path / path).rename(tmp_path / path.replace("/", "-"))
+    (tmp_path / "study.toml").write_text(STUDY)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    every = [
+        ".".join(path.relative_to(tmp_path).with_suffix("").parts).removesuffix(".__init__")
+        for package in PACKAGES
+        for path in (tmp_path / package).rglob("*.py")
+        if path.name != "__main__.py"
+    ]
+    script = "import sys, importlib\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    for command in (
+        [sys.executable, "-c", script, *every],
+        [sys.executable, "-m", "harness", "run", "study.toml", "--quiet"],
+    ):
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "study-small" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_base_name_occurs_once_in_a_package(package: str) -> None:
+    counted = Counter(
+        path.name
+        for path in modules(package)
+        if path.parent.as_posix() not in TYPED_BY_USERS and not path.name.startswith("__")
+    )
+    assert [name for name, count in counted.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_folder_of_the_house_says_what_it_holds(package: str) -> None:
+    for path in modules(package):
+        if path.name == "__init__.py":
+            assert (ROOT / path).read_text(encoding="utf-8").startswith(('"""', 'r"""')), path
