@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import ExperimentWork
-from analyses.online.arms.frame_tables import table_of
+from analyses.online.arms.frame_tables import frame_table
 from analyses.online.arms.truth import Truth
 from analyses.online.clicks.checks.robots import Robots
 from analyses.online.clicks.checks.sample_ratio import SampleRatio
@@ -16,12 +16,10 @@ from analyses.online.clicks.cycles.cycles import Periodicity
 from analyses.online.clicks.rates import ClickThrough
 from analyses.online.logs import LogFacts
 from analyses.shared.analysis import analysis
-from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.result import Result, part_figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Rows = tuple[Mapping[str, Any], ...]
 
@@ -127,69 +125,26 @@ class ArmRates(Result):
         )
         return [*([mismatch] if self.ratio.mismatch else []), *self.remarks]
 
-    def _table(self, name: str, title: str) -> Table:
-        return table_of(name, title, self.frames().get(name))
+    arms_table = frame_table("arms", "arms and their models (table 4.1)")
+    rates_table = frame_table("rates", "click-through rates (table 4.2)")
+    sample_ratio_table = frame_table(
+        "sample_ratio", "users of the arms, against the planned shares"
+    )
+    robots_table = frame_table("robots", "rates with and without robots")
+    log_table = frame_table("log", "how the tables of the log fit together")
+    truth_table = frame_table("truth", "the truth of the simulated world")
+    off_policy_table = frame_table(
+        "off_policy", "clicks per list, estimated from the lists that an arm drew"
+    )
+    cycles_table = frame_table("cycles", "cycles of the rates by day and week")
 
-    @table("arms", "arms and their models (table 4.1)")
-    def arms_table(self) -> Table:
-        """Tabulate the settings of the arms."""
-        return self._table("arms", "Arms and their models (table 4.1)")
-
-    @table("rates", "click-through rates of the arms (table 4.2)")
-    def rates_table(self) -> Table:
-        """Tabulate the rates over all periods."""
-        return self._table("rates", "Click-through rates (table 4.2)")
-
-    @table("sample_ratio", "users of the arms, against the planned shares")
-    def ratio_table(self) -> Table:
-        """Tabulate the users of the arms."""
-        return self._table("sample_ratio", "Users of the arms, against the planned shares")
-
-    @table("robots", "click-through rates with and without robots")
-    def robots_table(self) -> Table:
-        """Tabulate what robots do to the rates, if they were looked for."""
-        return self._table("robots", "Rates with and without robots")
-
-    @table("log", "how the tables of the log fit together")
-    def log_table(self) -> Table:
-        """Tabulate counts and shares of the log."""
-        return self._table("log", "How the tables of the log fit together")
-
-    @table("truth", "exact rates in the simulated world")
-    def truth_table(self) -> Table:
-        """Tabulate the exact rates, if they are known."""
-        return self._table("truth", "The truth of the simulated world")
-
-    @table("off_policy", "clicks per list, estimated from the lists that an arm drew")
-    def policy_table(self) -> Table:
-        """Tabulate off-policy estimates, if an arm drew its lists."""
-        return self._table(
-            "off_policy", "Clicks per list, estimated from the lists that an arm drew"
-        )
-
-    @table("cycles", "cycles of the rates by day and week")
-    def cycles_table(self) -> Table:
-        """Tabulate the cycles, if the log is long enough."""
-        return self._table("cycles", "Cycles of the rates by day and week")
-
-    @figure("rates", "Click-through rates of the arms")
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates; see `ClickThrough`."""
-        return self.overall.plot(ax)
-
-    @figure("sample_ratio", "Users of the arms, and the planned shares", of="ratio")
-    def plot_ratio(self, ax: Axes | None = None) -> Axes:
-        """Draw the users of each day; see `SampleRatio`."""
-        return self.ratio.plot(ax)
-
-    @figure("rates_over_time", "Click-through rates over time (figures 4.1 to 4.5)", of="cycles")
-    def plot_over_time(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time; see `Periodicity`."""
-        assert self.cycles is not None
-        return self.cycles.plot(ax)
-
-    @figure("day_profile", "Click-through rates over the day", of="cycles")
-    def plot_day(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over the day; see `Periodicity`."""
-        assert self.cycles is not None
-        return self.cycles.plot_profile("day", ax)
+    plot_rates = part_figure("rates", "Click-through rates of the arms", of="overall")
+    plot_sample_ratio = part_figure(
+        "sample_ratio", "Users of the arms, and the planned shares", of="ratio"
+    )
+    plot_rates_over_time = part_figure(
+        "rates_over_time", "Click-through rates over time (figures 4.1 to 4.5)", of="cycles"
+    )
+    plot_day_profile = part_figure(
+        "day_profile", "Click-through rates over the day", of="cycles", draw="plot_profile"
+    )

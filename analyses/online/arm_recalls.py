@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from analyses.online.agreement.measure_names import Parametrisation
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
-from analyses.online.arms.frame_tables import table_of
+from analyses.online.arms.frame_tables import frame_table
 from analyses.online.arms.offline_values import VALIDATIONS, Place
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.recall_curves import draw_recall_over_time, draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.result import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,11 +143,7 @@ class ArmRecalls(Result):
             "share of the hidden items. The level of a recall says nothing about its worth."
         )
 
-    @table("recall_of_arms", "recall of the arms (table 4.3)")
-    def highest_table(self) -> Table:
-        """Tabulate recall at the highest of the shown exponents."""
-        title = "Recall of the arms (table 4.3)"
-        return table_of("recall_of_arms", title, self.frames()["recall_of_arms"])
+    recall_of_arms_table = frame_table("recall_of_arms", "recall of the arms (table 4.3)")
 
     @figure("recall_over_time", "Recall over time (figure 4.6)")
     def plot_over_time(self, ax: Axes | None = None) -> Axes:

@@ -26,7 +26,7 @@ from analyses.online.tables.links import Linked, link
 from analyses.online.tables.value_table import table_at
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Cell, Table
 from runs import InputError, InputWarning
 from runs.shared.settings import Whole
@@ -363,10 +363,9 @@ class ClickStudy(Result):
         """Draw how many measures of an experiment have how large a rho; see `Agreement`."""
         return self.agreement.plot_bins(ax, experiment=experiment)
 
-    @figure("online_best", "The best of all offline measures by chance", number=20, of="best")
-    def plot_best(self, ax: Axes | None = None) -> Axes:
-        """Draw what the best of all measures reaches by chance; see `BestOfMany`."""
-        return self.best.plot(ax)
+    plot_online_best = part_figure(
+        "online_best", "The best of all offline measures by chance", of="best", number=20
+    )
 
 
 def study_clicks(

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
-from analyses.online.arms.frame_tables import table_of
+from analyses.online.arms.frame_tables import frame_table
 from analyses.online.planning.arms_for_best import ArmsForBest, arms_for_best
 from analyses.online.planning.arms_needed import ArmsNeeded, arms_needed
 from analyses.shared.analysis import analysis
-from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.result import Result, figure, part_figure
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -89,23 +88,19 @@ class FewerArms(Result):
                     said.append(self.needed.conclusion(measure, arms=FEW))
         return said
 
-    @table("arms_needed", "what experiments with fewer arms would show")
-    def needed_table(self) -> Table:
-        """Tabulate what fewer arms would show, where the truth is known."""
-        frame = self.frames().get("arms_needed")
-        return table_of("arms_needed", "What experiments with fewer arms would show", frame)
+    arms_needed_table = frame_table("arms_needed", "what experiments with fewer arms would show")
+    choices_table = frame_table(
+        "choices", "the measure found best by fewer arms, as observed and in truth"
+    )
+    arms_for_best_table = frame_table(
+        "arms_for_best", "how often the best measure of fewer arms stands the test"
+    )
 
-    @table("choices", "the measure found best by fewer arms")
-    def choices_table(self) -> Table:
-        """Tabulate which measure fewer arms would choose, where the truth is known."""
-        title = "The measure found best by fewer arms, as observed and in truth"
-        return table_of("choices", title, self.frames().get("choices"))
-
-    @table("arms_for_best", "how often the best measure of fewer arms stands the test")
-    def best_table(self) -> Table:
-        """Tabulate how often the best measure of fewer arms stands the test."""
-        title = "How often the best measure of fewer arms stands the test"
-        return table_of("arms_for_best", title, self.frames()["arms_for_best"])
+    plot_arms_for_best = part_figure(
+        "arms_for_best",
+        "How often the best measure of fewer arms stands the test",
+        of="for_best",
+    )
 
     @figure(
         "arms_needed",
@@ -119,15 +114,6 @@ class FewerArms(Result):
         assert self.needed is not None
         draw = self.needed.plot if view == "sign of the true rho" else self.needed.plot_choices
         return draw(ax)
-
-    @figure(
-        "arms_for_best",
-        "How often the best measure of fewer arms stands the test",
-        of="for_best",
-    )
-    def plot_for_best(self, ax: Axes | None = None) -> Axes:
-        """Draw how often the best measure stands the test; see `ArmsForBest`."""
-        return self.for_best.plot(ax)
 
 
 def _needed(sides: BothSides) -> ArmsNeeded | None:

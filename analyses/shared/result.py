@@ -125,6 +125,11 @@ class Result:
         caption: str = getattr(self, part).caption()
         return caption
 
+    def draw_part(self, part: str, ax: Axes | None, *, draw: str, **chosen: Any) -> Axes:
+        """Draw a part by one of its own methods; see `part_figure`."""
+        drawn: Axes = getattr(getattr(self, part), draw)(ax, **chosen)
+        return drawn
+
     def estimates(self) -> Estimates | None:
         """Give one number for each measure, where that sums the result up."""
         return None
@@ -177,6 +182,31 @@ def figure(
         return _marked(method, face)
 
     return declare
+
+
+def part_figure(
+    name: str,
+    title: str,
+    *,
+    of: str,
+    draw: str = "plot",
+    number: int | None = None,
+    **chosen: Any,
+) -> Callable[..., Axes]:
+    """Declare ``plot_NAME``, a figure that a part of the result draws itself.
+
+    Parameters
+    ----------
+    name, title, of, number
+        See `FigureFace`.
+    draw, chosen
+        The method of the part that draws on given axes, and its keywords.
+    """
+
+    def plot(self: Result, ax: Axes | None = None) -> Axes:
+        return self.draw_part(of, ax, draw=draw, **chosen)
+
+    return _marked(plot, FigureFace(name, title, number, None, True, of, f"plot_{name}"))
 
 
 def _marked(method: Method, face: TableFace | FigureFace) -> Method:

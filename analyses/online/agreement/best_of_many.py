@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.agreement.measure_names import label_columns
 from analyses.online.agreement.model_ranks import distinct_orderings, whole_ranks
 from analyses.online.agreement.permuted_rates import all_orders, random_orders
 from analyses.online.agreement.wording import caution, print_p, print_rho, word_finding
@@ -81,19 +80,6 @@ class BestOfMany:
     def best(self) -> int:
         """Number of the measure with the largest statistic, the first of several."""
         return int(np.nanargmax(self.statistics))
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per measure, the best first.
-
-        Columns measure, validation, beta, cutoff, weights (see `label_columns`), rho (the mean over
-        the chosen data sets), p_alone and p_adjusted.
-        """
-        import pandas as pd
-
-        frame = pd.DataFrame(label_columns(self.measures)).assign(
-            rho=self.statistics, p_alone=self.p_alone, p_adjusted=self.p_adjusted
-        )
-        return frame.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
 
     def null_frame(self) -> pd.DataFrame:
         """Give the null distribution of the maximum: columns rho, count and at_least (share)."""

@@ -75,7 +75,7 @@ def plot_curve(result: Agreement, ax: Axes | None = None, *, metric: str) -> Axe
     ax.set_title(metric)
     ax.axhline(0, color="0.6", linewidth=0.6)
     _draw_smallest(result, ax)
-    ax.legend(loc="lower left", frameon=False, fontsize="small")
+    _draw_legend(ax)
     return ax
 
 
@@ -92,12 +92,18 @@ def plot_alone(result: Agreement, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("rho with click-through rate")
     ax.set_xlim(-1.05, 1.05)
     ax.axvline(0, color="0.6", linewidth=0.6)
-    ax.legend(loc="lower left", frameon=False, fontsize="small")
+    _draw_legend(ax)
     return ax
 
 
 def _draw_smallest(result: Agreement, ax: Axes) -> None:
     smallest = smallest_rho(result.n_models, alpha=ALPHA)
     if not np.isnan(smallest):
-        label = f"random orders: chance {print_p(ALPHA)} or less"
+        label = f"chance {print_p(ALPHA)} or less"
         ax.axhline(smallest, color="0.4", linestyle="--", linewidth=0.9, label=label)
+
+
+def _draw_legend(ax: Axes) -> None:
+    """Put a legend where rhos are rare; it takes no room from panels with other curves."""
+    legend = ax.legend(loc="lower left", frameon=False, fontsize="small")
+    legend.set_in_layout(False)

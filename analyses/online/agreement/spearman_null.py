@@ -40,21 +40,6 @@ class NullDistribution:
         """Chance of this value or a larger one."""
         return float(self.chances[self.values >= rho - SMALLEST_STEP].sum())
 
-    def mean_of(self, n_sets: int) -> NullDistribution:
-        """Give the distribution of the mean of independent rhos.
-
-        Examples
-        --------
-        A mean of two is 1 where both are:
-
-        >>> round(1 / null_of_spearman(3).mean_of(2).at_least(1.0))
-        36
-        """
-        chances = self.chances
-        for _ in range(n_sets - 1):
-            chances = np.convolve(chances, self.chances)
-        return NullDistribution(np.linspace(-1.0, 1.0, len(chances)), chances)
-
 
 def null_of_spearman(n_models: int) -> NullDistribution:
     r"""Give the exact distribution of rho if all orders of the models are equally likely.
@@ -181,21 +166,3 @@ def smallest_rho(n_models: int, *, alpha: float = 0.05) -> float:
     while 1.0 - n_steps * step > -1 and chance_of_rho(1.0 - n_steps * step, n_models) <= alpha:
         n_steps += 1
     return 1.0 - (n_steps - 1) * step if n_steps else math.nan
-
-
-def chance_of_best(rho: float, n_models: int, *, n_orderings: int) -> float:
-    """Give the chance that the best of several independent orderings has this rho or a larger one.
-
-    Parameters
-    ----------
-    rho, n_models
-        As in `chance_of_rho`.
-    n_orderings
-        Number of orderings that have nothing to do with the rates, nor with each other.
-
-    Examples
-    --------
-    >>> [round(chance_of_best(0.9, 5, n_orderings=number), 2) for number in (1, 5, 10, 20, 50)]
-    [0.04, 0.19, 0.35, 0.57, 0.88]
-    """
-    return 1.0 - (1.0 - chance_of_rho(rho, n_models)) ** n_orderings

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyses.shared.result import Result, table
+from analyses.shared.sentences import capitalised
 from analyses.shared.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -14,7 +17,23 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 
 
-def table_of(name: str, title: str, frame: pd.DataFrame | None) -> Table:
+def frame_table(name: str, title: str) -> Callable[[Result], Table]:
+    """Declare ``NAME_table``, the first rows of the frame of that name.
+
+    Parameters
+    ----------
+    name, title
+        See `analyses.shared.result.TableFace`.
+    """
+
+    def tabulate(self: Result) -> Table:
+        return _table_of(name, capitalised(title), self.frames().get(name))
+
+    tabulate.__name__ = f"{name}_table"
+    return table(name, title)(tabulate)
+
+
+def _table_of(name: str, title: str, frame: pd.DataFrame | None) -> Table:
     """Make a table of the first rows of a frame, without empty columns; none of no frame."""
     if frame is None:
         return Table(name, title, "", [], [])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from analyses.online.clicks.checks.crossing import Stickiness
 from analyses.online.clicks.checks.halves import Halves
@@ -19,7 +19,7 @@ from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
 from analyses.online.clicks.verdict import alarm, verdict
 from analyses.online.logs import LogFacts
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import Result, part_figure, table
 from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ EVERYONE: Final = "all"
 PEOPLE: Final = "without robots"
 RED: Final = "#C00000"
 
-Part = TypeVar("Part")
 _rounded = partial(shown, decimals=5)
 
 
@@ -176,8 +175,15 @@ class Clicks(Result):
         """Say what the rates are, and when a list is accepted; first what forbids to read them."""
         return self._marked(f"{self.chosen.rates.caption()} {self.question.accepted_when()}")
 
+    @property
+    def shown_rates(self) -> ClickThrough:
+        """Rates of the group that counts."""
+        return self.chosen.rates
+
     def caption_of(self, part: str) -> str:
         """Say what a part is; first what forbids to read it."""
+        if part == "shown_rates":
+            return self.caption()
         return self._marked(super().caption_of(part))
 
     def _marked(self, text: str) -> str:
@@ -396,63 +402,41 @@ class Clicks(Result):
         ]
         return _table("facts", "The log", "Shares say how far the tables fit together.", known)
 
-    @figure("arms", "Click-through rates of the arms")
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates; see `ClickThrough`."""
-        return self._red(self.chosen.rates.plot(ax))
+    plot_arms = part_figure("arms", "Click-through rates of the arms", of="shown_rates")
+    plot_robots = part_figure("robots", "Click-through rates with and without robots", of="robots")
+    plot_sample_ratio = part_figure(
+        "sample_ratio", "Users of the arms, and the planned shares", of="daily_split"
+    )
+    plot_over_time = part_figure("over_time", "Click-through rates over time", of="cycles")
+    plot_day_profile = part_figure(
+        "day_profile",
+        "Click-through rates over the day",
+        of="cycles",
+        draw="plot_profile",
+        over="day",
+    )
+    plot_week_profile = part_figure(
+        "week_profile",
+        "Click-through rates over the week",
+        of="weekly",
+        draw="plot_profile",
+        over="week",
+    )
+    plot_halves = part_figure("halves", "Halves of an arm that do not differ", of="halves")
+    plot_placebo = part_figure(
+        "placebo", "Click-through rates of lists that were not shown", of="placebo"
+    )
+    plot_off_policy = part_figure(
+        "off_policy", "Clicks that other lists would have had", of="policy"
+    )
 
-    @figure("robots", "Click-through rates with and without robots", of="robots")
-    def plot_robots(self, ax: Axes | None = None) -> Axes:
-        """Draw what robots do to the rates; see `Robots`."""
-        return self._red(_there(self.robots).plot(ax))
-
-    @figure("sample_ratio", "Users of the arms, and the planned shares", of="daily_split")
-    def plot_split(self, ax: Axes | None = None) -> Axes:
-        """Draw the users of each day; see `SampleRatio`."""
-        return self._red(_there(self.daily_split).plot(ax))
-
-    @figure("over_time", "Click-through rates over time", of="cycles")
-    def plot_over_time(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time; see `Periodicity`."""
-        return self._red(_there(self.cycles).plot(ax))
-
-    @figure("day_profile", "Click-through rates over the day", of="cycles")
-    def plot_day(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over the day; see `Periodicity`."""
-        return self._red(_there(self.cycles).plot_profile("day", ax))
-
-    @figure("week_profile", "Click-through rates over the week", of="weekly")
-    def plot_week(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over the week; see `Periodicity`."""
-        return self._red(_there(self.weekly).plot_profile("week", ax))
-
-    @figure("halves", "Halves of an arm that do not differ", of="halves")
-    def plot_halves(self, ax: Axes | None = None) -> Axes:
-        """Draw the intervals of an arm against itself; see `Halves`."""
-        return self._red(_there(self.halves).plot(ax))
-
-    @figure("placebo", "Click-through rates of lists that were not shown", of="placebo")
-    def plot_placebo(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates of lists that were not shown; see `Placebo`."""
-        return self._red(_there(self.placebo).plot(ax))
-
-    @figure("off_policy", "Clicks that other lists would have had", of="policy")
-    def plot_policy(self, ax: Axes | None = None) -> Axes:
-        """Draw off-policy estimates; see `OffPolicy`."""
-        return self._red(_there(self.policy).plot(ax))
-
-    def _red(self, ax: Axes) -> Axes:
-        """Put a red line above, if users are not split as planned."""
-        if self.alarm and ax.figure is not None:
+    def draw_part(self, part: str, ax: Axes | None, *, draw: str, **chosen: Any) -> Axes:
+        """Draw a part; under a red line, if users are not split as planned."""
+        drawn = super().draw_part(part, ax, draw=draw, **chosen)
+        if self.alarm and drawn.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
-            ax.figure.suptitle(text, color=RED, fontweight="bold")
-        return ax
-
-
-def _there(part: Part | None) -> Part:
-    """Give a part that is there; faces of what is not there are not made."""
-    assert part is not None
-    return part
+            drawn.figure.suptitle(text, color=RED, fontweight="bold")
+        return drawn
 
 
 def _joined(frames: Mapping[str, pd.DataFrame], *, label: str = "users_counted") -> pd.DataFrame:

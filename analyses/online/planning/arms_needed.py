@@ -211,22 +211,6 @@ class ArmsNeeded:
         legend_beside(ax)
         return ax
 
-    def plot_rhos(self, ax: Axes | None = None, *, measure: str | None = None) -> Axes:
-        """Draw the middle 95 % and the mean of the subsets' rhos, and the smallest that counts."""
-        ax = axes_or_new(ax)
-        name = self.measures[self._row(measure or self.measures[0])]
-        frame = self.to_frame()
-        frame = frame[frame["measure"] == name]
-        ax.fill_between(frame["arms"], frame["low"], frame["high"], color="#56B4E9", alpha=0.3)
-        ax.plot(frame["arms"], frame["mean"], "o-", color="#0072B2", label="mean, middle 95 %")
-        ax.plot(frame["arms"], frame["smallest_rho"], "k--", label=f"p = {self.alpha:g}, one-sided")
-        ax.axhline(frame["true_rho"].iloc[0], color="#D55E00", label="true rho, all models")
-        ax.set_ylim(-1.05, 1.05)
-        _label_arms(ax)
-        ax.set_ylabel(f"rho of {name}")
-        ax.legend(frameon=False, fontsize="small", loc="lower right")
-        return ax
-
     def plot_choices(self, ax: Axes | None = None) -> Axes:
         """Draw the rho of the measure found best, as observed and in truth: means, middle 95 %."""
         ax = axes_or_new(ax)

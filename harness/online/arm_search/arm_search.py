@@ -120,13 +120,6 @@ class Search:
             }
         )
 
-    def overlaps_to_frame(self) -> pd.DataFrame:
-        """Give the overlap of the chosen models' lists, rows and columns by place."""
-        import pandas as pd
-
-        places = pd.RangeIndex(1, len(self.models) + 1, name="place")
-        return pd.DataFrame(self.overlaps, index=places, columns=places)
-
     def caption(self) -> str:
         """Say what was chosen from what, and which neighbours cannot be told apart."""
         n_failed = int(np.isnan(self.recalls).sum())

@@ -1,8 +1,6 @@
-"""What bins of time do to cycles: they damp them, and make short ones look long."""
+"""What bins of time do to cycles: they damp them."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -28,29 +26,6 @@ def damping(period: float, *, bin_width: float) -> float:
     """
     _require_lengths(period, bin_width)
     return float(abs(np.sinc(bin_width / period)))
-
-
-def apparent_period(period: float, *, bin_width: float) -> float:
-    """Period at which a cycle shows in means over bins; its own, if that is two bins or more.
-
-    Parameters
-    ----------
-    period, bin_width
-        In one unit, above 0.
-
-    Returns
-    -------
-    In the same unit; infinite if the cycle shows as a constant.
-
-    Examples
-    --------
-    >>> round(apparent_period(24, bin_width=14.7), 1), apparent_period(24, bin_width=1)
-    (37.9, 24.0)
-    """
-    _require_lengths(period, bin_width)
-    cycles_per_bin = bin_width / period
-    apparent = abs(cycles_per_bin - round(cycles_per_bin))
-    return bin_width / apparent if apparent else math.inf
 
 
 def _require_lengths(period: float, bin_width: float) -> None:

@@ -168,7 +168,7 @@ class Periodicity:
         legend_beside(axes)
         return axes
 
-    def plot_profile(self, over: Profile = "day", ax: Axes | None = None) -> Axes:
+    def plot_profile(self, ax: Axes | None = None, *, over: Profile = "day") -> Axes:
         """Draw the rate by the hour of the day or the week, with its band over days."""
         axes = axes_or_new(ax)
         profile = self.profile(over)

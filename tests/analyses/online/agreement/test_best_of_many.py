@@ -165,12 +165,6 @@ def test_the_null_distribution_adds_up(of_24_models: BestOfMany) -> None:
     assert frame["rho"].is_monotonic_increasing
 
 
-def test_the_best_stands_first(of_24_models: BestOfMany) -> None:
-    frame = of_24_models.to_frame()
-    assert frame["rho"].iloc[0] == np.max(of_24_models.statistics)
-    assert frame["measure"].iloc[0] == of_24_models.measures[of_24_models.best]
-
-
 @pytest.mark.slow
 def test_the_figure_shows_the_distribution_and_what_was_observed(of_24_models: BestOfMany) -> None:
     ax = of_24_models.plot(Figure().subplots())

@@ -7,7 +7,6 @@ from scipy import stats
 
 from analyses.online.agreement import spearman_null as module
 from analyses.online.agreement.spearman_null import (
-    chance_of_best,
     chance_of_rho,
     null_of_spearman,
     smallest_rho,
@@ -35,17 +34,6 @@ def test_five_models_have_21_values() -> None:
 def test_chances_of_five_models_are_those_of_the_reference(rho: float, chance: float) -> None:
     """Above .5 comes .6, whose chance is .175."""
     assert chance_of_rho(rho, 5) == pytest.approx(chance)
-
-
-def test_means_of_independent_rhos_have_the_chances_of_the_reference() -> None:
-    null = null_of_spearman(5)
-    assert null.mean_of(5).at_least(0.34) == pytest.approx(0.071, abs=0.0005)
-    assert null.mean_of(3).at_least(23 / 30) == pytest.approx(0.0025, abs=0.00005)
-
-
-def test_a_mean_of_one_is_itself() -> None:
-    null = null_of_spearman(4)
-    np.testing.assert_array_equal(null.mean_of(1).chances, null.chances)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +72,6 @@ def test_for_many_models_it_is_that_of_students_t() -> None:
 @pytest.mark.parametrize("n_models", [13, 24, 79])
 def test_the_chance_of_a_perfect_order_is_never_zero(n_models: int) -> None:
     assert 0 < chance_of_rho(1.0, n_models) < 1e-6
-
-
-def test_the_best_of_one_ordering_is_that_ordering() -> None:
-    assert chance_of_best(0.9, 5, n_orderings=1) == pytest.approx(chance_of_rho(0.9, 5))
 
 
 def test_an_exact_distribution_of_many_models_is_refused() -> None:

@@ -145,8 +145,6 @@ def test_the_result_can_be_kept(needed: ArmsNeeded, tmp_path: Path) -> None:
 def test_figures_show_each_size(needed: ArmsNeeded) -> None:
     power = needed.plot(Figure().subplots())
     assert power.lines[0].get_ydata() == pytest.approx(needed.shown[0])
-    rhos = needed.plot_rhos(Figure().subplots(), measure="bad")
-    assert rhos.lines[0].get_xdata() == pytest.approx([3, 5, 10, 24])
     choices = needed.plot_choices(Figure().subplots())
     curves = [line for line in choices.lines if line.get_label() == "in truth"]
     assert curves[0].get_ydata() == pytest.approx(needed.choices()["true"].to_numpy())
@@ -164,5 +162,3 @@ def test_what_is_unknown_is_refused(needed: ArmsNeeded) -> None:
         needed.needed("AP")
     with pytest.raises(InputError, match="nothing is known of good with 7 arms"):
         needed.conclusion("good", arms=7)
-    with pytest.raises(InputError, match="no measure is called 'AP'"):
-        needed.plot_rhos(measure="AP")

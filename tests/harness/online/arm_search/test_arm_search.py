@@ -210,13 +210,6 @@ def test_the_standard_error_is_that_of_a_mean_over_users(tmp_path: Path) -> None
     assert found.standard_errors[0] == pytest.approx(expected, rel=0.2)
 
 
-def test_overlaps_of_chosen_models_are_a_table_by_place() -> None:
-    table = _search(n_models=3).overlaps_to_frame()
-    assert (table.index == [1, 2, 3]).all()
-    assert (table.columns == [1, 2, 3]).all()
-    assert (np.diag(table) == 1).all()
-
-
 def test_what_is_no_setting_is_refused() -> None:
     with pytest.raises(InputError, match="no setting called 'factor'"):
         _search(space={"factor": Choice((1, 2))})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.online.clicks.cycles.cycle_bins import apparent_period, damping
+from analyses.online.clicks.cycles.cycle_bins import damping
 from runs import InputError
 
 
@@ -14,20 +14,6 @@ from runs import InputError
 )
 def test_periods_of_the_thesis_damp_a_day(bin_width: float, left: float) -> None:
     assert damping(24, bin_width=bin_width) == pytest.approx(left, abs=0.005)
-
-
-@pytest.mark.parametrize(("bin_width", "seen"), [(14.7, 38), (33.9, 83), (32.4, 93)])
-def test_periods_of_the_thesis_show_a_day_at_a_false_period(bin_width: float, seen: float) -> None:
-    assert apparent_period(24, bin_width=bin_width) == pytest.approx(seen, abs=1)
-
-
-def test_a_day_in_bins_of_whole_days_is_a_constant() -> None:
-    assert apparent_period(24, bin_width=48) == math.inf
-
-
-@given(st.floats(2, 100), st.floats(0.01, 1))
-def test_a_cycle_of_two_bins_or_more_keeps_its_period(period: float, bin_width: float) -> None:
-    assert apparent_period(period, bin_width=bin_width) == pytest.approx(period)
 
 
 @given(st.floats(0.5, 50), st.floats(0.1, 50))

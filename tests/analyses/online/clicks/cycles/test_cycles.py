@@ -139,4 +139,4 @@ def test_less_than_two_days_are_refused() -> None:
 def test_figures_have_lines() -> None:
     found = observed(1, days=3, n_slates=500)
     assert found.plot().get_legend_handles_labels()[1] == ["A", "B"]
-    assert len(found.plot_profile("day").get_lines()) == 1
+    assert len(found.plot_profile(over="day").get_lines()) == 1
