@@ -22,7 +22,7 @@ from pathlib import Path
 # That of `typing`, whose import takes as long as the rest of this module.
 TYPE_CHECKING = False
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "InputError",
