@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of
 from analyses.shared.table import Cell, Table, at_place
 from harness.report.study_folder import FinishedStudy
@@ -45,19 +46,17 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     if name == AREAS.name:
         _check_choices(AREAS, {"cutoff": ()}, chosen)
         made = areas(study, **chosen)
-        if not made.rows:
-            place = at_place(chosen.get("cutoff", study.means.measures.cutoff))
-            raise InputError(f"{study.folder}: the study has no areas{place}.")
-        return made
-    key, face = _find(study, name)
-    result = study.result(key)
-    _check_choices(face, choices_of(type(result), face), chosen)
-    _check_cutoff(result, chosen)
-    made = face.make(result, **chosen)
+    else:
+        key, face = _find(study, name)
+        result = study.result(key)
+        _check_choices(face, choices_of(type(result), face), chosen)
+        _check_cutoff(result, chosen)
+        made = face.make(result, **chosen)
+        made = replace(made, note=study.caption(made.note))
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
         raise InputError(f"{study.folder}: the study has nothing for the table {name!r}{place}.")
-    return replace(made, note=study.caption(made.note))
+    return made
 
 
 def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
@@ -109,26 +108,15 @@ def areas_of(study: FinishedStudy) -> dict[str, Estimates]:
 def areas(study: FinishedStudy, *, cutoff: int | None = None) -> Table:
     """Tabulate the areas under the curves of all analyses that have them, with intervals."""
     every = areas_of(study)
-    place = study.means.measures.cutoff if cutoff is None else cutoff
+    deepest = next((each.measures.cutoff for each in every.values()), None)
+    place = deepest if cutoff is None else cutoff
     found = {key: each.at(place) for key, each in every.items()}
     metrics = dict.fromkeys(metric for by_metric in found.values() for metric in by_metric)
-    nothing = float("nan")
-    rows: list[list[Cell]] = [
-        [
-            metric,
-            *(
-                cell
-                for by_metric in found.values()
-                for estimate in [by_metric.get(metric)]
-                for cell in (
-                    (estimate.value, estimate.low, estimate.high)
-                    if estimate
-                    else (nothing, nothing, nothing)
-                )
-            ),
-        ]
-        for metric in metrics
-    ]
+    unknown = Estimate(math.nan)
+    rows: list[list[Cell]] = []
+    for metric in metrics:
+        known = [by_metric.get(metric, unknown) for by_metric in found.values()]
+        rows.append([metric, *(cell for e in known for cell in (e.value, e.low, e.high))])
     headings = [heading for key in found for heading in (key, f"{key}, low", f"{key}, high")]
     return Table(
         name=AREAS.name,
