@@ -160,5 +160,5 @@ def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
 
 
 def test_a_study_without_areas_says_so(scored: Path) -> None:
-    with pytest.raises(InputError, match=r"the study has no areas at cut-off 20\."):
+    with pytest.raises(InputError, match=r"the study has nothing for the table 'areas'\."):
         tabulate(FinishedStudy.at(scored), "areas")
