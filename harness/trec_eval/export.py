@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.report.study_folder import read_manifest
+from harness.report.study_folder import FinishedStudy
 from harness.trec_eval.scripts import ir_measures_script, trec_eval_script
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
@@ -37,15 +37,16 @@ def export_study(study: Path, target: Path) -> list[Path]:
     InputError
         If there is no finished study, or the target is not empty.
     """
-    manifest = read_manifest(study)
+    finished = FinishedStudy.at(study)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
-    level = int(manifest["collection"]["relevance level"])
+    level = int(finished.manifest["collection"]["relevance level"])
     run_files = [read_run(path) for path in sorted((study / "runs").glob("*.run"))]
     judged = read_qrels(study / "qrels" / "test.qrels")
     items = common_items(run_files, judged.items)
     qrels = judged.to_qrels(items, relevance_level=level)
-    named = (manifest["study"], manifest["metrics"], manifest["cut-offs"])
+    measures = finished.means.measures
+    named = (finished.name, measures.metrics, measures.cutoffs)
     contents: dict[Path, bytes] = {
         Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
         Path("trec_eval.sh"): trec_eval_script(*named, level=level).encode(),
