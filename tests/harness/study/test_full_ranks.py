@@ -17,15 +17,18 @@ from tests.harness.small import (
     RANKED,
     SAMPLED,
     SYSTEMS,
+    TREC,
+    TREC_METRICS,
     WORLD,
     contents,
     made_again,
     made_at,
     read_frame,
     run_text,
+    write_collection,
 )
 
-SAMPLES = {"sampled", "sampled_ranks"}
+SAMPLES = {"sampled_estimates", "sampled_ranks"}
 MADE = {"ranks-random", "ranks-popularity", "ranks-puresvd", *SAMPLES}
 
 
@@ -56,7 +59,7 @@ def test_lost_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
     [
         ("factors = 5", "factors = 6", {"run-puresvd", "ranks-puresvd", "scores", *SAMPLES}),
         ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *MADE}),
-        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled"}),
+        ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled_estimates"}),
     ],
 )
 def test_a_change_makes_again_what_depends_on_it(
@@ -111,4 +114,12 @@ def test_samples_that_the_data_lack_are_refused_before_training(
     text = WORLD + SYSTEMS + METRICS + f"[analyses.sampled]\n{line}\n"
     with pytest.raises(InputError, match=rf"study\.toml, line \d+: .*{sentence}"):
         run_text(text, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study" / "runs").exists()
+
+
+def test_runs_made_elsewhere_have_no_full_ranks(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    sentence = r"line \d+: .*ranks among all candidates, which runs do not have"
+    with pytest.raises(InputError, match=sentence):
+        run_text(TREC + TREC_METRICS + SAMPLED, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study" / "runs").exists()

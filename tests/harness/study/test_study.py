@@ -140,11 +140,6 @@ def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
     assert [key for key, settings in made.items() if settings != type(settings)()] == []
 
 
-def test_runs_made_elsewhere_have_no_full_ranks() -> None:
-    with pytest.raises(InputError, match="ranks among all candidates, which runs do not have"):
-        parse(RUNS + "[analyses.sampled]\n")
-
-
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
