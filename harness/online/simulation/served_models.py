@@ -60,6 +60,7 @@ class NeighbourModel:
     Ann had a and b, bob b and c; who has a is recommended b before c:
 
     >>> from scipy.sparse import csr_array
+    >>> from recommenders.kernels.item_cosines import ItemCosines
     >>> from runs import Numbering
     >>> history = Interactions.of(
     ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
