@@ -57,7 +57,7 @@ class Store:
     Parameters
     ----------
     folder
-        Made if it is missing.
+        Made, if it is missing, when it is held.
 
     Raises
     ------
@@ -74,10 +74,6 @@ class Store:
                 f"{folder}: the folder is not empty and holds no study; name another with "
                 "--output, or empty it."
             )
-        try:
-            self._ledger.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: the study folder cannot be made ({error}).") from None
 
     @property
     def _ledger(self) -> Path:
@@ -90,10 +86,14 @@ class Store:
         Raises
         ------
         InputError
-            If another process is at work in the folder.
+            If the folder cannot be made, or another process is at work in it.
         """
         from filelock import FileLock, Timeout
 
+        try:
+            self._ledger.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: the study folder cannot be made ({error}).") from None
         lock = FileLock(self._ledger / "lock")
         try:
             lock.acquire(timeout=0)

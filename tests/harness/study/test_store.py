@@ -82,8 +82,8 @@ def test_files_of_parts_that_left_are_removed(store: Store) -> None:
 
 
 def test_files_that_no_part_names_are_left_alone(store: Store) -> None:
-    (store.folder / "notes.txt").write_text("mine")
     write(store, FILES)
+    (store.folder / "notes.txt").write_text("mine")
     store.remove_others(set())
     assert (store.folder / "notes.txt").read_text() == "mine"
 
@@ -119,8 +119,9 @@ def _interrupt(*_: object) -> None:
 
 def test_half_written_files_of_a_killed_process_are_swept_up(store: Store) -> None:
     debris = store.folder / "tables" / ".a.csv.01234567.partial"
-    debris.parent.mkdir()
+    debris.parent.mkdir(parents=True)
     debris.touch()
+    (store.folder / LEDGER).mkdir()
     with store.held():
         assert not debris.exists()
 
@@ -139,8 +140,15 @@ def test_a_folder_that_was_let_go_can_be_held_again(store: Store) -> None:
 
 
 def test_an_empty_folder_becomes_a_study_folder(tmp_path: Path) -> None:
-    Store(tmp_path)
-    assert (tmp_path / LEDGER).is_dir()
+    with Store(tmp_path).held():
+        assert (tmp_path / LEDGER).is_dir()
+
+
+def test_a_folder_is_made_when_it_is_held_and_not_before(tmp_path: Path) -> None:
+    store = Store(tmp_path / "study")
+    assert not store.folder.exists()
+    with store.held():
+        assert store.folder.is_dir()
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
@@ -164,5 +172,6 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    store = Store(tmp_path / "file" / "study")
     with pytest.raises(InputError, match="cannot be made"):
-        Store(tmp_path / "file" / "study")
+        store.held().__enter__()
