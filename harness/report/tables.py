@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.result import Result, TableFace, choices_of, measures_of
+from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Cell, Table, at_place
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
@@ -64,10 +65,15 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
     for key, face in every:
         if name in (face.name, face.alias):
             return key, face
-    names = [known for _, face in every for known in (face.name, face.alias) if known]
-    raise InputError(
-        f"{study.folder}: the study has no table called {name!r}; {nearest(name, names)}"
-    )
+    names = _names(face for _, face in every)
+    elsewhere = _names(f for a in built_in_analyses().values() for f in tables_of(a.result))
+    # What other studies have is no slip of the pen.
+    hint = f"there are {', '.join(names)}." if name in elsewhere else nearest(name, names)
+    raise InputError(f"{study.folder}: the study has no table called {name!r}; {hint}")
+
+
+def _names(faces: Iterable[TableFace]) -> list[str]:
+    return [name for face in faces for name in (face.name, face.alias) if name]
 
 
 def _check_choices(
