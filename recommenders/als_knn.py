@@ -12,9 +12,10 @@ from pydantic import Field
 from recommenders.kernels.embeddings.bm25 import bm25
 from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
 from recommenders.kernels.embeddings.pruning import prune
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -24,34 +25,29 @@ if TYPE_CHECKING:
 class ALSKNNSettings(Settings):
     """Settings of als-knn."""
 
-    factors: int = searched(
+    factors: Factors = searched(
         64,
         Range(16, 128, log=True),
-        ge=1,
-        le=2000,
         description="Number of factors: 1 to 2000; the thesis has 32 to 1024.",
     )
-    regularization: float = searched(
+    regularization: Positive = searched(
         1.0,
         Range(0.1, 10.0, log=True),
-        gt=0,
         description="Penalty on the squared factors (the thesis's lambda): above 0; the thesis "
         "has 0.1 to 10.",
     )
-    weight: float = searched(
+    weight: Positive = searched(
         3.0,
         Range(0.1, 20.0, log=True),
-        gt=0,
         description="What a rating adds to the confidence in its pair (the thesis's alpha): "
         "above 0.",
     )
-    epochs: int = Field(
-        10, ge=1, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
+    epochs: AtLeastOne = Field(
+        10, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
     )
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         100,
         Range(10, 200, log=True),
-        ge=1,
         description="Nearest items kept for every item (the thesis's K): at least 1.",
     )
     weighting: Literal["rating", "bm25"] = searched(
@@ -59,8 +55,8 @@ class ALSKNNSettings(Settings):
         Choice(("rating", "bm25")),
         description="What enters the confidence: ratings, or their BM25 weights.",
     )
-    bm25_k1: float = Field(
-        1.2, gt=0, description="How far a BM25 weight grows with the rating (k1): above 0."
+    bm25_k1: Positive = Field(
+        1.2, description="How far a BM25 weight grows with the rating (k1): above 0."
     )
     bm25_b: float = Field(
         0.75,
@@ -69,11 +65,11 @@ class ALSKNNSettings(Settings):
         description="How much BM25 takes from popular items (b): 0 to below 1; the thesis has "
         "0.75.",
     )
-    min_user_ratings: int = Field(
-        1, ge=1, description="Users with fewer training ratings are not learned from: at least 1."
+    min_user_ratings: AtLeastOne = Field(
+        1, description="Users with fewer training ratings are not learned from: at least 1."
     )
-    min_item_ratings: int = Field(
-        1, ge=1, description="Items with fewer training ratings get no neighbours: at least 1."
+    min_item_ratings: AtLeastOne = Field(
+        1, description="Items with fewer training ratings get no neighbours: at least 1."
     )
 
 
@@ -81,7 +77,6 @@ class ALSKNNSettings(Settings):
     "als-knn",
     family="neighbours",
     source="Kasalický (2021), thesis, Czech Technical University in Prague, sections 1.2.4 and 2.2",
-    settings=ALSKNNSettings,
 )
 def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearItemScorer:
     r"""Recommend the nearest neighbours of the user's items by learned factors.
@@ -136,8 +131,6 @@ def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
 def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> NDArray[np.float64]:
     """Learn factors by LensKit's implicit ALS, of shape (n_items, n_factors)."""
     from lenskit.als import ImplicitMFScorer
-
-    from recommenders.shared.lenskit_bridge import trained
 
     model = ImplicitMFScorer(
         embedding_size=settings.factors,

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Factors,
+    NotNegative,
+    Positive,
+    Settings,
+    searched,
+    system,
+)
 
 if TYPE_CHECKING:
     from lenskit.flexmf import FlexMFImplicitScorer
@@ -19,28 +28,22 @@ if TYPE_CHECKING:
 class BPRMFSettings(Settings):
     """Settings of BPRMF."""
 
-    factors: int = searched(
-        32,
-        Range(16, 128, log=True),
-        ge=1,
-        le=2000,
-        description="Number of factors (the paper's k): 1 to 2000.",
+    factors: Factors = searched(
+        32, Range(16, 128, log=True), description="Number of factors (the paper's k): 1 to 2000."
     )
-    regularization: float = searched(
+    regularization: NotNegative = searched(
         0.5,
         Range(0.05, 2.0, log=True),
-        ge=0,
         description="Weight decay of AdamW, which stands for the paper's lambda: 0 or more; 0.3 "
         "to 1 do well on MovieLens.",
     )
-    learning_rate: float = searched(
+    learning_rate: Positive = searched(
         0.01,
         Range(0.001, 0.05, log=True),
-        gt=0,
         description="Step of the optimiser (the paper's alpha): above 0.",
     )
-    epochs: int = Field(20, ge=1, description="Passes over the ratings: at least 1.")
-    batch_ratings: int = Field(8192, ge=1, description="Ratings in one step: at least 1.")
+    epochs: AtLeastOne = Field(20, description="Passes over the ratings: at least 1.")
+    batch_ratings: AtLeastOne = Field(8192, description="Ratings in one step: at least 1.")
 
 
 def bprmf_component(settings: BPRMFSettings) -> FlexMFImplicitScorer:
@@ -62,7 +65,6 @@ def bprmf_component(settings: BPRMFSettings) -> FlexMFImplicitScorer:
     family="factors",
     source="Rendle, Freudenthaler, Gantner & Schmidt-Thieme (2009), BPR: Bayesian personalized "
     "ranking from implicit feedback, UAI",
-    settings=BPRMFSettings,
     lenskit=bprmf_component,
 )
 def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScorer:
@@ -78,8 +80,6 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
     The criterion is the paper's; where the paper takes one pair at a time and penalises the
     squared factors, LensKit takes batches and has AdamW decay the factors.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     # Compiling takes a minute, saves seconds, and needs a C compiler.
     model = trained(
         bprmf_component(settings), ratings, seed=seed, environment={"LK_TORCH_COMPILE": "0"}

@@ -29,7 +29,6 @@ class CHI2Settings(Settings):
     family="relevance feedback",
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
-    settings=CHI2Settings,
 )
 def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSumScorer:
     r"""Weigh items by the squared distance of their two probabilities.

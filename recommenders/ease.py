@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import Gigabytes, Positive, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import EASEScorer
@@ -24,16 +24,13 @@ DENSE_MATRICES = 3
 class EASESettings(Settings):
     """Settings of EASE."""
 
-    regularization: float = searched(
+    regularization: Positive = searched(
         300.0,
         Range(10.0, 5000.0, log=True),
-        gt=0,
         description="Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 do "
         "well on MovieLens.",
     )
-    max_gigabytes: float = Field(
-        4.0, gt=0, description="Memory that training may take, in GB: above 0."
-    )
+    max_gigabytes: Gigabytes = 4.0
 
 
 def ease_component(settings: EASESettings) -> EASEScorer:
@@ -56,7 +53,6 @@ def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
     "ease",
     family="item-linear",
     source="Steck (2019), Embarrassingly shallow autoencoders for sparse data, WWW, equation 8",
-    settings=EASESettings,
     lenskit=ease_component,
     need=ease_need,
 )
@@ -73,8 +69,6 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
     InputError
         If the matrices would not fit ``max_gigabytes``.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
     model = trained(
         ease_component(settings), ratings, seed=seed, environment={"LK_EASE_SOLVER": "torch"}

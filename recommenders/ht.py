@@ -13,7 +13,7 @@ from pydantic import Field
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
-from recommenders.shared.system import Settings, system
+from recommenders.shared.system import Positive, Settings, system
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +31,8 @@ RESOLUTION = 1e-12
 class HTSettings(Settings):
     """Settings of HT."""
 
-    max_gigabytes: float = Field(
+    max_gigabytes: Positive = Field(
         4.0,
-        gt=0,
         description="Memory that training may take, in GB: above 0. Where 3 dense matrices of "
         "items x items in float64 need more, hitting times are truncated.",
     )
@@ -57,7 +56,6 @@ def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
     "ht",
     family="random walk",
     source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
-    settings=HTSettings,
     need=ht_need,
 )
 def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import ItemKNNScorer
@@ -22,10 +23,9 @@ UNBOUNDED = 2**31 - 1
 class ItemKNNSettings(Settings):
     """Settings of item-knn."""
 
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         20,
         Range(5, 200, log=True),
-        ge=1,
         description="Most similar items kept for every item (the paper's k): at least 1. The "
         "paper has 10 to 50; more drift towards popularity.",
     )
@@ -44,7 +44,6 @@ def item_knn_component(settings: ItemKNNSettings) -> ItemKNNScorer:
     "item-knn",
     family="neighbours",
     source="Deshpande & Karypis (2004), Item-based top-N recommendation algorithms, TOIS 22(1)",
-    settings=ItemKNNSettings,
     lenskit=item_knn_component,
 )
 def item_knn(ratings: Ratings, settings: ItemKNNSettings, *, seed: int) -> LinearItemScorer:
@@ -56,7 +55,5 @@ def item_knn(ratings: Ratings, settings: ItemKNNSettings, *, seed: int) -> Linea
     nearest; :math:`n_{ij}` users rated both. An item that is nobody's neighbour there cannot
     be scored, so lists of users with few ratings may be short.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(item_knn_component(settings), ratings, seed=seed)
     return LinearItemScorer(ratings, model.sim_matrix.to_scipy().astype(np.float64))

@@ -29,7 +29,6 @@ class KLDSettings(Settings):
     family="relevance feedback",
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
-    settings=KLDSettings,
 )
 def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumScorer:
     r"""Weigh items by their part in the divergence of the neighbours from all users.

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
@@ -19,29 +20,22 @@ if TYPE_CHECKING:
 class KricheneXSettings(Settings):
     """Settings of krichene-x: the paper's, but for the sweeps, which it does not print."""
 
-    factors: int = searched(
-        16,
-        Range(8, 128, log=True),
-        ge=1,
-        le=2000,
-        description="Number of factors (the paper's d): 1 to 2000.",
+    factors: Factors = searched(
+        16, Range(8, 128, log=True), description="Number of factors (the paper's d): 1 to 2000."
     )
-    regularization: float = searched(
+    regularization: Positive = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        gt=0,
         description="Penalty on the squared factors (the paper's lambda): above 0.",
     )
-    background: float = searched(
+    background: Positive = searched(
         0.2,
         Range(0.01, 1.0, log=True),
-        gt=0,
         description="Weight of the squared score of every pair, rated or not (the paper's "
         "alpha): above 0.",
     )
-    epochs: int = Field(
+    epochs: AtLeastOne = Field(
         16,
-        ge=1,
         description="Sweeps of alternating least squares: at least 1; 8 to 32 scatter around the "
         "published figures.",
     )
@@ -65,7 +59,6 @@ def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     "krichene-x",
     family="factors",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, section 9",
-    settings=KricheneXSettings,
     lenskit=krichene_x_component,
 )
 def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> FactorScorer:
@@ -87,8 +80,6 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> F
     :math:`\sqrt{1 + \alpha}` times as long, that is the loss above, but for a factor and a
     constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(krichene_x_component(settings), ratings, seed=seed)
     assert model.user_embeddings is not None
     return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)

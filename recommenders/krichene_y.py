@@ -33,7 +33,6 @@ class KricheneYSettings(NeighbourSettings):
     family="neighbours",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, "
     "equations 27 to 30",
-    settings=KricheneYSettings,
     need=similarities_need,
 )
 def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> LinearItemScorer:

@@ -45,7 +45,6 @@ class KricheneZSettings(NeighbourSettings):
     family="neighbours",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, "
     "equations 27 to 30",
-    settings=KricheneZSettings,
     need=similarities_need,
 )
 def krichene_z(ratings: Ratings, settings: KricheneZSettings, *, seed: int) -> LinearItemScorer:

@@ -10,7 +10,7 @@ from pydantic import Field
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 class LDASettings(Settings):
     """Settings of LDA."""
 
-    topics: int = searched(
+    topics: Factors = searched(
         20,
         Range(10, 100, log=True),
-        ge=1,
-        le=2000,
         description="Number of topics (the paper's k): 1 to 2000; 10 to 50 do well on MovieLens.",
     )
-    passes: int = Field(5, ge=1, description="Passes over the ratings: at least 1.")
+    passes: AtLeastOne = Field(5, description="Passes over the ratings: at least 1.")
     user_prior: float = searched(
         0.1,
         Range(0.01, 1.0, log=True),
@@ -41,11 +39,11 @@ class LDASettings(Settings):
         le=1,
         description="Concentration of a topic's items (the paper's eta): above 0, at most 1.",
     )
-    batch_users: int = Field(
-        128, ge=1, description="Users between two updates of the topics: at least 1."
+    batch_users: AtLeastOne = Field(
+        128, description="Users between two updates of the topics: at least 1."
     )
-    user_steps: int = Field(
-        20, ge=1, description="Most steps that fit a user's topics, each pass: at least 1."
+    user_steps: AtLeastOne = Field(
+        20, description="Most steps that fit a user's topics, each pass: at least 1."
     )
 
 
@@ -53,7 +51,6 @@ class LDASettings(Settings):
     "lda",
     family="topics",
     source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3",
-    settings=LDASettings,
 )
 def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     r"""Recommend what the user's topics make likely, topics and users under Dirichlet priors.

@@ -13,7 +13,7 @@ from recommenders.kernels.language_models import (
 from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
 from recommenders.shared.scorers import LinearItemScorer, rating_rows
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import AtLeastOne, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 class LMWSRIBSettings(SmoothedSettings):
     """Settings of LM-WSR-IB."""
 
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         100,
         Range(10, 200, log=True),
-        ge=1,
         description="Likeliest items that count (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
@@ -37,7 +36,6 @@ class LMWSRIBSettings(SmoothedSettings):
     family="neighbours",
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
-    settings=LMWSRIBSettings,
 )
 def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> LinearItemScorer:
     r"""Add up the user's ratings of the items under whose models an item is likeliest.

@@ -13,7 +13,7 @@ from recommenders.kernels.language_models import (
 from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import AtLeastOne, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 class LMWSRUBSettings(SmoothedSettings):
     """Settings of LM-WSR-UB."""
 
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         100,
         Range(25, 400, log=True),
-        ge=1,
         description="Likeliest users that count (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.9, Range(0.1, 0.999))
@@ -37,7 +36,6 @@ class LMWSRUBSettings(SmoothedSettings):
     family="neighbours",
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
-    settings=LMWSRUBSettings,
 )
 def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> NeighbourSumScorer:
     r"""Add up the ratings of the users under whose models the user's ratings are likeliest.

@@ -13,7 +13,7 @@ from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import HistoryScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.sparse import averages, pattern
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import AtLeastOne, NotNegative, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,16 +24,14 @@ if TYPE_CHECKING:
 class NNCosNgbrIBSettings(BaselineSettings):
     """Settings of NNCosNgbr-IB."""
 
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         100,
         Range(10, 400, log=True),
-        ge=1,
         description="Nearest items that count (the paper's k): at least 1.",
     )
-    shrinkage: float = searched(
+    shrinkage: NotNegative = searched(
         100.0,
         Range(1.0, 1000.0, log=True),
-        ge=0,
         description="Common users at which a cosine counts half (the paper's lambda): 0 or more.",
     )
 
@@ -43,7 +41,6 @@ class NNCosNgbrIBSettings(BaselineSettings):
     family="neighbours",
     source="Cremonesi, Koren & Turrin (2010), Performance of recommender algorithms on top-N "
     "recommendation tasks, RecSys, section 4.1",
-    settings=NNCosNgbrIBSettings,
 )
 def nncosngbr_ib(
     ratings: Ratings, settings: NNCosNgbrIBSettings, *, seed: int

@@ -12,7 +12,7 @@ from recommenders.kernels.baselines import Baselines, BaselineSettings
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import NotNegative, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,10 +24,9 @@ class NNCosNgbrUBSettings(BaselineSettings):
     """Settings of NNCosNgbr-UB."""
 
     neighbours: NearestUsers = searched(100, Range(10, 400, log=True))
-    shrinkage: float = searched(
+    shrinkage: NotNegative = searched(
         0.0,
         Range(0.0, 100.0),
-        ge=0,
         description="Common items at which a cosine counts half (the paper's lambda): 0 or more.",
     )
 
@@ -37,7 +36,6 @@ class NNCosNgbrUBSettings(BaselineSettings):
     family="neighbours",
     source="Cremonesi, Koren & Turrin (2010), Performance of recommender algorithms on top-N "
     "recommendation tasks, RecSys, section 4.1",
-    settings=NNCosNgbrUBSettings,
 )
 def nncosngbr_ub(
     ratings: Ratings, settings: NNCosNgbrUBSettings, *, seed: int

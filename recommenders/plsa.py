@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Settings, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -21,17 +21,14 @@ BLOCK_RATINGS = 8192
 class PLSASettings(Settings):
     """Settings of PLSA."""
 
-    topics: int = searched(
+    topics: Factors = searched(
         20,
         Range(10, 100, log=True),
-        ge=1,
-        le=2000,
         description="Number of topics (the paper's k): 1 to 2000; 10 to 30 do well on MovieLens.",
     )
-    steps: int = searched(
+    steps: AtLeastOne = searched(
         60,
         Range(10, 100, log=True),
-        ge=1,
         description="Steps of expectation and maximisation: at least 1; 40 or more do on "
         "MovieLens. With many topics, fewer keep them from fitting too closely.",
     )
@@ -41,7 +38,6 @@ class PLSASettings(Settings):
     "plsa",
     family="topics",
     source="Hofmann (2004), Latent semantic models for collaborative filtering, TOIS 22(1)",
-    settings=PLSASettings,
 )
 def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer:
     r"""Recommend what the user's topics make likely.

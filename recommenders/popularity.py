@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.system import Settings, system
 
 if TYPE_CHECKING:
@@ -32,13 +33,10 @@ def popularity_component(settings: PopularitySettings) -> PopScorer:
     "popularity",
     family="baseline",
     source="-",
-    settings=PopularitySettings,
     lenskit=popularity_component,
 )
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend what most users have rated in training."""
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(popularity_component(settings), ratings, seed=seed)
     return PopularityScorer(ratings.users, ratings.items, model.item_scores_)
 

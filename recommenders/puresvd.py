@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recommenders.kernels.amounts import require_any
 from recommenders.shared.scorers import ProjectionScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import Factors, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 class PureSVDSettings(Settings):
     """Settings of PureSVD."""
 
-    factors: int = searched(
+    factors: Factors = searched(
         30,
         Range(5, 200, log=True),
-        ge=1,
-        le=2000,
         description="Number of singular vectors kept (the paper's f): 1 to 2000. The paper has "
         "50 and 150; 20 to 50 do well on MovieLens. All of them where there are fewer.",
     )
@@ -36,7 +34,6 @@ class PureSVDSettings(Settings):
     family="factors",
     source="Cremonesi, Koren & Turrin (2010), Performance of recommender algorithms on top-N "
     "recommendation tasks, RecSys, equation 8",
-    settings=PureSVDSettings,
 )
 def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> ProjectionScorer:
     r"""Project a user's ratings on the leading singular vectors of the rating matrix.

@@ -41,7 +41,6 @@ class RM1Settings(SmoothedSettings):
     family="relevance models",
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
-    settings=RM1Settings,
 )
 def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumScorer:
     r"""Mix the models of the neighbours, each weighing as much as it explains the user.

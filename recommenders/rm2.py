@@ -18,7 +18,7 @@ from recommenders.kernels.relevance_models import (
     user_priors,
 )
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import AtLeastOne, searched, system
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 class RM2Settings(SmoothedSettings):
     """Settings of RM2."""
 
-    neighbours: int = searched(
+    neighbours: AtLeastOne = searched(
         50,
         Range(20, 200, log=True),
-        ge=1,
         description="Nearest users that count (the paper's k): at least 1. Time grows with it.",
     )
     background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
@@ -43,7 +42,6 @@ class RM2Settings(SmoothedSettings):
     family="relevance models",
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
-    settings=RM2Settings,
 )
 def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModelScorer:
     r"""Multiply, over the user's items, the probability of meeting each with the candidate.

@@ -33,7 +33,6 @@ class RSVSettings(Settings):
     family="relevance feedback",
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
-    settings=RSVSettings,
 )
 def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumScorer:
     r"""Weigh the mean rating of the neighbours by the item's probability among them.

@@ -32,7 +32,6 @@ class RWSettings(Settings):
     family="relevance feedback",
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
-    settings=RWSettings,
 )
 def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScorer:
     r"""Take neighbours as a search engine takes its first documents: add up their ratings.

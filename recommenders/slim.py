@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Positive, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import SLIMScorer  # type: ignore[attr-defined]
@@ -20,16 +21,14 @@ if TYPE_CHECKING:
 class SLIMSettings(Settings):
     """Settings of SLIM."""
 
-    l1_regularization: float = searched(
+    l1_regularization: Positive = searched(
         2.0,
         Range(0.1, 10.0, log=True),
-        gt=0,
         description="Penalty on the weights (the paper's lambda): above 0. More leaves fewer.",
     )
-    l2_regularization: float = searched(
+    l2_regularization: Positive = searched(
         200.0,
         Range(10.0, 1000.0, log=True),
-        gt=0,
         description="Penalty on the squared weights (the paper's beta): above 0. 50 to 400 do "
         "well on MovieLens.",
     )
@@ -40,8 +39,8 @@ class SLIMSettings(Settings):
         description="Most similar items that may predict an item, by cosine (the paper's fsSLIM): "
         "0 or more, where 0 stands for all items, which takes ten times as long and more.",
     )
-    iterations: int = Field(
-        20, ge=1, description="Most sweeps of coordinate descent for an item: at least 1."
+    iterations: AtLeastOne = Field(
+        20, description="Most sweeps of coordinate descent for an item: at least 1."
     )
 
 
@@ -62,7 +61,6 @@ def slim_component(settings: SLIMSettings) -> SLIMScorer:
     family="item-linear",
     source="Ning & Karypis (2011), SLIM: sparse linear methods for top-N recommender systems, "
     "ICDM, equation 3",
-    settings=SLIMSettings,
     lenskit=slim_component,
 )
 def slim(ratings: Ratings, settings: SLIMSettings, *, seed: int) -> LinearItemScorer:
@@ -75,8 +73,6 @@ def slim(ratings: Ratings, settings: SLIMSettings, *, seed: int) -> LinearItemSc
     no weight links to the user's. By default only the most similar items may have weights: the
     paper's fsSLIM.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(slim_component(settings), ratings, seed=seed)
     weights = model.weights.astype(np.float64)
     return LinearItemScorer(ratings, weights, item_offsets=np.zeros(len(ratings.items)))

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Factors,
+    NotNegative,
+    Positive,
+    Settings,
+    searched,
+    system,
+)
 
 if TYPE_CHECKING:
     from lenskit.als import BiasedMFScorer
@@ -20,22 +29,20 @@ if TYPE_CHECKING:
 class SVDSettings(Settings):
     """Settings of SVD."""
 
-    factors: int = searched(
-        50, Range(5, 200, log=True), ge=1, le=2000, description="Number of factors: 1 to 2000."
+    factors: Factors = searched(
+        50, Range(5, 200, log=True), description="Number of factors: 1 to 2000."
     )
-    regularization: float = searched(
+    regularization: Positive = searched(
         0.1,
         Range(0.01, 1.0, log=True),
-        gt=0,
         description="Penalty on the squared factors, per rating: above 0.",
     )
-    damping: float = searched(
+    damping: NotNegative = searched(
         5.0,
         Range(0.5, 50.0, log=True),
-        ge=0,
         description="Ratings at the mean added to each bias: 0 or more.",
     )
-    epochs: int = Field(10, ge=1, description="Sweeps of alternating least squares: at least 1.")
+    epochs: AtLeastOne = Field(10, description="Sweeps of alternating least squares: at least 1.")
 
 
 def svd_component(settings: SVDSettings) -> BiasedMFScorer:
@@ -56,7 +63,6 @@ def svd_component(settings: SVDSettings) -> BiasedMFScorer:
     family="factors",
     source="Takács, Pilászy, Németh & Tikk (2009), Scalable collaborative filtering approaches "
     "for large recommender systems, JMLR 10",
-    settings=SVDSettings,
     lenskit=svd_component,
 )
 def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
@@ -67,8 +73,6 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     A good predictor of ratings is a poor recommender of items: nothing is learned from what
     users chose to rate. Expect it near the bottom of the ordering.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(svd_component(settings), ratings, seed=seed)
     biases = model.bias
     assert model.user_embeddings is not None

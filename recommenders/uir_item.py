@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
 from recommenders.shared.search_space import Range
 from recommenders.shared.sparse import pattern
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import Gigabytes, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,9 +34,7 @@ class UIRItemSettings(Settings):
         "lambda): above 0, below 1. Up to 0.01 all do alike; close to 1 ranks like popularity; "
         "rare items come first between, on small data.",
     )
-    max_gigabytes: float = Field(
-        4.0, gt=0, description="Memory that training may take, in GB: above 0."
-    )
+    max_gigabytes: Gigabytes = 4.0
 
 
 def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
@@ -51,7 +48,6 @@ def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
     family="relevance models",
     source="Wang, de Vries & Reinders (2006), A user-item relevance model for log-based "
     "collaborative filtering, ECIR",
-    settings=UIRItemSettings,
     need=uir_item_need,
 )
 def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> LinearItemScorer:

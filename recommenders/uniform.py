@@ -21,7 +21,7 @@ class RandomSettings(Settings):
     """Random has nothing to set: the study's seed decides."""
 
 
-@system("random", family="baseline", source="-", settings=RandomSettings)
+@system("random", family="baseline", source="-")
 def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomScorer:
     """Recommend at random: a uniform number for every user and item.
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
@@ -19,28 +20,22 @@ if TYPE_CHECKING:
 class WRMFSettings(Settings):
     """Settings of WRMF."""
 
-    factors: int = searched(
-        64,
-        Range(8, 128, log=True),
-        ge=1,
-        le=2000,
-        description="Number of factors (the paper's f): 1 to 2000.",
+    factors: Factors = searched(
+        64, Range(8, 128, log=True), description="Number of factors (the paper's f): 1 to 2000."
     )
-    weight: float = searched(
+    weight: Positive = searched(
         2.0,
         Range(0.5, 50.0, log=True),
-        gt=0,
         description="Weight that a rated item has beyond an unrated one (the paper's alpha): "
         "above 0. Small values suit data as dense as MovieLens; the paper has 40.",
     )
-    regularization: float = searched(
+    regularization: Positive = searched(
         30.0,
         Range(0.5, 500.0, log=True),
-        gt=0,
         description="Penalty on the squared factors (the paper's lambda): above 0.",
     )
-    epochs: int = Field(
-        15, ge=1, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
+    epochs: AtLeastOne = Field(
+        15, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
     )
 
 
@@ -62,7 +57,6 @@ def wrmf_component(settings: WRMFSettings) -> ImplicitMFScorer:
     family="factors",
     source="Hu, Koren & Volinsky (2008), Collaborative filtering for implicit feedback datasets, "
     "ICDM",
-    settings=WRMFSettings,
     lenskit=wrmf_component,
 )
 def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer:
@@ -73,8 +67,6 @@ def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer
 
     with :math:`b_{ui} = 1` where u rated i, else 0; scores are :math:`p_u \cdot q_i`.
     """
-    from recommenders.shared.lenskit_bridge import trained
-
     model = trained(wrmf_component(settings), ratings, seed=seed)
     assert model.user_embeddings is not None
     return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)

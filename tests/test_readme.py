@@ -98,7 +98,7 @@ def test_the_new_system_ranks_items() -> None:
     spec = names["mean_rating"]
     assert isinstance(spec, SystemSpec)
     ratings = make_world(WorldSettings(**WORLD)).ratings
-    scorer = spec.fit(ratings, spec.settings(), seed=1)
+    scorer = spec.make(ratings, spec.settings(), seed=1)
     run = recommend(scorer, ratings, np.arange(60, dtype=np.int32), system=spec.name, depth=5)
     unrated = (ratings.item_counts() > 0).sum() - ratings.user_counts()
     assert run.lengths.tolist() == np.minimum(unrated, 5).tolist()

@@ -80,7 +80,7 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
     trained = "a component of LensKit" if spec.lenskit else "the harness"
     yield f"Family: {plain(spec.family)}. Trained by {trained}. Source: {plain(spec.source)}."
     yield ""
-    yield from str(SphinxDocString(inspect.getdoc(spec.fit) or "")).splitlines()
+    yield from str(SphinxDocString(inspect.getdoc(spec.make) or "")).splitlines()
     yield ""
     fields = spec.facts()["settings"]
     if fields:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from recommenders.shared.search_space import Range
 from recommenders.shared.sparse import row_of_entry, with_data
-from recommenders.shared.system import Settings, searched
+from recommenders.shared.system import NotNegative, Settings, searched
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -20,16 +20,14 @@ if TYPE_CHECKING:
 class BaselineSettings(Settings):
     """What systems on baselines have in common."""
 
-    item_damping: float = searched(
+    item_damping: NotNegative = searched(
         25.0,
         Range(1.0, 100.0, log=True),
-        ge=0,
         description="Ratings at the mean added to each item's baseline: 0 or more.",
     )
-    user_damping: float = searched(
+    user_damping: NotNegative = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        ge=0,
         description="Ratings as expected added to each user's baseline: 0 or more.",
     )
     denominator: bool = Field(

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from recommenders.kernels.similarity import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Settings
+from recommenders.shared.system import Gigabytes, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,9 +65,7 @@ class NeighbourSettings(Settings):
         description="Whether scores are divided by the sum of all similarities of the item "
         "(equation 30), which cancels the norm.",
     )
-    max_gigabytes: float = Field(
-        4.0, gt=0, description="Memory that training may take, in GB: above 0."
-    )
+    max_gigabytes: Gigabytes = 4.0
 
     @model_validator(mode="before")
     @classmethod

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -30,18 +27,7 @@ def systems() -> Mapping[str, SystemSpec]:
     >>> systems()["ease"].family
     'item-linear'
     """
-    modules = [
-        import_module(f"{recommenders.__name__}.{module.name}")
-        for module in iter_modules(recommenders.__path__)
-        if not module.ispkg
-    ]
-    found = [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, SystemSpec)
-    ]
-    return MappingProxyType({spec.name: spec for spec in sorted(found, key=lambda s: s.name)})
+    return SystemSpec.declared_below(recommenders)
 
 
 def find_system(name: str) -> SystemSpec:
@@ -88,14 +74,9 @@ equal to 1, got 0.
 
 
 def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
-    setting = ".".join(str(part) for part in error["loc"])
+    setting, known = ".".join(str(part) for part in error["loc"]), [*spec.settings.model_fields]
     if error["type"] == "extra_forbidden":
-        return f"system {spec.name!r} has no setting {setting!r}; {_existing(setting, spec)}"
+        hint = nearest(setting, known) if known else "it has none."
+        return f"system {spec.name!r} has no setting {setting!r}; {hint}"
     rule = error["msg"].replace("Input should be", "must be")
     return f"system {spec.name!r}: the setting {setting!r} {rule}, got {error['input']!r}."
-
-
-def _existing(wanted: str, spec: SystemSpec) -> str:
-    if not spec.settings.model_fields:
-        return "it has none."
-    return nearest(wanted, [*spec.settings.model_fields])

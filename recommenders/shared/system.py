@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from recommenders.shared.search_space import Place, as_data
 from runs.shared.errors import InputError, missing_package
+from runs.shared.member import Member
+from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -20,11 +22,19 @@ if TYPE_CHECKING:
 
 SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
 
+AtLeastOne: TypeAlias = Annotated[int, Field(ge=1)]
+Factors: TypeAlias = Annotated[int, Field(ge=1, le=2000)]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
+Gigabytes: TypeAlias = Annotated[
+    float, Field(gt=0, description="Memory that training may take, in GB: above 0.")
+]
 
-class Settings(BaseModel):
+
+class Settings(Section):
     """Settings of a system: described fields with ranges; unknown names are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 def searched(default: Any, place: Place, **facts: Any) -> Any:
@@ -65,21 +75,18 @@ class Trainer(Protocol[SettingsT]):
 
 
 @dataclass(frozen=True)
-class SystemSpec:
+class SystemSpec(Member[Any]):
     """One recommender, as its file declares it.
 
     Parameters
     ----------
-    name
-        What a study calls it.
+    name, source
+        See `Member`.
+    make
+        Trains it; its annotations name the class of its settings, whose defaults are good on
+        MovieLens-like data.
     family
         The kind of method, in one or two words.
-    source
-        The publication that introduced it, as a short citation.
-    settings
-        Class of its settings; the defaults are good on MovieLens-like data.
-    fit
-        Trains it.
     lenskit
         Makes LensKit's component for these settings, where the system is one of LensKit's;
         None where it is ours.
@@ -88,18 +95,10 @@ class SystemSpec:
         None where it is little.
     """
 
-    name: str
+    make: Trainer[Any]
     family: str
-    source: str
-    settings: type[BaseModel]
-    fit: Trainer[Any]
     lenskit: Callable[[Any], Component[Any]] | None = None
     need: Callable[[Ratings, Any], Need] | None = None
-
-    @property
-    def summary(self) -> str:
-        """First line of the documentation."""
-        return (self.fit.__doc__ or "").strip().partition("\n")[0]
 
     def facts(self) -> dict[str, Any]:
         """Say what is known of the system, as data: all but how it is trained."""
@@ -122,23 +121,22 @@ def system(
     *,
     family: str,
     source: str,
-    settings: type[Settings],
     lenskit: Callable[[Any], Component[Any]] | None = None,
     need: Callable[[Ratings, Any], Need] | None = None,
 ) -> Callable[[Trainer[Any]], SystemSpec]:
-    """Declare the function below as the training of a system.
+    """Declare the function below, whose ``settings`` have an annotation, as a system's training.
 
     Examples
     --------
-    >>> @system("nothing", family="baseline", source="-", settings=Settings)
-    ... def nothing(ratings, settings, *, seed):
+    >>> @system("nothing", family="baseline", source="-")
+    ... def nothing(ratings, settings: Settings, *, seed):
     ...     '''Score every item alike.'''
     >>> nothing.name, nothing.summary
     ('nothing', 'Score every item alike.')
     """
 
-    def declare(fit: Trainer[Any]) -> SystemSpec:
-        return SystemSpec(name, family, source, settings, fit, lenskit, need)
+    def declare(make: Trainer[Any]) -> SystemSpec:
+        return SystemSpec(name, source, make, family, lenskit, need)
 
     return declare
 

@@ -55,7 +55,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     _require_memory(spec, checked, ratings)
     try:
         with threadpool_limits(1):
-            return spec.fit(ratings, checked, seed=seed)
+            return spec.make(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
 

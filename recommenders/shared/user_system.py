@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from recommenders.shared.lenskit_bridge import silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
@@ -66,7 +67,7 @@ def load_system(name: str) -> SystemSpec:
     """
     path, wanted = file_of(name), name.rpartition(":")[2]
     found = getattr(load_module(path, what="file of the system"), wanted, None)
-    if isinstance(found, SystemSpec):
+    if isinstance(found, SystemSpec) and "settings" in found.make.__annotations__:
         return replace(found, name=label_of(name))
     from lenskit.pipeline import Component
 
@@ -79,25 +80,21 @@ def load_system(name: str) -> SystemSpec:
 
 def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
     """Describe a component class as a system: its configuration is what can be set."""
+    from lenskit.training import Trainable
 
     def configured(settings: BaseModel) -> Component[Any]:
         return component(component.validate_config(settings.model_dump()))
 
-    def fit(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
+    def make(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
         with _located(label_of(name)):
-            return ComponentScorer(
-                ratings, label_of(name), _trained(configured(settings), ratings, seed)
-            )
+            scorer = configured(settings)
+            if isinstance(scorer, Trainable):
+                scorer = trained(scorer, ratings, seed=seed)
+            return ComponentScorer(ratings, label_of(name), scorer)
 
-    fit.__doc__ = component.__doc__
-    return SystemSpec(
-        name=label_of(name),
-        family="yours",
-        source=str(file_of(name)),
-        settings=_settings_of(component),
-        fit=fit,
-        lenskit=configured,
-    )
+    make.__doc__ = component.__doc__
+    make.__annotations__["settings"] = _settings_of(component)
+    return SystemSpec(label_of(name), str(file_of(name)), make, "yours", configured)
 
 
 def _settings_of(component: type[Component[Any]]) -> type[BaseModel]:
@@ -118,24 +115,11 @@ def _default(of: DataField[Any]) -> Any:
     return ... if of.default is MISSING else of.default
 
 
-def _trained(component: Component[Any], ratings: Ratings, seed: int) -> Component[Any]:
-    from lenskit.training import Trainable
-
-    from recommenders.shared.lenskit_bridge import trained
-
-    return trained(component, ratings, seed=seed) if isinstance(component, Trainable) else component
-
-
 @dataclass(frozen=True, eq=False)
 class ComponentScorer(TrainedOnRatings):
     """A trained LensKit component, asked for one user after the other.
 
-    Parameters
-    ----------
-    label
-        Name of the system, for errors.
-    component
-        Takes a query and candidate items, gives an item list with scores.
+    It takes a query and candidate items, and gives an item list with scores. Errors name its label.
     """
 
     label: str
@@ -143,8 +127,6 @@ class ComponentScorer(TrainedOnRatings):
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these users."""
-        from recommenders.shared.lenskit_bridge import silence
-
         with silence(), _located(self.label):
             return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Self, TypeVar
 
 from runs.shared.settings import Section
@@ -51,6 +51,12 @@ class Member(Generic[SettingsT]):
             for value in vars(module).values()
             if isinstance(value, cls) and value.make.__module__ == module.__name__
         ]
+
+    @classmethod
+    def declared_below(cls, package: ModuleType) -> Mapping[str, Self]:
+        """Give the members declared in the modules of a folder, by name."""
+        found = [member for module in modules_of(package) for member in cls.declared_in(module)]
+        return MappingProxyType({m.name: m for m in sorted(found, key=lambda m: m.name)})
 
     def _annotated(self, name: str) -> Any:
         """Resolve one annotation alone: others may be imported for type checkers only."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +11,7 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from runs import InputError
 from runs.shared.errors import nearest
+from runs.shared.member import modules_of
 from runs.shared.modules import load_module
 
 
@@ -23,11 +22,7 @@ def built_in_metrics() -> dict[str, Metric]:
     """
     from harness import metrics
 
-    modules = [
-        importlib.import_module(f"{metrics.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(metrics.__path__)
-    ]
-    return {name: declared for module in modules for name, declared in _declared(module).items()}
+    return {name: made for m in modules_of(metrics) for name, made in _declared(m).items()}
 
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:

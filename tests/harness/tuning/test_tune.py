@@ -50,8 +50,8 @@ from recommenders.shared.scorers import FactorScorer
 class MySettings(Settings):
     damping: float = searched(5.0, Range(0.1, 100.0, log=True), description="Imagined ratings.")
 
-@system("mean", family="baseline", source="-", settings=MySettings)
-def mean_rating(ratings, settings, *, seed):
+@system("mean", family="baseline", source="-")
+def mean_rating(ratings, settings: MySettings, *, seed):
     """Rank items by their damped mean rating."""
     sums = np.bincount(ratings.item, weights=ratings.rating, minlength=len(ratings.items))
     counts = ratings.item_counts() + settings.damping

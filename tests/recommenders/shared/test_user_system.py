@@ -41,8 +41,8 @@ class ByCount(Component[ItemList], Trainable):
 SYSTEM = (
     IMPORTS
     + """
-@system("counts", family="baseline", source="-", settings=Settings)
-def by_count(ratings, settings, *, seed):
+@system("counts", family="baseline", source="-")
+def by_count(ratings, settings: Settings, *, seed):
     "Count ratings."
     counts = ratings.item_counts().astype(float)
     return FactorScorer(ratings, np.ones((len(ratings.users), 1)), counts[:, None])

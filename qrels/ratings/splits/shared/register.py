@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from qrels.ratings import splits as folder
@@ -13,7 +12,6 @@ from qrels.ratings.splits.shared.split import Splitter
 from qrels.ratings.splits.shared.user_split import is_user_split, user_split
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.member import modules_of
 
 
 @cache
@@ -25,10 +23,7 @@ def splits() -> Mapping[str, Splitter[Any]]:
     >>> splits()["global-time"].summary
     'Train on what came before a moment, test on what came at it or after.'
     """
-    found: list[Splitter[Any]] = []
-    for module in modules_of(folder):
-        found += Splitter.declared_in(module)
-    return MappingProxyType({split.name: split for split in found})
+    return Splitter.declared_below(folder)
 
 
 def find_split(name: str) -> Splitter[Any]:
