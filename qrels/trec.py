@@ -15,7 +15,7 @@ from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, InputWarning, Numbering
 from runs.shared.files import fields_of_lines, plain_columns, read_bytes
 from runs.shared.ids import require_fit_ids
-from runs.trec import check_pairs, number_column, number_ids, repeated_pairs
+from runs.shared.pairs import Pairs
 
 N_FIELDS = 4
 PLAIN = r"^-?[0-9]{1,9}$"
@@ -100,29 +100,19 @@ def _from_columns(columns: list[Any]) -> QrelsFile | None:
 
     if not compute.all(compute.match_substring_regex(columns[3], PLAIN)).as_py():
         return None
-    users, user = number_column(columns[0])
-    items, item = number_column(columns[2])
-    if len(repeated_pairs(user, item, len(items))):
-        return None
-    return QrelsFile(users, items, user, item, columns[3].cast(pa.int32()).to_numpy())
+    pairs = Pairs.of_columns(columns[0], columns[2])
+    return None if pairs is None else QrelsFile(*pairs, columns[3].cast(pa.int32()).to_numpy())
 
 
 def _from_lines(path: Path, content: bytes) -> QrelsFile:
     """Read line by line, to say where a rule is broken."""
-    numbered = [
-        (number, fields)
-        for number, fields in enumerate(fields_of_lines(path, content), start=1)
-        if not (fields and fields[0].startswith(b"#"))
-    ]
+    numbered = fields_of_lines(path, content)
     if not numbered:
         raise InputError(f"{path}: the file has no judgement.")
     for number, fields in numbered:
         _check_fields(path, number, fields)
     grades = [_grade(path, number, fields[3]) for number, fields in numbered]
-    users, user = number_ids([fields[0] for _, fields in numbered])
-    items, item = number_ids([fields[2] for _, fields in numbered])
-    check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
-    return QrelsFile(users, items, user, item, np.array(grades, dtype=np.int32))
+    return QrelsFile(*Pairs.of_lines(path, numbered), np.array(grades, dtype=np.int32))
 
 
 def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:

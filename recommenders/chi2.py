@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.expansion import Estimator, expansion_scorer
-from recommenders.kernels.neighbours import NearestUsers
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.kernels.expansion import ExpansionSettings, expansion_scorer
+from recommenders.shared.system import system
 
 if TYPE_CHECKING:
     from qrels import Ratings
     from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 
 
-class CHI2Settings(Settings):
+class CHI2Settings(ExpansionSettings):
     """Settings of CHI2."""
-
-    neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
-    estimator: Estimator = "nln"
 
 
 @system(
@@ -37,7 +32,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :class:`recommenders.kernels.expansion.ExpansionWeights`. The square tells no excess from
+    :func:`recommenders.kernels.expansion.expansion_scorer`. The square tells no excess from
     a lack, so an item that is rarer among neighbours than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
@@ -47,13 +42,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
     InputError
         If a rating is below 0, or all are 0.
     """
-    return expansion_scorer(
-        ratings,
-        chi_squared,
-        system="chi2",
-        neighbours=settings.neighbours,
-        estimator=settings.estimator,
-    )
+    return expansion_scorer(ratings, chi_squared, settings, system="chi2")
 
 
 def chi_squared(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -99,17 +99,9 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
 class HittingTimes(HistoryScorer):
     """Scores by exact hitting times: by how much the best item of a user is nearer, negative.
 
-    Parameters
-    ----------
-    weights
-        float64 of shape (n_items, n_items): what a share of the user's ratings on item j says
-        for item i.
-    item_offsets
-        Of shape (n_items,).
-    components
-        Number of each item's connected component, of shape (n_items,).
-    resolution
-        What times are rounded to, so that errors of rounding do not settle ties.
+    Weights, of shape (n_items, n_items), are what a share of the user's ratings on item j says for
+    item i; offsets and numbers of connected components are of shape (n_items,). Times are rounded
+    to the resolution, so that errors of rounding do not settle ties.
     """
 
     weights: NDArray[np.float64]

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.expansion import Estimator, expansion_scorer
-from recommenders.kernels.neighbours import NearestUsers
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import Settings, searched, system
+from recommenders.kernels.expansion import ExpansionSettings, expansion_scorer
+from recommenders.shared.system import system
 
 if TYPE_CHECKING:
     from qrels import Ratings
     from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 
 
-class KLDSettings(Settings):
+class KLDSettings(ExpansionSettings):
     """Settings of KLD."""
-
-    neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
-    estimator: Estimator = "nln"
 
 
 @system(
@@ -37,7 +32,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :class:`recommenders.kernels.expansion.ExpansionWeights`.
+    :func:`recommenders.kernels.expansion.expansion_scorer`.
 
     The formula is known from the paper. That its length normalisation divides by the number
     of users is inferred, and is the default as the reported quality is not met without: the
@@ -48,13 +43,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
     InputError
         If a rating is below 0, or all are 0.
     """
-    return expansion_scorer(
-        ratings,
-        divergence,
-        system="kld",
-        neighbours=settings.neighbours,
-        estimator=settings.estimator,
-    )
+    return expansion_scorer(ratings, divergence, settings, system="kld")
 
 
 def divergence(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:

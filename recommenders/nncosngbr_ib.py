@@ -60,9 +60,7 @@ def nncosngbr_ib(
     dampings are those usual in the predecessors of the paper; k is inferred.
     """
     matrix = ratings.matrix()
-    baselines = Baselines.fit(
-        matrix, item_damping=settings.item_damping, user_damping=settings.user_damping
-    )
+    baselines = Baselines.fit(matrix, settings)
     near = nearest_by_cosine(
         matrix.T.tocsr(), count=settings.neighbours, shrinkage=settings.shrinkage
     )
@@ -73,14 +71,8 @@ def nncosngbr_ib(
 class BaselineItemScorer(HistoryScorer):
     r"""Item-linear in what is off the baselines: :math:`b_u + (r_u - b_u) W`.
 
-    Parameters
-    ----------
-    baselines
-        :math:`b`.
-    weights
-        :math:`W`, of shape (n_items, n_items): row j holds what having rated j says for others.
-    averaged
-        Whether the sum is divided by the weights of the items rated.
+    Weights are as of `LinearItemScorer`; if ``averaged``, the sum is divided by those of the items
+    rated.
     """
 
     baselines: Baselines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,35 +54,22 @@ def nncosngbr_ub(
     shrinkage and the dampings are those usual in the predecessors of the paper; k is inferred.
     """
     matrix = ratings.matrix()
-    baselines = Baselines.fit(
-        matrix, item_damping=settings.item_damping, user_damping=settings.user_damping
-    )
+    baselines = Baselines.fit(matrix, settings)
     return NeighbourSumScorer(
         ratings,
         nearest_by_cosine(matrix, count=settings.neighbours, shrinkage=settings.shrinkage),
         baselines.residuals(matrix),
-        OnBaselines(baselines.of_users(matrix), baselines.of_items),
+        partial(_on_baselines, of_users=baselines.of_users(matrix), of_items=baselines.of_items),
         averaged=settings.denominator,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class OnBaselines:
-    """Adds baselines to sums over neighbours.
-
-    Parameters
-    ----------
-    of_users
-        Of shape (n_users,).
-    of_items
-        Of shape (n_items,).
-    """
-
-    of_users: NDArray[np.float64]
-    of_items: NDArray[np.float64]
-
-    def __call__(
-        self, sums: csr_array[Any], user_numbers: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """Add the baselines; where no neighbour has rated, they stand alone."""
-        return sums.toarray() + self.of_users[user_numbers, np.newaxis] + self.of_items
+def _on_baselines(
+    sums: csr_array[Any],
+    user_numbers: NDArray[np.int32],
+    *,
+    of_users: NDArray[np.float64],
+    of_items: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Add the baselines; where no neighbour has rated, they stand alone."""
+    return sums.toarray() + of_users[user_numbers, np.newaxis] + of_items

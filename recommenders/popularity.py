@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, system
 
 if TYPE_CHECKING:
     from lenskit.basic import PopScorer
 
     from qrels import Ratings
-    from runs import Numbering
 
 
 class PopularitySettings(Settings):
@@ -38,23 +38,13 @@ def popularity_component(settings: PopularitySettings) -> PopScorer:
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend what most users have rated in training."""
     model = trained(popularity_component(settings), ratings, seed=seed)
-    return PopularityScorer(ratings.users, ratings.items, model.item_scores_)
+    return PopularityScorer(ratings, model.item_scores_)
 
 
 @dataclass(frozen=True, eq=False)
-class PopularityScorer:
-    """One score per item, for all users.
+class PopularityScorer(TrainedOnRatings):
+    """One score per item, float32 of shape (n_items,), for all users."""
 
-    Parameters
-    ----------
-    users, items
-        Ids behind the numbers.
-    item_scores
-        float32 of shape (n_items,).
-    """
-
-    users: Numbering
-    items: Numbering
     item_scores: NDArray[np.float32]
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -35,13 +35,6 @@ def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomSc
 class RandomScorer:
     """Uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32.
 
-    Parameters
-    ----------
-    users, items
-        Ids behind the numbers.
-    seed
-        Seed of the hash.
-
     Examples
     --------
     >>> from runs import Numbering

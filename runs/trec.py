@@ -17,6 +17,7 @@ from runs.shared.errors import InputError, InputWarning
 from runs.shared.files import fields_of_lines, plain_columns, read_bytes
 from runs.shared.ids import require_fit_ids
 from runs.shared.numbering import Numbering
+from runs.shared.pairs import Pairs
 
 N_FIELDS = 6
 SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -174,32 +175,24 @@ def _from_columns(path: Path, columns: list[Any]) -> RunFile | None:
     tags = compute.unique(columns[5])
     if len(tags) > 1 or not compute.all(compute.match_substring_regex(columns[4], PLAIN)).as_py():
         return None
-    users, user = number_column(columns[0])
-    items, item = number_column(columns[2])
-    if len(repeated_pairs(user, item, len(items))):
+    pairs = Pairs.of_columns(columns[0], columns[2])
+    if pairs is None:
         return None
-    scores = columns[4].cast(pa.float64()).to_numpy()
-    return RunFile(path, tags[0].as_py(), users, items, user, item, scores)
+    return RunFile(path, tags[0].as_py(), *pairs, columns[4].cast(pa.float64()).to_numpy())
 
 
 def _from_lines(path: Path, content: bytes) -> RunFile:
     """Read line by line, to say where a rule is broken."""
-    numbered = [
-        (number, fields)
-        for number, fields in enumerate(fields_of_lines(path, content), start=1)
-        if fields and not fields[0].startswith(b"#")
-    ]
+    numbered = [(number, fields) for number, fields in fields_of_lines(path, content) if fields]
     if not numbered:
         raise InputError(f"{path}: the file has no line with a recommendation.")
     for number, fields in numbered:
         _check_fields(path, number, fields)
     _warn_of_extra_fields(path, numbered)
-    users, user = number_ids([fields[0] for _, fields in numbered])
-    items, item = number_ids([fields[2] for _, fields in numbered])
-    check_pairs(path, (users, user), (items, item), [number for number, _ in numbered])
+    pairs = Pairs.of_lines(path, numbered)
     _check_tags(path, numbered)
     scores = np.array([fields[4] for _, fields in numbered]).astype(np.float64)
-    return RunFile(path, numbered[0][1][5].decode(), users, items, user, item, scores)
+    return RunFile(path, numbered[0][1][5].decode(), *pairs, scores)
 
 
 def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
@@ -252,66 +245,10 @@ def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
     return Numbering.of(np.concatenate([judged.ids, *(file.items.ids for file in files)]))
 
 
-def number_ids(ids: list[bytes]) -> tuple[Numbering, NDArray[np.int32]]:
-    """Number the ids of a column: the numbering, and int32 numbers of its length."""
-    seen = {name: number for number, name in enumerate(sorted(set(ids)))}
-    numbering = Numbering(np.array([name.decode() for name in seen], dtype=np.str_))
-    return numbering, np.array([seen[name] for name in ids], dtype=np.int32)
-
-
-def number_column(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
-    """Number the ids of an Arrow column of text, as `number_ids` does."""
-    encoded = column.dictionary_encode()
-    ids = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
-    numbering = Numbering.of(ids)
-    return numbering, numbering.numbers(ids)[encoded.indices.to_numpy()]
-
-
-def repeated_pairs(
-    user: NDArray[np.int32], item: NDArray[np.int32], n_items: int
-) -> NDArray[np.intp]:
-    """Give the positions, rising, of pairs that occur before."""
-    pairs = user.astype(np.int64) * n_items + item
-    # Most files repeat nothing, and sorting alone is five times as fast.
-    ordered = np.sort(pairs)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return np.empty(0, dtype=np.intp)
-    order = np.argsort(pairs, kind="stable")
-    again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
-    return np.sort(order[again + 1])
-
-
-def check_pairs(
-    path: Path,
-    users: tuple[Numbering, NDArray[np.int32]],
-    items: tuple[Numbering, NDArray[np.int32]],
-    lines: list[int],
-) -> None:
-    """Refuse a file in which an item is duplicated for a user, naming both lines.
-
-    Given are numbering and column of both, and the physical line of every entry.
-    """
-    repeated = repeated_pairs(users[1], items[1], len(items[0]))
-    if len(repeated) == 0:
-        return
-    second = int(repeated[0])
-    same = (users[1] == users[1][second]) & (items[1] == items[1][second])
-    first = int(np.flatnonzero(same)[0])
-    item, user = items[0].ids[items[1][second]], users[0].ids[users[1][second]]
-    raise InputError.at(
-        path,
-        lines[second],
-        f"item {item} is duplicated for user {user}, first in line {lines[first]}.",
-    )
-
-
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
     if len(fields) < N_FIELDS:
-        raise InputError.at(
-            path,
-            number,
-            f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}.",
-        )
+        finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
+        raise InputError.at(path, number, finding)
     if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
         raise InputError.at(
             path,

@@ -15,6 +15,8 @@ from runs import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+PLAIN = ("users", "items", "ratings", "density", "gini")
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -75,13 +77,9 @@ class Statistics:
         import pandas as pd
 
         row = {
-            "users": self.users,
-            "items": self.items,
-            "ratings": self.ratings,
-            "density": self.density,
-            "gini": self.gini,
-            **_columns("user", self.user_ratings),
-            **_columns("item", self.item_ratings),
+            **{name: getattr(self, name) for name in PLAIN},
+            **{f"user_{part}": value for part, value in vars(self.user_ratings).items()},
+            **{f"item_{part}": value for part, value in vars(self.item_ratings).items()},
             "lowest_rating": self.scale[0],
             "highest_rating": self.scale[-1],
             "distinct_ratings": len(self.scale),
@@ -169,14 +167,6 @@ def gini(counts: NDArray[np.integer]) -> float:
 
 def _positive(counts: NDArray[np.intp]) -> NDArray[np.intp]:
     return counts[counts > 0]
-
-
-def _columns(name: str, spread: Spread) -> dict[str, float]:
-    return {
-        f"{name}_minimum": spread.minimum,
-        f"{name}_median": spread.median,
-        f"{name}_maximum": spread.maximum,
-    }
 
 
 def _date(seconds: int | None) -> str | None:

@@ -49,18 +49,13 @@ class Baselines:
 
     with :math:`n_i` and :math:`n_u` the numbers of ratings of item and user.
 
-    Parameters
-    ----------
-    of_items
-        :math:`\mu + b_i`, of shape (n_items,).
-    user_damping
-        :math:`\lambda_u`, above 0 or 0.
+    Held are :math:`\mu + b_i`, of shape (n_items,), and :math:`\lambda_u`, above 0 or 0.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> ratings = csr_array([[5.0, 3.0], [1.0, 0.0]])
-    >>> baselines = Baselines.fit(ratings, item_damping=0.0, user_damping=1.0)
+    >>> baselines = Baselines.fit(ratings, BaselineSettings(item_damping=0.0, user_damping=1.0))
     >>> baselines.of_items
     array([3., 3.])
     >>> baselines.of_users(ratings)
@@ -71,13 +66,14 @@ class Baselines:
     user_damping: float
 
     @classmethod
-    def fit(cls, matrix: csr_array[Any], *, item_damping: float, user_damping: float) -> Baselines:
+    def fit(cls, matrix: csr_array[Any], settings: BaselineSettings) -> Baselines:
         """Learn the items' baselines from ratings of shape (n_users, n_items)."""
         mean = matrix.data.mean()
         n_items = matrix.shape[1]
         offsets = np.bincount(matrix.indices, matrix.data - mean, minlength=n_items)
         counts = np.bincount(matrix.indices, minlength=n_items)
-        return cls(mean + offsets / np.maximum(counts + item_damping, 1), user_damping)
+        divisors = np.maximum(counts + settings.item_damping, 1)
+        return cls(mean + offsets / divisors, settings.user_damping)
 
     def of_users(self, histories: csr_array[Any]) -> NDArray[np.float64]:
         """Give :math:`b_u` of the owners of these rows of ratings."""

@@ -18,18 +18,9 @@ def nearest_cosines(
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
     """Keep the highest shrunken cosines of each item, without its own.
 
-    Parameters
-    ----------
-    starts, columns, common
-        Common users of pairs of items, as a sparse matrix, row after row.
-    lengths
-        Roots of the numbers of users of the items.
-    shrinkage, count
-        As of `ItemCosines`; of equal cosines those of lower columns are kept.
-
-    Returns
-    -------
-    Values, columns and starts of what is kept, in each row the highest first.
+    Common users of pairs of items are a sparse matrix, lengths the roots of the numbers of users of
+    the items. Of equal cosines those of lower columns are kept. Given are values, columns and
+    starts, in each row the highest first.
     """
     n_rows = len(starts) - 1
     kept_values, kept_columns = np.empty(n_rows * count), np.empty(n_rows * count, dtype=np.int32)

@@ -11,21 +11,14 @@ from pydantic import Field
 
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.sparse import row_of_entry, row_sums, with_data
-from recommenders.shared.system import Settings
+from recommenders.shared.system import Positive, Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels import Ratings
 
-Smoothing: TypeAlias = Annotated[
-    Literal["jelinek-mercer", "dirichlet", "absolute-discounting"],
-    Field(
-        description="How a model is mixed with the collection: by a fixed share "
-        "(`background_weight`), by ratings added (`pseudo_ratings`) or by a part of each "
-        "rating (`discount`)."
-    ),
-]
+Smoothing: TypeAlias = Literal["jelinek-mercer", "dirichlet", "absolute-discounting"]
 BackgroundWeight: TypeAlias = Annotated[
     float,
     Field(
@@ -35,32 +28,29 @@ BackgroundWeight: TypeAlias = Annotated[
         "lambda): between 0 and 1.",
     ),
 ]
-PseudoRatings: TypeAlias = Annotated[
-    float,
-    Field(
-        gt=0,
-        description="Sum of ratings that the collection adds under Dirichlet smoothing (the "
-        "paper's mu): above 0.",
-    ),
-]
-Discount: TypeAlias = Annotated[
-    float,
-    Field(
-        gt=0,
-        description="What absolute discounting takes from each rating (the paper's delta): above "
-        "0; a smaller rating is taken whole.",
-    ),
-]
 
 
 class SmoothedSettings(Settings):
     """What systems on smoothed models have in common; each has its own neighbours and weight."""
 
     neighbours: int
-    smoothing: Smoothing = "jelinek-mercer"
+    smoothing: Smoothing = Field(
+        "jelinek-mercer",
+        description="How a model is mixed with the collection: by a fixed share "
+        "(`background_weight`), by ratings added (`pseudo_ratings`) or by a part of each "
+        "rating (`discount`).",
+    )
     background_weight: BackgroundWeight
-    pseudo_ratings: PseudoRatings = 500.0
-    discount: Discount = 0.5
+    pseudo_ratings: Positive = Field(
+        500.0,
+        description="Sum of ratings that the collection adds under Dirichlet smoothing (the "
+        "paper's mu): above 0.",
+    )
+    discount: Positive = Field(
+        0.5,
+        description="What absolute discounting takes from each rating (the paper's delta): above "
+        "0; a smaller rating is taken whole.",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +59,9 @@ class LanguageModels:
 
     .. math:: p_v(j) = s_{vj} + \beta_v \, p_C(j)
 
-    Parameters
-    ----------
-    seen
-        :math:`s`, of shape (n_rows, n_columns), with entries where there are ratings.
-    background_shares
-        :math:`\beta`, in (0, 1], of shape (n_rows,).
-    collection
-        :math:`p_C`, of shape (n_columns,); 0 for a column without ratings.
+    What was seen, :math:`s`, is of shape (n_rows, n_columns), with entries where there are ratings;
+    the shares :math:`\beta`, in (0, 1], are of shape (n_rows,), and the collection :math:`p_C`, 0
+    for a column without ratings, of shape (n_columns,).
     """
 
     seen: csr_array[Any]
@@ -104,16 +89,9 @@ def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageMode
         \frac{r_{vj} + \mu p_C(j)}{d_v + \mu}, \quad
         \frac{\max(r_{vj} - \delta, 0)}{d_v} + \frac{\sum_k \min(r_{vk}, \delta)}{d_v} p_C(j)
 
-    for Jelinek-Mercer, Dirichlet and absolute discounting. A row without ratings is the
-    collection.
-
-    Parameters
-    ----------
-    matrix
-        Ratings, none below 0, not all 0.
-    settings
-        Which of the three, and :math:`\lambda`, :math:`\mu` and :math:`\delta`: its
-        ``background_weight``, ``pseudo_ratings`` and ``discount``.
+    for Jelinek-Mercer, Dirichlet and absolute discounting, with :math:`\lambda` the
+    ``background_weight``, :math:`\mu` the ``pseudo_ratings`` and :math:`\delta` the ``discount``.
+    Ratings are not below 0 and not all 0; a row without any is the collection.
 
     Examples
     --------

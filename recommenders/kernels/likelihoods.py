@@ -42,22 +42,9 @@ def nearest_by_likelihood(
         \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}, \quad
         \frac{1}{d_u} \sum_j r_{uj} \log \frac{p_v(j)}{\beta_v p_C(j)}, \quad 1
 
-    of which the second is what search engines score under Jelinek-Mercer smoothing.
-
-    Parameters
-    ----------
-    matrix
-        Ratings above 0, of shape (n_rows, n_columns).
-    models
-        A model of each row.
-    count
-        Neighbours kept of every row.
-    weights
-        Which of the three.
-
-    Returns
-    -------
-    Graph of shape (n_rows, n_rows): row u holds the weights of its neighbours.
+    of which the second is what search engines score under Jelinek-Mercer smoothing. Ratings, of
+    shape (n_rows, n_columns), are above 0; row u of the graph, of shape (n_rows, n_rows), holds the
+    weights of its ``count`` neighbours.
     """
     gains, sums = gains_in_all(matrix, models), row_sums(matrix)
     shares = np.log(models.background_shares)

@@ -38,22 +38,12 @@ class NeighbourSumScorer(TrainedOnRatings):
     r"""User neighbourhoods: :math:`f_u(\sum_v g_{uv} x_{vi})`, for training users only.
 
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
-    counts as none, as the product does not hold it.
+    counts as none, as the product does not hold it. A user without training ratings scores NaN.
 
-    Parameters
-    ----------
-    ratings
-        Training ratings; a user without any scores NaN.
-    graph
-        :math:`g`, of shape (n_users, n_users): row u holds the neighbours of u.
-    values
-        :math:`x`, of shape (n_users, n_items): what a neighbour says of an item.
-    finish
-        :math:`f`, from a block of sums, with entries where a neighbour has one, and the
-        numbers of its users to their scores, NaN where there is none. To be pickled it must be
-        a function of a module, a `functools.partial` of one, or an object.
-    averaged
-        Whether a sum is divided by the weights of the neighbours that have an entry.
+    Row u of the graph :math:`g`, of shape (n_users, n_users), holds the neighbours of u; the values
+    :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item. To be pickled,
+    ``finish``, :math:`f`, must be a function of a module or a `functools.partial` of one. If
+    ``averaged``, a sum is divided by the weights of the neighbours that have an entry.
     """
 
     graph: csr_array[Any]

@@ -21,7 +21,8 @@ from runs import top_items
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# From the numbers of some rows to their likeness to all rows, -inf for no neighbour.
+# From the numbers of some rows to their likeness to all rows, -inf for no neighbour: float64 of
+# shape (rows of the slice, n_rows), a new array.
 Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
 
 NearestUsers: TypeAlias = Annotated[
@@ -35,23 +36,10 @@ BLOCK_BYTES = 64 * 2**20
 def nearest(
     likeness: Likeness, *, n_rows: int, count: int, keep_self: bool = False
 ) -> csr_array[Any]:
-    """Keep, of every row, the neighbours it is most like.
+    """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
 
-    Parameters
-    ----------
-    likeness
-        Gives float64 of shape (rows of the slice, n_rows), a new array.
-    n_rows
-        Number of rows.
-    count
-        Neighbours kept of every row (fewer where fewer exist). Equals, in float32, go by
-        their number.
-    keep_self
-        Whether a row may be its own neighbour.
-
-    Returns
-    -------
-    Graph of shape (n_rows, n_rows): row u holds the likeness to its neighbours.
+    Equals, in float32, go by their number. Row u of the graph, of shape (n_rows, n_rows), holds the
+    likeness to its neighbours.
 
     Examples
     --------
@@ -85,15 +73,9 @@ def nearest_by_cosine(
 
     .. math:: s_{uv} = \frac{r_u \cdot r_v}{\|r_u\| \, \|r_v\|} \cdot \frac{n_{uv}}{n_{uv} + \beta}
 
-    Parameters
-    ----------
-    matrix
-        Ratings, of shape (n_rows, n_columns); what is missing counts as 0.
-    count
-        Neighbours kept of every row.
-    shrinkage
-        :math:`\beta`: trust in cosines that rest on few common columns, :math:`n_{uv}` of
-        them; 0 trusts all alike.
+    Ratings are of shape (n_rows, n_columns), and 0 where they are missing. The shrinkage
+    :math:`\beta` is distrust in cosines that rest on few common columns, :math:`n_{uv}` of them; 0
+    trusts all alike.
 
     Examples
     --------

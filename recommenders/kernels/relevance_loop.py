@@ -42,25 +42,11 @@ def add_log_odds(
     It is that relative to an item that nobody near has rated, a constant of the user, so such
     items keep what they have and cost nothing.
 
-    Parameters
-    ----------
-    near_ends, near
-        Neighbours of the users of the block, as rows of a csr matrix.
-    own_ends, own_items
-        Items of the users of the block, likewise.
-    seen_ends, seen_items, seen
-        What v has rated, :math:`p_v(i) / p_C(i)` less the share of the background: a csr matrix
-        of all users.
-    shares
-        Share of the background in the model of every user.
-    priors
-        :math:`p(v)`, up to a factor.
-    at_once
-        Factors whose product surely is a float64.
-    candidates, depth
-        As of `BestScorer.score_best`; with a depth of 0 all scores are wanted.
-    scores
-        What is added to, of shape (n_block, n_items).
+    Neighbours and own items are csr matrices with the users of the block as rows; that of what was
+    seen, :math:`p_v(i) / p_C(i)` less the share of the background, has all users. Shares and priors
+    :math:`p(v)`, up to a factor, are of every user. The product of so many factors at once surely
+    is a float64. Candidates and depth are as of `BestScorer.score_best`; with a depth of 0 all
+    scores, of shape (n_block, n_items), are added to.
     """
     place_of = np.full(scores.shape[1], -1, dtype=np.int32)
     for user in range(len(near_ends) - 1):
@@ -127,9 +113,7 @@ def _by_item(
 ) -> tuple[Integers, Integers, Integers, Singles]:
     """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after.
 
-    Returns
-    -------
-    The items, and for each, from one end to the next, the numbers of the neighbours and values.
+    Beside the items are, for each, from one end to the next, the numbers of neighbours and values.
     """
     n_entries = 0
     for v in neighbours:

@@ -45,20 +45,10 @@ class RelevanceModelScorer(TrainedOnRatings):
     .. math:: (1 - |I_u|) \log p(i) + \sum_{j \in I_u} \log \sum_{v \in V_u} p(v) p_v(i) p_v(j)
 
     up to a constant of the user: the best item that the user has not rated scores 0. All models
-    are divided by the collection, so that float64 holds products of many.
-
-    Parameters
-    ----------
-    ratings
-        Training ratings; a user without any, or without neighbours, scores NaN.
-    graph
-        :math:`V`, of shape (n_users, n_users): an entry for every neighbour.
-    models
-        :math:`p_v`.
-    user_priors
-        :math:`p(v)`, up to a factor, of shape (n_users,).
-    item_prior
-        :math:`p(i)`.
+    are divided by the collection, so that float64 holds products of many. A user without training
+    ratings, or without neighbours, scores NaN. The graph :math:`V`, of shape (n_users, n_users),
+    has an entry for every neighbour; user priors :math:`p(v)` are of shape (n_users,), up to a
+    factor.
     """
 
     graph: csr_array[Any]

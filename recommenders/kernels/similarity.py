@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recommenders.kernels.neighbours import nearest
+from recommenders.shared.scorers import filled
 from recommenders.shared.sparse import pattern, row_of_entry
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
     .. math:: s_{ij} = n_{ij} / \sqrt{c_i c_j}
 
     with :math:`n_{ij}` users who rated both and :math:`c_i` who rated i. Takes 28 bytes for
-    each pair that somebody rated.
-
-    Returns
-    -------
-    float64 of shape (n_items, n_items), symmetric to the last bit, the diagonal exactly 1;
-    nothing is stored for items that share no user.
+    each pair that somebody rated: float64 of shape (n_items, n_items), symmetric to the last bit,
+    the diagonal exactly 1; nothing is stored for items that share no user.
 
     Examples
     --------
@@ -68,7 +64,7 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
 
 
 def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool) -> csr_array[Any]:
-    """Keep the highest positive similarities of every row of a sparse matrix.
+    """Keep the highest similarities, all above 0, of every row of a sparse matrix.
 
     Equal similarities are settled by item number, lower first; they are compared as float32.
 
@@ -82,13 +78,8 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool
            [0.5, 0. , 0. ]])
     """
     return nearest(
-        lambda rows: only_positive(similarities[rows].toarray()),
+        lambda rows: filled(similarities[rows], -np.inf),
         n_rows=similarities.shape[0],
         count=neighbours,
         keep_self=keep_self,
     )
-
-
-def only_positive(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put minus infinity, no neighbour, in place of what is not above 0."""
-    return np.where(similarities > 0, similarities, -np.inf)

@@ -50,19 +50,9 @@ class BestScorer(BatchScorer, Protocol):
     ) -> NDArray[np.float32]:
         """Score what may be among the best for these users.
 
-        Parameters
-        ----------
-        user_numbers
-            Numbers of the users.
-        candidates
-            Mask over the items, of shape (n_items,): those of which the best are wanted.
-        depth
-            How many of them are wanted besides those that the user has rated.
-
-        Returns
-        -------
-        Scores as of ``score_batch``, up to a constant of the user, or minus infinity for items
-        that are not among the best.
+        Wanted are the best ``depth`` of the candidates, a mask of shape (n_items,), besides those
+        that the user has rated. Scores are as of ``score_batch``, up to a constant of the user, or
+        minus infinity for items that are not among the best.
         """
 
 
@@ -167,10 +157,7 @@ class LinearItemScorer(HistoryScorer):
 class ProjectionScorer(HistoryScorer):
     r"""Projection of the ratings on a subspace: :math:`r_u Q Q^\top`.
 
-    Parameters
-    ----------
-    basis
-        :math:`Q`, float64 of shape (n_items, n_factors), with orthonormal columns.
+    The basis :math:`Q`, float64 of shape (n_items, n_factors), has orthonormal columns.
     """
 
     basis: NDArray[np.float64]

@@ -60,10 +60,8 @@ def read_bytes(path: Path) -> bytes:
 def plain_columns(content: bytes, *, n_fields: int) -> list[Any] | None:
     """Read the columns of a file whose lines are plain, some twenty times faster than line by line.
 
-    Returns
-    -------
-    Arrow arrays of text, or None if a line is anything but ``n_fields`` fields of UTF-8 between
-    single spaces: then only `fields_of_lines` can tell what the file says.
+    They are Arrow arrays of text, or None if a line is anything but ``n_fields`` fields of UTF-8
+    between single spaces: then only `fields_of_lines` can tell what the file says.
     """
     if content.startswith(BOM_UTF8) or any(byte in content for byte in UNUSUAL):
         return None
@@ -98,12 +96,11 @@ def _any_is_comment(first_fields: Any) -> bool:
     return bool(compute.any(compute.starts_with(first_fields, "#")).as_py())
 
 
-def fields_of_lines(path: Path, content: bytes) -> list[list[bytes]]:
+def fields_of_lines(path: Path, content: bytes) -> list[tuple[int, list[bytes]]]:
     """Split a file into lines at newlines only, and lines into fields at ASCII white space.
 
-    Returns
-    -------
-    One list of fields per physical line; a final newline does not begin a line.
+    Fields come with the number of their physical line; a final newline does not begin a line. Lines
+    that begin with ``#`` are left out.
 
     Raises
     ------
@@ -121,4 +118,5 @@ def fields_of_lines(path: Path, content: bytes) -> list[list[bytes]]:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InputError.at(path, line, f"not UTF-8 (byte {content[error.start]:#04x}).") from None
-    return [line.split() for line in content.removesuffix(b"\n").split(b"\n")]
+    lines = enumerate(map(bytes.split, content.removesuffix(b"\n").split(b"\n")), start=1)
+    return [(n, fields) for n, fields in lines if not (fields and fields[0].startswith(b"#"))]

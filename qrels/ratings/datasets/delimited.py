@@ -5,37 +5,28 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import islice
 from typing import Any
 
 from qrels.ratings.datasets.column_positions import locate, named, separator_hint
-from qrels.ratings.datasets.fields import Columns, NotPlain, Record
-from qrels.ratings.datasets.layouts import RATING_NAMES, Layout
-from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.fields import Columns, NotPlain, Record, Rows
+from qrels.ratings.datasets.layouts import RATING_NAMES
 from runs import InputError
 
 # Stands for a separator of several bytes where pyarrow needs a single one.
 UNIT_SEPARATOR = b"\x1f"
 
 
-@dataclass(frozen=True)
-class DelimitedRows:
+class DelimitedRows(Rows):
     """Ratings in lines of UTF-8 text that end with LF or CRLF; blank lines are skipped.
 
     `records` is the definition; `columns` reads what is plain, which nearly every file is, a
     hundred times faster and leaves the rest to `records`.
     """
 
-    source: Source
-    layout: Layout
     unit = "line"
-
-    def error(self, line: int, finding: str) -> InputError:
-        """Name the file and the physical line."""
-        return InputError.at(self.source.label, line, finding)
 
     def records(self) -> Iterator[Record]:
         """Read line by line and check that each has the fields it should have."""
@@ -45,7 +36,7 @@ class DelimitedRows:
         for line, fields in islice(self._lines(), int(self.layout.header), None):
             if len(fields) != width:
                 raise self.error(line, self._wrong_width(fields, width))
-            yield Record(line, {role: fields[at] for role, at in positions.items()})
+            yield line, {role: fields[at] for role, at in positions.items()}
 
     def columns(self) -> Columns:
         """Read whole columns, if the text is plain."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
+from qrels.ratings.datasets.layouts import Layout
 from qrels.ratings.datasets.source import Source
 from runs import InputError, Numbering, id_fault
 
@@ -27,43 +29,31 @@ LATEST: Final = 253_402_300_799
 Columns = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Record:
-    """One rating as text.
-
-    Parameters
-    ----------
-    place
-        Physical line or row, from 1.
-    texts
-        Its user, item, rating and, if there are times, time.
-    """
-
-    place: int
-    texts: Mapping[str, str]
+# The physical line or row of one rating, from 1, and its texts by role.
+Record = tuple[int, Mapping[str, str]]
 
 
 class NotPlain(Exception):  # noqa: N818  (not an error: it makes the reader read carefully)
     """Only a careful reading can tell what the file holds."""
 
 
-class Rows(Protocol):
-    """A file of ratings."""
+@dataclass(frozen=True)
+class Rows(ABC):
+    """A file of ratings: a line or a row, the unit, holds one."""
 
-    @property
-    def source(self) -> Source:
-        """The file."""
-
-    @property
-    def unit(self) -> str:
-        """What holds one rating: a line or a row."""
+    unit: ClassVar[str]
+    source: Source
+    layout: Layout
 
     def error(self, place: int, finding: str) -> InputError:
-        """Name the file and the place before the finding."""
+        """Name the file and the physical line or row, from 1, before the finding."""
+        return InputError(f"{self.source.label}, {self.unit} {place}: {finding}")
 
+    @abstractmethod
     def records(self) -> Iterator[Record]:
         """Give the ratings one by one."""
 
+    @abstractmethod
     def columns(self) -> Columns:
         """Give the ratings as whole columns, or raise `NotPlain`."""
 
@@ -86,8 +76,7 @@ class Table:
     def ratings(self) -> Ratings:
         """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
         pairs = self._pairs
-        keys = (pairs,) if self.time is None else (self.time, pairs)
-        order = np.lexsort(keys)
+        order = np.lexsort((pairs,) if self.time is None else (self.time, pairs))
         is_last = np.append(pairs[order][1:] != pairs[order][:-1], True)
         kept = order[is_last]
         time = None if self.time is None else self.time[kept]
@@ -121,36 +110,23 @@ def read_table(rows: Rows, *, unique: bool) -> Table:
 
 def _table(columns: Columns) -> Table:
     """Check whole columns."""
-    user, item = _identified(columns["user"]), _identified(columns["item"])
-    users, items = Numbering.of(user.ids), Numbering.of(item.ids)
-    return Table(
-        users,
-        items,
-        users.numbers(user.ids)[user.positions],
-        items.numbers(item.ids)[item.positions],
-        _numbers(columns["rating"]),
-        _times(columns["time"]) if "time" in columns else None,
-    )
+    (users, user), (items, item) = _numbered(columns["user"]), _numbered(columns["item"])
+    time = _times(columns["time"]) if "time" in columns else None
+    return Table(users, items, user, item, _numbers(columns["rating"]), time)
 
 
-class _Identified(NamedTuple):
-    """Distinct ids, and the position of each row's among them."""
-
-    ids: NDArray[np.str_]
-    positions: NDArray[np.int32]
-
-
-def _identified(column: Any) -> _Identified:
+def _numbered(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
     import pyarrow as pa
 
     if column.null_count or not len(column):
         raise NotPlain
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     whole = encoded.unify_dictionaries().combine_chunks()
-    ids = whole.dictionary.to_pylist()
-    if any(map(id_fault, ids)):
+    ids = np.array(whole.dictionary.to_pylist(), dtype=np.str_)
+    if any(map(id_fault, whole.dictionary.to_pylist())):
         raise NotPlain
-    return _Identified(np.array(ids, dtype=np.str_), whole.indices.to_numpy())
+    numbering = Numbering.of(ids)
+    return numbering, numbering.numbers(ids)[whole.indices.to_numpy()]
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
@@ -180,16 +156,19 @@ def _checked_columns(rows: Rows, *, unique: bool) -> Columns:
 
     columns: dict[str, list[Any]] = {}
     places: dict[tuple[str, str], int] = {}
-    for record in rows.records():
-        user, item = record.texts["user"], record.texts["item"]
+    for place, texts in rows.records():
+        user, item = texts["user"], texts["item"]
         try:
-            for role, text in record.texts.items():
+            for role, text in texts.items():
                 columns.setdefault(role, []).append(CHECKS[role](text))
-            if places.setdefault((user, item), record.place) != record.place and unique:
-                first = f"{rows.unit} {places[user, item]}"
-                raise InputError(_repetition(user, item, first))
+            first = places.setdefault((user, item), place)
+            if unique and first != place:
+                raise InputError(
+                    f"user {user!r} rates item {item!r} a second time, after {rows.unit} {first}; "
+                    "duplicates='last' keeps the last."
+                )
         except InputError as error:
-            raise rows.error(record.place, str(error)) from error
+            raise rows.error(place, str(error)) from error
     if not places:
         raise InputError(f"{rows.source.label}: there are no ratings in the file.")
     return {role: pa.chunked_array([values]) for role, values in columns.items()}
@@ -225,13 +204,6 @@ def _finite(text: str) -> float | None:
     if re.fullmatch(NUMBER, text) and math.isfinite(float(text)):
         return float(text)
     return None
-
-
-def _repetition(user: str, item: str, first: str) -> str:
-    return (
-        f"user {user!r} rates item {item!r} a second time, after {first}; "
-        "duplicates='last' keeps the last."
-    )
 
 
 CHECKS: Final[Mapping[str, Callable[[str], Any]]] = {

@@ -12,16 +12,7 @@ from runs import InputError
 
 
 def guess_format(path: str | Path) -> str:
-    """Guess the format of a ratings file from its name and its first line.
-
-    Parameters
-    ----------
-    path
-        A file, or a folder or zip archive with one ratings file inside.
-
-    Returns
-    -------
-    One of `FORMATS`.
+    """Guess the format, one of `FORMATS`, of a ratings file from its name and its first line.
 
     Raises
     ------

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from qrels.ratings.datasets.column_positions import locate
-from qrels.ratings.datasets.fields import Columns, Record
-from qrels.ratings.datasets.layouts import Layout
-from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.fields import Columns, Record, Rows
 from runs import InputError
 
 UNITS_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-@dataclass(frozen=True)
-class ParquetRows:
+class ParquetRows(Rows):
     """Ratings in the rows of a Parquet file.
 
     Ids are text or integers; ratings and times are numbers, or text as in a text file; times may
     be timestamps, which count as UTC without a time zone.
     """
 
-    source: Source
-    layout: Layout
     unit = "row"
-
-    def error(self, row: int, finding: str) -> InputError:
-        """Name the file and the row, from 1."""
-        return InputError(f"{self.source.label}, row {row}: {finding}")
 
     def records(self) -> Iterator[Record]:
         """Give the rows as text; a missing value is empty."""
         columns = {role: column.to_pylist() for role, column in self.columns().items()}
         for row, values in enumerate(zip(*columns.values(), strict=True), start=1):
             texts = ("" if value is None else str(value) for value in values)
-            yield Record(row, dict(zip(columns, texts, strict=True)))
+            yield row, dict(zip(columns, texts, strict=True))
 
     def columns(self) -> Columns:
         """Read whole columns."""

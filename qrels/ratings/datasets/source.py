@@ -19,14 +19,9 @@ UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of ratings, in memory.
+    """A file of ratings, in memory: its bytes, decompressed, without a byte order mark.
 
-    Parameters
-    ----------
-    label
-        What errors call it; a member of an archive follows the archive's path.
-    data
-        Its bytes, decompressed, without a byte order mark.
+    The label is what errors call it; a member of an archive follows the archive's path.
     """
 
     label: str

@@ -31,26 +31,10 @@ def item_factors(
               + \lambda (\|P\|^2 + \|Q\|^2)
 
     with :math:`z_{ui} = 1` and :math:`c_{ui}` as stored where there is an entry, and
-    :math:`z_{ui} = 0`, :math:`c_{ui} = 1` elsewhere.
-
-    Parameters
-    ----------
-    confidences
-        :math:`c` itself, such as :math:`1 + \alpha r`, of shape (n_users, n_items), above 0.
-    factors
-        Length of a vector.
-    regularization
-        :math:`\lambda`.
-    sweeps
-        Times that both sides are solved for, each by three steps of conjugate gradients.
-    seed
-        Seed of the vectors to begin with.
-    n_jobs
-        Threads, all cores for -1; the result does not depend on it.
-
-    Returns
-    -------
-    float32 of shape (n_items, factors).
+    :math:`z_{ui} = 0`, :math:`c_{ui} = 1` elsewhere. Confidences :math:`c`, such as
+    :math:`1 + \alpha r`, are of shape (n_users, n_items) and above 0. In a sweep both sides are
+    solved for by three steps of conjugate gradients. Vectors are float32 of shape (n_items,
+    factors); they depend on the seed of those to begin with, not on threads (-1 for all cores).
 
     Raises
     ------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,6 @@ Floats = NDArray[np.float64]
 
 Rows: TypeAlias = Literal["users", "items"]
 Idf: TypeAlias = Literal["clipped", "smooth"]
-
-
-class Rarity(Protocol):
-    """Gives the weights of terms."""
-
-    def __call__(self, counts: Floats, n_documents: int) -> Floats:
-        """Weigh terms that occur in so many of the documents."""
 
 
 def clipped_rarity(counts: Floats, n_documents: int) -> Floats:
@@ -48,7 +41,8 @@ def smooth_rarity(counts: Floats, n_documents: int) -> Floats:
     return np.log1p((n_documents - counts + 0.5) / (counts + 0.5))
 
 
-RARITIES: Mapping[Idf, Rarity] = MappingProxyType(
+# From how many documents each term occurs in, and how many there are, to the weights of terms.
+RARITIES: Mapping[Idf, Callable[[Floats, int], Floats]] = MappingProxyType(
     {"clipped": clipped_rarity, "smooth": smooth_rarity}
 )
 
@@ -60,27 +54,10 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
               \, \mathrm{idf}_t
 
     with :math:`l_d` the sum of a document's ratings, of mean :math:`\bar l` over the documents
-    that have any.
-
-    Parameters
-    ----------
-    ratings
-        None below 0.
-    rows
-        What documents are: with ``"users"`` long histories are held against their users and
-        popular items weigh less; with ``"items"`` the other way round. Kasalický (2021) does not
-        say which.
-    k1
-        How far a weight grows with the rating: implicit's default is 100, Lucene's 1.2.
-    b
-        How much is taken from long documents: from 0 to 1; Kasalický (2021) has 0.75.
-    idf
-        How rare terms are favoured, and what common ones get: `clipped_rarity` or
-        `smooth_rarity`.
-
-    Returns
-    -------
-    Weights of shape (n_ratings,), at least 0.
+    that have any. Where documents are users, long histories are held against their users and
+    popular items weigh less; where they are items, the other way round; Kasalický (2021) does not
+    say which. For :math:`k_1` implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický
+    (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,).
 
     References
     ----------

@@ -27,23 +27,11 @@ def cosine_neighbours(
 ) -> csr_array[Any]:
     """Keep the positive cosines of the nearest items, blocks of items at a time.
 
-    Parameters
-    ----------
-    factors
-        Vectors, of shape (n_items, n_factors); one of zeros is near to none.
-    count
-        Neighbours of an item at most, itself not counted. Of equal cosines the lower item number
-        is nearer.
-    n_jobs
-        Blocks at a time, in threads, -1 for as many as cores.
-    block_bytes
-        Memory of a block of cosines.
-
-    Returns
-    -------
-    Cosines, float64 of shape (n_items, n_items), symmetric where both are kept: row i holds the
-    neighbours of item i, those that i votes for in `recommenders.kernels.hidden.rank_hidden`. They
-    depend on the factors alone, not on threads, blocks or BLAS.
+    Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are kept, holds
+    the neighbours of item i, those that i votes for in `recommenders.kernels.hidden.rank_hidden`:
+    ``count`` at the most, itself not counted; of equal cosines the lower item number is nearer.
+    Vectors are of shape (n_items, n_factors); one of zeros is near to none. Blocks of so many bytes
+    are worked out in threads (-1 for as many as cores), on which nothing depends, nor on BLAS.
 
     Notes
     -----

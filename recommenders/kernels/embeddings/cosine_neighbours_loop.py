@@ -14,22 +14,11 @@ Singles = NDArray[np.float32]
 def nearest_of_rows(
     rough: Singles, floors: Singles, directions: Floats, first: int, count: int
 ) -> tuple[NDArray[np.int32], Floats]:
-    """Find the items with the highest positive cosines with some items.
+    """Find the items with the highest positive cosines with the items from ``first`` on.
 
-    Parameters
-    ----------
-    rough
-        Cosines of these items with all, nearly, of shape (n_rows, n_items).
-    floors
-        What the rough cosine of a neighbour cannot be below, of shape (n_rows,).
-    directions
-        Vectors of length 1, of shape (n_items, n_factors).
-    first, count
-        Number of the item of the first row, and neighbours of an item at most.
-
-    Returns
-    -------
-    Items by falling cosine, -1 at the end, and their cosines, both of shape (n_rows, count).
+    Rough cosines, of shape (n_rows, n_items), are nearly right; that of a neighbour cannot be below
+    the floor of its row. Directions, of shape (n_items, n_factors), have length 1. Given are items
+    by falling cosine, -1 at the end, and their cosines, both of shape (n_rows, count).
     """
     n_rows, n_items = rough.shape
     nearest = np.full((n_rows, count), -1, dtype=np.int32)

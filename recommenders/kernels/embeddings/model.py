@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
+from qrels.ratings.k_core import renumbered
 from qrels.ratings.ratings import Ratings
 from recommenders.kernels.embeddings.als import item_factors
 from recommenders.kernels.embeddings.bm25 import bm25
@@ -86,15 +88,11 @@ def similarity(
 
 def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:
     """Give confidences over the users and items that have a rating, renumbered."""
-    from scipy.sparse import csr_array
-
     weights = ratings.rating
     if settings.bm25_rows != "none":
         weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)
-    users, user = np.unique(ratings.user, return_inverse=True)
-    items, item = np.unique(ratings.item, return_inverse=True)
-    confidences = (1 + settings.alpha * weights).astype(np.float32)
-    return csr_array((confidences, (user, item)), shape=(len(users), len(items)))
+    confidences = replace(ratings, rating=1 + settings.alpha * weights)
+    return renumbered(confidences).matrix(np.float32)
 
 
 def _over_all(graph: csr_array[Any], numbers: NDArray[np.int32], n_items: int) -> csr_array[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, TypeAlias
 
+from qrels.ratings.k_core import with_enough
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 
@@ -19,16 +21,9 @@ def prune(
 ) -> Ratings:
     """Leave out the ratings of users with few items and of items with few users.
 
-    Parameters
-    ----------
-    ratings
-        Each pair of a user and an item once.
-    min_items_per_user, min_users_per_item
-        What a user and an item must have to be kept: *pruning-item* and *pruning-user* of
-        Kasalický (2021), in this order.
-    mode
-        ``"once"`` counts before anything is left out, so that who is left may have less;
-        ``"fixpoint"`` goes on until all who are left have enough.
+    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. ``"once"``
+    counts before anything is left out, so that who is left may have less; ``"fixpoint"`` goes on
+    until all who are left have enough.
 
     Raises
     ------
@@ -57,11 +52,9 @@ def prune(
     ... ).user.tolist()
     [0, 0, 1, 1]
     """
-    kept = _pruned_once(ratings, min_items_per_user, min_users_per_item)
-    while mode == "fixpoint":
-        fewer = _pruned_once(kept, min_items_per_user, min_users_per_item)
-        if len(fewer) == len(kept):
-            break
+    enough = partial(with_enough, user_min=min_items_per_user, item_min=min_users_per_item)
+    kept = enough(ratings)
+    while mode == "fixpoint" and len(fewer := enough(kept)) < len(kept):
         kept = fewer
     if len(kept) == 0:
         raise InputError(
@@ -69,9 +62,3 @@ def prune(
             f"{min_items_per_user} items and items with at least {min_users_per_item} users."
         )
     return kept
-
-
-def _pruned_once(ratings: Ratings, min_items_per_user: int, min_users_per_item: int) -> Ratings:
-    active = ratings.user_counts() >= min_items_per_user
-    often = ratings.item_counts() >= min_users_per_item
-    return ratings.select(active[ratings.user] & often[ratings.item])

@@ -82,7 +82,7 @@ def rank_hidden_by_scores(
             "got 'profile'."
         )
     hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
-    task = _Task(score, hiding, hidden, _Histories.of(test))
+    task = _Task(score, hiding, hidden, test.select(test.is_first))
     wanted = [(name, rows) for name in ("loo", "lloo") for rows in _blocks(hidden)]
     delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
@@ -106,38 +106,24 @@ def _blocks(hidden: HiddenItems) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, len(hidden), size))
 
 
-@dataclass(frozen=True, eq=False)
-class _Histories:
-    """The distinct items of every user, in the order of their first times.
-
-    Rows of a user begin at ``starts``, of shape (n_users + 1,).
-    """
-
-    starts: NDArray[np.int64]
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, test: Interactions) -> _Histories:
-        distinct = test.select(test.is_first)
-        return cls(distinct.starts, distinct.item, distinct.time)
-
-    def rows_of(self, users: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """List the rows of each user in turn, beside the place of the user among these."""
-        sizes = self.starts[users + 1] - self.starts[users]
-        owner = np.repeat(np.arange(len(users)), sizes)
-        place_in_user = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return owner, self.starts[users][owner] + place_in_user
+def _rows_of(
+    users: NDArray[np.int32], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """List the rows of each user in turn, beside the place of the user among these."""
+    sizes = starts[users + 1] - starts[users]
+    owner = np.repeat(np.arange(len(users)), sizes)
+    place_in_user = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return owner, starts[users][owner] + place_in_user
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What ranks a block of hidden items; see :func:`rank_hidden_by_scores`."""
+    """What ranks a block of hidden items; the histories hold the distinct items of every user."""
 
     score: ProfileScorer
     hiding: Hiding
     hidden: HiddenItems
-    histories: _Histories
+    histories: Interactions
 
     def rank(self, validation: str, rows: slice) -> tuple[Ranks, Ranks]:
         """Rank these hidden items, and give the best rank of every item in their lists."""
@@ -155,7 +141,7 @@ class _Task:
         from scipy.sparse import csr_array
 
         item, time = self.hidden.item[rows], self.hidden.time[rows]
-        owner, of_user = self.histories.rows_of(self.hidden.user[rows])
+        owner, of_user = _rows_of(self.hidden.user[rows], self.histories.starts)
         if validation == "loo":
             shown = self.histories.item[of_user] != item[owner]
         else:

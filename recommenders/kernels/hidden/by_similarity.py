@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -95,20 +94,18 @@ def rank_hidden(
     arrays = (votes.starts, votes.neighbours, votes.weights)
     tasks = (joblib.delayed(_rank_chunk)(chunk, *arrays, hiding) for chunk in chunks)
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    nothing = np.empty(0, dtype=np.uint16)
-    bests = [of_chunk.best for of_chunk in ranked]
-    never = np.full(votes.n_items, MISS, dtype=np.uint16)
+    nothing, never = np.empty(0, dtype=np.uint16), np.full(votes.n_items, MISS, dtype=np.uint16)
+    loo, lloo, best = zip((nothing, nothing, never), *ranked, strict=True)
     return HiddenRanks(
         hidden,
-        np.concatenate([nothing, *(of_chunk.loo for of_chunk in ranked)]),
-        np.concatenate([nothing, *(of_chunk.lloo for of_chunk in ranked)]),
+        np.concatenate(loo),
+        np.concatenate(lloo),
         hiding.deepest,
-        np.minimum.reduce([never, *bests]) if hiding.lists else None,
+        np.minimum.reduce(best) if hiding.lists else None,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Chunk:
+class _Chunk(NamedTuple):
     """Columns of the hidden items of some users, as in `HiddenItems`."""
 
     first: NDArray[np.int64]
@@ -116,33 +113,17 @@ class _Chunk:
     time: NDArray[np.int64]
     is_first: NDArray[np.bool_]
 
-    @property
-    def profiles(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each user's distinct items begin, and the items."""
-        before = np.concatenate([[0], np.cumsum(self.is_first)])
-        return before[self.first], self.item[self.is_first]
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranked:
-    """Ranks of a chunk, and the best rank of every item in it."""
-
-    loo: Ranks
-    lloo: Ranks
-    best: Ranks
-
 
 def _chunks(hidden: HiddenItems, chunk_rows: int) -> list[_Chunk]:
     """Cut the rows between users, once at least so many are together."""
     limits = np.append(hidden.starts, len(hidden))
     wanted = np.arange(0, len(hidden), chunk_rows)
     cuts = np.unique(np.append(np.searchsorted(limits, wanted), len(limits) - 1))
+    columns = (hidden.item, hidden.time, hidden.is_first)
     return [
         _Chunk(
             (limits[start : stop + 1] - limits[start]).astype(np.int64),
-            hidden.item[limits[start] : limits[stop]],
-            hidden.time[limits[start] : limits[stop]],
-            hidden.is_first[limits[start] : limits[stop]],
+            *(column[limits[start] : limits[stop]] for column in columns),
         )
         for start, stop in pairwise(cuts)
     ]
@@ -154,8 +135,8 @@ def _rank_chunk(
     neighbours: NDArray[np.int32],
     weights: NDArray[np.int32],
     hiding: Hiding,
-) -> _Ranked:
-    """Rank the hidden items of some users both ways."""
+) -> tuple[Ranks, Ranks, Ranks]:
+    """Rank the hidden items of some users both ways, and give the best rank of every item."""
     from recommenders.kernels.hidden.by_similarity_loop import (
         Rules,
         Votes,
@@ -166,10 +147,11 @@ def _rank_chunk(
     votes = Votes(starts, neighbours, weights, FixedPoint(starts, neighbours, weights).bits)
     rules = Rules(hiding.exclude_seen, hiding.reachable == "all", hiding.deepest)
     of_profile, of_loo, of_lloo = (hiding.lists == name for name in ("profile", "loo", "lloo"))
-    first, items = chunk.profiles
+    first = np.concatenate([[0], np.cumsum(chunk.is_first)])[chunk.first]
+    items = chunk.item[chunk.is_first]
     loo, best_loo = rank_left_out(first, items, votes, rules, of_profile, of_loo)
     lloo, best_lloo = rank_in_time(chunk.first, chunk.item, chunk.time, votes, rules, of_lloo)
-    return _Ranked(_repeated(loo, chunk), lloo, np.minimum(best_loo, best_lloo))
+    return _repeated(loo, chunk), lloo, np.minimum(best_loo, best_lloo)
 
 
 def _repeated(ranks: Ranks, chunk: _Chunk) -> Ranks:

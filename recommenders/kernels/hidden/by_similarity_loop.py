@@ -197,22 +197,9 @@ def rank_left_out(
     """Rank every item of every profile when it alone is hidden: leave one out, by downdate.
 
     The rivals of all hidden items of a user are the same, but for the votes of the hidden one.
-
-    Parameters
-    ----------
-    first
-        Row at which each profile begins, and the number of rows: (n_users + 1,).
-    items
-        Items of the profiles, each once in its own, of shape (n_rows,).
-    votes, rules
-        Of the model, and of what competes.
-    of_profile, of_lists
-        Whether to note the best rank of every item in the list from a whole profile, or in the
-        lists in which the hidden items are ranked.
-
-    Returns
-    -------
-    Ranks of shape (n_rows,), and best ranks of shape (n_items,).
+    Profiles begin at the rows ``first``, of shape (n_users + 1,), and hold each of their items, of
+    shape (n_rows,), once. Beside ranks, of shape (n_rows,), are the best ranks of all items, of
+    shape (n_items,), in the lists from whole profiles, or in those in which the hidden are ranked.
     """
     board, lowest = _clean_board(votes, rules), _lowest_key(votes, rules)
     n_items = len(board.keys)
@@ -283,16 +270,8 @@ def rank_in_time(
 ) -> tuple[Ranks, Ranks]:
     """Rank every item from those before it: leave last one out, by sums that grow in time.
 
-    Parameters
-    ----------
-    first, items, votes, rules, of_lists
-        As of :func:`rank_left_out`, but an item may come again.
-    times
-        Times of the rows, which rise within a user, of shape (n_rows,).
-
-    Returns
-    -------
-    As of :func:`rank_left_out`; a rank beyond the deepest is a miss.
+    Arrays are as of :func:`rank_left_out`, but an item may come again; times, of shape (n_rows,),
+    rise within a user. A rank beyond the deepest is a miss.
     """
     board, lowest = _clean_board(votes, rules), _lowest_key(votes, rules)
     n_items = len(board.keys)

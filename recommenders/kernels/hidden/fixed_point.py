@@ -25,18 +25,10 @@ LARGEST = 2.0 ** (31 - FRACTION_BITS)
 class FixedPoint:
     """A sparse matrix of similarities in steps of 2^-24, without its diagonal.
 
-    Row i holds the items for which item i votes, and how much. The key of an item is
-    ``(score << bits) + 2^bits - 1 - item``: keys order by falling score, then by item number,
-    and no two are equal.
-
-    Parameters
-    ----------
-    starts
-        Entry at which each row begins, int64 of shape (n_items + 1,).
-    neighbours
-        Item of each entry, int32 of shape (n_entries,).
-    weights
-        Similarity times 2^24, int32 of shape (n_entries,), not 0.
+    Row i, whose entries begin at ``starts[i]``, of shape (n_items + 1,), holds the items for which
+    item i votes, and how much: the similarity times 2^24, not 0, both of shape (n_entries,). The
+    key of an item is ``(score << bits) + 2^bits - 1 - item``: keys order by falling score, then by
+    item number, and no two are equal.
     """
 
     starts: NDArray[np.int64]

@@ -15,16 +15,9 @@ from runs.shared.streams import id_hashes, mixed
 
 
 def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
-    """Test the last ``n_test`` of each user in this order.
+    """Test the last ``n_test`` of each user, of shape (n_users,), in this order.
 
-    Parameters
-    ----------
-    ratings
-        The ratings to split.
-    position
-        Place of every rating among its user's, from 0, of shape (n_ratings,).
-    n_test
-        Number of ratings to test of each user, of shape (n_users,).
+    The position is that of every rating among its user's, from 0, of shape (n_ratings,).
     """
     n_train = ratings.user_counts() - n_test
     tested = position >= n_train[ratings.user]
