@@ -110,7 +110,9 @@ def _from_lines(path: Path, content: bytes) -> QrelsFile:
     if not numbered:
         raise InputError(f"{path}: the file has no judgement.")
     for number, fields in numbered:
-        _check_fields(path, number, fields)
+        if len(fields) != N_FIELDS:
+            finding = f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
+            raise InputError.at(path, number, finding)
     grades = [_grade(path, number, fields[3]) for number, fields in numbered]
     return QrelsFile(*Pairs.of_lines(path, numbered), np.array(grades, dtype=np.int32))
 
@@ -146,13 +148,6 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     columns = (topics.ids[qrels.users], items.ids[qrels.items], qrels.grades)
     lines = zip(*(column.tolist() for column in columns), strict=True)
     return "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in lines).encode()
-
-
-def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
-    if len(fields) != N_FIELDS:
-        raise InputError.at(
-            path, number, f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
-        )
 
 
 def _grade(path: Path, number: int, text: bytes) -> int:

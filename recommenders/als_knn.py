@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.kernels.embeddings.bm25 import bm25
 from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
 from recommenders.kernels.embeddings.pruning import prune
@@ -17,9 +18,6 @@ from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Choice, Range
 from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
 from runs import InputError
-
-if TYPE_CHECKING:
-    from qrels import Ratings
 
 
 class ALSKNNSettings(Settings):
@@ -118,13 +116,10 @@ def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
             min_items_per_user=settings.min_user_ratings,
             min_users_per_item=settings.min_item_ratings,
         )
+        if kept.rating.min() < 0:
+            raise InputError(f"ratings must not be negative, got {kept.rating.min():g}.")
     except InputError as error:
         raise InputError(f"system 'als-knn' cannot be trained: {error}") from None
-    if kept.rating.min() < 0:
-        raise InputError(
-            "system 'als-knn' cannot be trained: ratings must not be negative, got "
-            f"{kept.rating.min():g}."
-        )
     return kept
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
@@ -21,8 +22,6 @@ from recommenders.shared.system import (
 
 if TYPE_CHECKING:
     from lenskit.flexmf import FlexMFImplicitScorer
-
-    from qrels import Ratings
 
 
 class BPRMFSettings(Settings):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
@@ -14,8 +15,6 @@ from recommenders.shared.system import Gigabytes, Positive, Settings, searched, 
 
 if TYPE_CHECKING:
     from lenskit.knn import EASEScorer
-
-    from qrels import Ratings
 
 # The Gram matrix, its Cholesky factor and the inverse, as LensKit holds them at the peak.
 DENSE_MATRICES = 3

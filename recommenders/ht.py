@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.kernels.amounts import require_amounts
+from recommenders.shared.blocks import row_blocks
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
 from recommenders.shared.system import Positive, Settings, system
@@ -19,11 +21,8 @@ from runs import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from qrels import Ratings
-
 # The Laplacian, first sparse with 12 bytes an entry, then dense; it becomes its inverse.
 DENSE_MATRICES = 3
-ROWS = 512
 # Part of the sum of degrees, of which hitting times are multiples: above the errors of rounding.
 RESOLUTION = 1e-12
 
@@ -185,8 +184,7 @@ def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> 
     # The eigenvalue of the constant vector becomes the mean degree: the condition stays.
     means = np.bincount(components, weights=degrees) / sizes
     lifts = np.where(means > 0, means, 1.0) / sizes
-    for start in range(0, len(components), ROWS):
-        rows = slice(start, start + ROWS)
+    for rows in row_blocks(len(components), row_bytes=8 * len(components)):
         same = components[rows, np.newaxis] == components
         laplacian[rows] += np.where(same, lifts[components], 0.0)
     return _inverse(laplacian)
@@ -200,9 +198,8 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     if failed:
         raise InputError("system 'ht' cannot be trained: the ratings differ too much in size.")
     inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
-    for start in range(0, len(inverse), ROWS):
-        rows = slice(start, start + ROWS)
-        inverse[rows, start + ROWS :] = inverse[start + ROWS :, rows].T
+    for rows in row_blocks(len(inverse), row_bytes=8 * len(inverse)):
+        inverse[rows, rows.stop :] = inverse[rows.stop :, rows].T
         block = inverse[rows, rows]
         block[:] = np.tril(block) + np.tril(block, -1).T
     return inverse.T  # The same, row after row in memory.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
@@ -13,8 +14,6 @@ from recommenders.shared.system import AtLeastOne, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import ItemKNNScorer
-
-    from qrels import Ratings
 
 # LensKit's bound on the neighbours that enter a score: so large that all of them do.
 UNBOUNDED = 2**31 - 1

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.expansion import ExpansionSettings, expansion_scorer
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.shared.system import system
-
-if TYPE_CHECKING:
-    from qrels import Ratings
-    from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 
 
 class KLDSettings(ExpansionSettings):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
@@ -13,8 +14,6 @@ from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, 
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
-
-    from qrels import Ratings
 
 
 class KricheneXSettings(Settings):

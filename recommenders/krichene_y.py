@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from qrels import Ratings
+from recommenders.kernels.krichene import (
+    NeighbourSettings,
+    Power,
+    neighbour_scorer,
+    similarities_need,
+)
+from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
-
-if TYPE_CHECKING:
-    from qrels import Ratings
-    from recommenders.shared.scorers import LinearItemScorer
 
 
 class KricheneYSettings(NeighbourSettings):
@@ -19,13 +22,7 @@ class KricheneYSettings(NeighbourSettings):
 
     as_printed: ClassVar[Mapping[str, Any]] = {"denominator": True}
 
-    q: float = searched(
-        3.0,
-        Range(0.5, 5.0),
-        gt=0,
-        le=20,
-        description="Power that similarities are raised to (the paper's q): above 0, up to 20.",
-    )
+    q: Power = searched(3.0, Range(0.5, 5.0))
 
 
 @system(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
-
-from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from qrels import Ratings
+from recommenders.kernels.krichene import (
+    KeepSelf,
+    Nearest,
+    NeighbourSettings,
+    neighbour_scorer,
+    similarities_need,
+)
+from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import searched, system
-
-if TYPE_CHECKING:
-    from qrels import Ratings
-    from recommenders.shared.scorers import LinearItemScorer
 
 
 class KricheneZSettings(NeighbourSettings):
@@ -26,18 +28,8 @@ class KricheneZSettings(NeighbourSettings):
         "denominator": True,
     }
 
-    k: int = searched(
-        10,
-        Range(5, 200, log=True),
-        ge=0,
-        description="Item j counts for item i if i is among the k nearest to j (the paper's k): "
-        "0 for no limit, or at least 1.",
-    )
-    keep_self: bool = Field(
-        False,
-        description="Whether an item is similar to itself: a part of the norm, and one of its "
-        "own nearest.",
-    )
+    k: Nearest = searched(10, Range(5, 200, log=True))
+    keep_self: KeepSelf = False
 
 
 @system(

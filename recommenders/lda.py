@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, Factors, Settings, searched, system
-
-if TYPE_CHECKING:
-    from qrels import Ratings
 
 
 class LDASettings(Settings):

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recommenders.kernels.language_models import (
-    BackgroundWeight,
-    SmoothedSettings,
-    counts,
-    smoothed,
-)
-from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
-from recommenders.shared.scorers import LinearItemScorer, rating_rows
+from qrels import Ratings
+from recommenders.kernels.language_models import BackgroundWeight, counts
+from recommenders.kernels.likelihoods import LikelihoodSettings, nearest_by_likelihood
+from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
 
-if TYPE_CHECKING:
-    from qrels import Ratings
 
-
-class LMWSRIBSettings(SmoothedSettings):
+class LMWSRIBSettings(LikelihoodSettings):
     """Settings of LM-WSR-IB."""
 
     neighbours: AtLeastOne = searched(
@@ -28,7 +19,6 @@ class LMWSRIBSettings(SmoothedSettings):
         description="Likeliest items that count (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
-    weights: Weights = "likelihood"
 
 
 @system(
@@ -58,8 +48,5 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
-    models = smoothed(matrix, settings)
-    graph = nearest_by_likelihood(
-        matrix, models, count=settings.neighbours, weights=settings.weights
-    )
-    return LinearItemScorer(ratings, graph.T.tocsr(), rating_rows)
+    graph = nearest_by_likelihood(matrix, settings)
+    return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)

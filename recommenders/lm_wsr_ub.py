@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recommenders.kernels.language_models import (
-    BackgroundWeight,
-    SmoothedSettings,
-    counts,
-    smoothed,
-)
-from recommenders.kernels.likelihoods import Weights, nearest_by_likelihood
+from qrels import Ratings
+from recommenders.kernels.language_models import BackgroundWeight, counts
+from recommenders.kernels.likelihoods import LikelihoodSettings, nearest_by_likelihood
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
 
-if TYPE_CHECKING:
-    from qrels import Ratings
 
-
-class LMWSRUBSettings(SmoothedSettings):
+class LMWSRUBSettings(LikelihoodSettings):
     """Settings of LM-WSR-UB."""
 
     neighbours: AtLeastOne = searched(
@@ -28,7 +19,6 @@ class LMWSRUBSettings(SmoothedSettings):
         description="Likeliest users that count (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.9, Range(0.1, 0.999))
-    weights: Weights = "likelihood"
 
 
 @system(
@@ -58,8 +48,4 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
-    models = smoothed(matrix, settings)
-    graph = nearest_by_likelihood(
-        matrix, models, count=settings.neighbours, weights=settings.weights
-    )
-    return NeighbourSumScorer(ratings, graph, matrix)
+    return NeighbourSumScorer(ratings, nearest_by_likelihood(matrix, settings), matrix)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.baselines import Baselines, BaselineSettings
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import HistoryScorer
@@ -17,8 +18,6 @@ from recommenders.shared.system import AtLeastOne, NotNegative, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class NNCosNgbrIBSettings(BaselineSettings):

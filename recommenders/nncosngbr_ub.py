@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.baselines import Baselines, BaselineSettings
 from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
@@ -16,8 +17,6 @@ from recommenders.shared.system import NotNegative, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class NNCosNgbrUBSettings(BaselineSettings):

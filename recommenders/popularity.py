@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, system
 
 if TYPE_CHECKING:
     from lenskit.basic import PopScorer
-
-    from qrels import Ratings
 
 
 class PopularitySettings(Settings):

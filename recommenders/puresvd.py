@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.amounts import require_any
 from recommenders.shared.scorers import ProjectionScorer
 from recommenders.shared.search_space import Range
@@ -14,8 +15,6 @@ from recommenders.shared.system import Factors, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class PureSVDSettings(Settings):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     SmoothedSettings,
@@ -24,8 +25,6 @@ from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class RM1Settings(SmoothedSettings):

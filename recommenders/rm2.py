@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     SmoothedSettings,
@@ -19,9 +18,6 @@ from recommenders.kernels.relevance_models import (
 )
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
-
-if TYPE_CHECKING:
-    from qrels import Ratings
 
 
 class RM2Settings(SmoothedSettings):

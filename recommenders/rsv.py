@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.kernels.language_models import counts
-from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
@@ -18,8 +19,6 @@ from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class RSVSettings(Settings):
@@ -54,7 +53,7 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     """
     matrix = counts(ratings, system="rsv")
     graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    values = partial(_selection_values, sizes=neighbourhood_sizes(graph))
+    values = partial(_selection_values, sizes=np.diff(graph.indptr))
     return NeighbourSumScorer(ratings, pattern(graph), matrix, values)
 
 

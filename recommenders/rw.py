@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
+from qrels import Ratings
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
@@ -17,8 +18,6 @@ from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 
 class RWSettings(Settings):
@@ -47,7 +46,7 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
     """
     matrix = ratings.matrix()
     graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    means = partial(_means, sizes=neighbourhood_sizes(graph))
+    means = partial(_means, sizes=np.diff(graph.indptr))
     return NeighbourSumScorer(ratings, pattern(graph), matrix, means)
 
 

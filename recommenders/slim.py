@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
@@ -14,8 +15,6 @@ from recommenders.shared.system import AtLeastOne, Positive, Settings, searched,
 
 if TYPE_CHECKING:
     from lenskit.knn import SLIMScorer  # type: ignore[attr-defined]
-
-    from qrels import Ratings
 
 
 class SLIMSettings(Settings):

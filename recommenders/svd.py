@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.search_space import Range
@@ -22,8 +23,6 @@ from recommenders.shared.system import (
 
 if TYPE_CHECKING:
     from lenskit.als import BiasedMFScorer
-
-    from qrels import Ratings
 
 
 class SVDSettings(Settings):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qrels import Ratings
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
 from recommenders.shared.search_space import Range
@@ -14,8 +15,6 @@ from recommenders.shared.system import Gigabytes, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 # At the peak 12 bytes as a sparse matrix and up to 24 as a dense one.
 BYTES_PER_PAIR = 36

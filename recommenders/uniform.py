@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.shared.system import Settings, system
+from runs import Numbering
 from runs.shared.streams import mixed
-
-if TYPE_CHECKING:
-    from qrels import Ratings
-    from runs import Numbering
 
 
 class RandomSettings(Settings):

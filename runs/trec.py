@@ -250,12 +250,8 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
         finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
         raise InputError.at(path, number, finding)
     if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
-        raise InputError.at(
-            path,
-            number,
-            f"more than six fields, and the rank {fields[3].decode()!r} is no "
-            "number: does the item id have a space?",
-        )
+        finding = f"more than six fields, and the rank {fields[3].decode()!r} is no number"
+        raise InputError.at(path, number, f"{finding}: does the item id have a space?")
     if not SCORE.fullmatch(fields[4]):
         raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,16 @@ HIDDEN: Final = ("user", "item", "time")
 RANKS: Final = ("rank_loo", "rank_lloo")
 BESIDE: Final = "hidden.parquet"
 
+_Ids = tuple[Numbering, NDArray[np.int32]]
+
 
 def read_hidden_ranks(path: Path, *, items: Numbering) -> HiddenRanks:
-    """Read the ranks of hidden items.
+    """Read the ranks of hidden items, sorted by (user, time, item).
 
-    Parameters
-    ----------
-    path
-        Parquet, or CSV with a heading line: columns user, item, time, rank_loo and rank_lloo,
-        a row for every hidden item. An empty rank is a miss. Without the first three, which
-        every model shares, they are read from ``hidden.parquet`` in the same folder.
-    items
-        Items that are known; others are added to them.
-
-    Returns
-    -------
-    Rows sorted by (user, time, item), over all items.
+    The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and
+    rank_lloo, a row for every hidden item. An empty rank is a miss. Without the first three, which
+    every model shares, they are read from ``hidden.parquet`` in the same folder. Items that are not
+    known are added to those that are.
 
     Raises
     ------
@@ -47,24 +41,21 @@ def read_hidden_ranks(path: Path, *, items: Numbering) -> HiddenRanks:
     if "user" not in table and (path.parent / BESIDE).exists():
         place = LogTable.open(path.parent / BESIDE)
     place.require(*HIDDEN)
-    rows = _read_hidden(place)
+    (users, user), (named, item), time = _read_hidden(place)
     loo, lloo = (_read_ranks(table, name) for name in RANKS)
-    if len(loo) != len(rows.time):
-        raise InputError(f"{path} has {len(loo):,} rows, and {place.path} {len(rows.time):,}.")
-    return _sorted(rows, items, loo, lloo, deepest=_deepest(table))
+    if len(loo) != len(time):
+        raise InputError(f"{path} has {len(loo):,} rows, and {place.path} {len(time):,}.")
+    all_items = Numbering.of(np.concatenate([items.ids, named.ids]))
+    item = all_items.numbers(named.ids)[item]
+    order = np.lexsort((item, time, user))
+    values = np.ones(len(order))
+    events = Interactions(users, all_items, user[order], item[order], time[order], values)
+    hidden = HiddenItems.of(events, repeats=True)
+    return HiddenRanks(hidden, loo[order], lloo[order], _deepest(table))
 
 
-class _Rows(NamedTuple):
-    """Hidden items in the order of the file."""
-
-    users: Numbering
-    user: NDArray[np.int32]
-    items: Numbering
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
-
-
-def _read_hidden(table: LogTable) -> _Rows:
+def _read_hidden(table: LogTable) -> tuple[_Ids, _Ids, NDArray[np.int64]]:
+    """Read users, items and times in the order of the file."""
     users, items = IdColumn(), IdColumn()
     times = []
     for block in read_blocks(table, HIDDEN):
@@ -73,7 +64,7 @@ def _read_hidden(table: LogTable) -> _Rows:
         times.append(read_times(block.columns["time"], block.fail("time")))
     if sum(map(len, times)) == 0:
         raise InputError(f"{table.path}: the table has a heading but no hidden items.")
-    return _Rows(*users.numbered(), *items.numbered(), np.concatenate(times))
+    return users.numbered(), items.numbered(), np.concatenate(times)
 
 
 def _read_ranks(table: LogTable, name: str) -> Ranks:
@@ -100,18 +91,6 @@ def _filled(column: Any) -> Any:
         return column.fill_null(str(MISS)) if is_text(column.type) else column
     # Numbers of one byte could not hold it.
     return column.cast(pa.float64()).fill_null(MISS)
-
-
-def _sorted(rows: _Rows, known: Numbering, loo: Ranks, lloo: Ranks, *, deepest: int) -> HiddenRanks:
-    """Sort rows by user, time and item, over the items that are known besides."""
-    items = Numbering.of(np.concatenate([known.ids, rows.items.ids]))
-    item = items.numbers(rows.items.ids)[rows.item]
-    order = np.lexsort((item, rows.time, rows.user))
-    events = Interactions(
-        rows.users, items, rows.user[order], item[order], rows.time[order], np.ones(len(order))
-    )
-    hidden = HiddenItems.of(events, repeats=True)
-    return HiddenRanks(hidden, loo[order], lloo[order], deepest)
 
 
 def _deepest(table: LogTable) -> int:

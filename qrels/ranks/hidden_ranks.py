@@ -23,17 +23,9 @@ Ranks = NDArray[np.uint16]
 class HiddenItems:
     """What is hidden: a row for every hidden item, sorted by (user, time, item).
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the numbers.
-    user, item
-        Numbers, int32 of shape (n_hidden,).
-    time
-        Milliseconds since 1970 in UTC, int64 of shape (n_hidden,).
-    is_first
-        Mask of the rows that are the first of their user and item, of shape (n_hidden,). Leave
-        one out hides these; leave last one out all of them.
+    Columns, of shape (n_hidden,), are as of `Interactions`, with times in milliseconds since 1970
+    in UTC, and a mask of the rows that are the first of their user and item. Leave one out hides
+    these; leave last one out all of them.
 
     Examples
     --------
@@ -97,23 +89,13 @@ class HiddenItems:
 
 @dataclass(frozen=True, eq=False)
 class HiddenRanks:
-    """Ranks of hidden items under one model, of which every recall derives.
+    """Ranks of hidden items, the same for every model, under one; every recall derives of them.
 
-    Parameters
-    ----------
-    hidden
-        The rows; they are the same for every model.
-    rank_loo
-        Rank among the candidates, from 1, when the item alone is hidden from its user's items
-        (leave one out); uint16 of shape (n_hidden,), `MISS` if there is none or it is beyond.
-    rank_lloo
-        The same when all events of its time and later are hidden (leave last one out); a rank
-        beyond ``deepest`` is a miss.
-    deepest
-        Deepest rank kept in ``rank_lloo``.
-    best
-        Lowest rank of every item in any list, `MISS` beyond ``deepest``; uint16 of shape
-        (n_items,), or None if it was not looked for.
+    Ranks among the candidates, from 1, are uint16 of shape (n_hidden,), `MISS` if there is none or
+    it is beyond: ``rank_loo`` when the item alone is hidden from its user's items (leave one out),
+    ``rank_lloo`` when all events of its time and later are (leave last one out), a rank beyond
+    ``deepest`` being a miss there. The lowest rank of every item in any list, ``best``, is uint16
+    of shape (n_items,), `MISS` beyond ``deepest``; None if it was not looked for.
 
     Raises
     ------

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from qrels import Ratings
 from runs import InputError
-
-if TYPE_CHECKING:
-    from qrels import Ratings
 
 
 def require_amounts(ratings: Ratings, *, system: str) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.kernels.language_models import counts
-from recommenders.kernels.neighbour_sums import NeighbourSumScorer, neighbourhood_sizes
+from recommenders.kernels.neighbour_sums import NeighbourSumScorer
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
@@ -20,8 +21,6 @@ from recommenders.shared.system import Settings, searched
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 # From the probability of items among the neighbours, and in all, to their weights.
 Weighting: TypeAlias = Callable[
@@ -58,7 +57,7 @@ def expansion_scorer(
     """
     matrix = counts(ratings, system=system)
     graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    sizes, collection = neighbourhood_sizes(graph), matrix.sum(axis=0) / matrix.sum()
+    sizes, collection = np.diff(graph.indptr), matrix.sum(axis=0) / matrix.sum()
     if settings.estimator == "mle":
         sizes = np.ones_like(sizes)
     else:

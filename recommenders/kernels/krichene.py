@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from qrels import Ratings
 from recommenders.kernels.similarity import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
@@ -17,10 +18,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from qrels import Ratings
-
 # From this share of non-zero weights on, a dense matrix is multiplied faster.
 DENSE_FROM = 0.1
+
+Power: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=20,
+        description="Power that similarities are raised to (the paper's q): above 0, up to 20.",
+    ),
+]
+Nearest: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=0,
+        description="Item j counts for item i if i is among the k nearest to j (the paper's k): "
+        "0 for no limit, or at least 1.",
+    ),
+]
+KeepSelf: TypeAlias = Annotated[
+    bool,
+    Field(
+        description="Whether an item is similar to itself: a part of the norm, and one of its "
+        "own nearest."
+    ),
+]
 
 
 class NeighbourSettings(Settings):
@@ -34,18 +57,8 @@ class NeighbourSettings(Settings):
         "'published' comes out at its exact metrics, 'as_printed' follows its equations to the "
         "letter.",
     )
-    q: float = Field(
-        1.0,
-        gt=0,
-        le=20,
-        description="Power that similarities are raised to (the paper's q): above 0, up to 20.",
-    )
-    k: int = Field(
-        0,
-        ge=0,
-        description="Item j counts for item i if i is among the k nearest to j (the paper's k): "
-        "0 for no limit, or at least 1.",
-    )
+    q: Power = 1.0
+    k: Nearest = 0
     k_prime: int = Field(
         0,
         ge=0,
@@ -55,11 +68,7 @@ class NeighbourSettings(Settings):
     norm: Literal["euclidean", "sum", "none"] = Field(
         "euclidean", description="Norm of an item's similarities that divides them (equation 29)."
     )
-    keep_self: bool = Field(
-        True,
-        description="Whether an item is similar to itself: a part of the norm, and one of its "
-        "own nearest.",
-    )
+    keep_self: KeepSelf = True
     denominator: bool = Field(
         False,
         description="Whether scores are divided by the sum of all similarities of the item "

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from qrels import Ratings
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.sparse import row_of_entry, row_sums, with_data
 from recommenders.shared.system import Positive, Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 Smoothing: TypeAlias = Literal["jelinek-mercer", "dirichlet", "absolute-discounting"]
 BackgroundWeight: TypeAlias = Annotated[

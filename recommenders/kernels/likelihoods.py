@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from recommenders.kernels.language_models import LanguageModels
-from recommenders.kernels.neighbours import Likeness, nearest, row_blocks
+from recommenders.kernels.language_models import LanguageModels, SmoothedSettings, smoothed
+from recommenders.kernels.neighbours import Likeness, nearest
 from recommenders.kernels.products import dense_product
+from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_maxima, row_of_entry, row_sums, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Weights: TypeAlias = Annotated[
-    Literal["likelihood", "gain", "uniform"],
-    Field(
+Weights: TypeAlias = Literal["likelihood", "gain", "uniform"]
+
+
+class LikelihoodSettings(SmoothedSettings):
+    """What systems whose neighbours explain a row best have in common."""
+
+    weights: Weights = Field(
+        "likelihood",
         description='What a neighbour weighs: "likelihood", the geometric mean over the ratings '
         'relative to the nearest; "gain", the mean logarithm over what a neighbour that has '
-        'rated none of them would give; "uniform", 1.'
-    ),
-]
+        'rated none of them would give; "uniform", 1.',
+    )
 
 
-def nearest_by_likelihood(
-    matrix: csr_array[Any], models: LanguageModels, *, count: int, weights: Weights
-) -> csr_array[Any]:
+def nearest_by_likelihood(matrix: csr_array[Any], settings: LikelihoodSettings) -> csr_array[Any]:
     r"""Find the rows whose models give a row the highest likelihood, and weigh them.
 
     .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
@@ -44,8 +47,9 @@ def nearest_by_likelihood(
 
     of which the second is what search engines score under Jelinek-Mercer smoothing. Ratings, of
     shape (n_rows, n_columns), are above 0; row u of the graph, of shape (n_rows, n_rows), holds the
-    weights of its ``count`` neighbours.
+    weights of its neighbours.
     """
+    models = smoothed(matrix, settings)
     gains, sums = gains_in_all(matrix, models), row_sums(matrix)
     shares = np.log(models.background_shares)
 
@@ -57,10 +61,10 @@ def nearest_by_likelihood(
         values[~alike] = -np.inf
         return values
 
-    graph = nearest(mean_log_odds, n_rows=matrix.shape[0], count=count)
-    if weights == "uniform":
+    graph = nearest(mean_log_odds, n_rows=matrix.shape[0], count=settings.neighbours)
+    if settings.weights == "uniform":
         return with_data(graph, np.ones(graph.nnz))
-    if weights == "gain":
+    if settings.weights == "gain":
         return with_data(graph, graph.data - shares[graph.indices])
     return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
 
@@ -74,7 +78,7 @@ def log_odds_of_neighbours(
     """
     gains, rows = gains_in_all(matrix, models), row_of_entry(graph)
     odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]
-    for block in row_blocks(matrix.shape[0]):
+    for block in row_blocks(matrix.shape[0], row_bytes=8 * matrix.shape[0]):
         entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
         odds[entries] += gains(block)[rows[entries] - block.start, graph.indices[entries]]
     return odds

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 Finish: TypeAlias = Callable[["csr_array[Any]", NDArray[np.int32]], NDArray[np.floating]]
 
 
-def sums_themselves(sums: csr_array[Any], user_numbers: NDArray[np.int32]) -> NDArray[np.floating]:
-    """Score by the sums.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> sums_themselves(csr_array([[0.0, 4.5]]), np.array([0]))
-    array([[nan, 4.5]])
-    """
-    return filled(sums)
-
-
 @dataclass(frozen=True, eq=False)
 class NeighbourSumScorer(TrainedOnRatings):
     r"""User neighbourhoods: :math:`f_u(\sum_v g_{uv} x_{vi})`, for training users only.
@@ -41,14 +29,15 @@ class NeighbourSumScorer(TrainedOnRatings):
     counts as none, as the product does not hold it. A user without training ratings scores NaN.
 
     Row u of the graph :math:`g`, of shape (n_users, n_users), holds the neighbours of u; the values
-    :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item. To be pickled,
-    ``finish``, :math:`f`, must be a function of a module or a `functools.partial` of one. If
-    ``averaged``, a sum is divided by the weights of the neighbours that have an entry.
+    :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item. Without
+    ``finish``, :math:`f`, which to be pickled must be a function of a module or a
+    `functools.partial` of one, sums are the scores. If ``averaged``, they are divided by the
+    weights of the neighbours that have an entry.
     """
 
     graph: csr_array[Any]
     values: csr_array[Any]
-    finish: Finish = sums_themselves
+    finish: Finish | None = None
     averaged: bool = False
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -57,11 +46,7 @@ class NeighbourSumScorer(TrainedOnRatings):
         sums = near @ self.values
         if self.averaged:
             sums = averages(sums, near @ pattern(self.values))
-        scores = self.finish(sums, user_numbers).astype(np.float32, copy=False)
+        finished = filled(sums) if self.finish is None else self.finish(sums, user_numbers)
+        scores = finished.astype(np.float32, copy=False)
         scores[~self.has_ratings[user_numbers]] = np.nan
         return scores
-
-
-def neighbourhood_sizes(graph: csr_array[Any]) -> NDArray[np.intp]:
-    """Count the neighbours of every user, of shape (n_users,)."""
-    return np.diff(graph.indptr)

@@ -7,7 +7,7 @@ every machine and for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.products import dense_product
+from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import pattern
 from runs import top_items
 
@@ -28,9 +29,6 @@ Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
 NearestUsers: TypeAlias = Annotated[
     int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
 ]
-
-BLOCK_ROWS = 512
-BLOCK_BYTES = 64 * 2**20
 
 
 def nearest(
@@ -61,7 +59,8 @@ def nearest(
         column = chosen[row, rank]
         return csr_array((values[row, column], (row, column)), shape=values.shape)
 
-    graph = vstack([graph_of(rows) for rows in row_blocks(n_rows)], format="csr")
+    blocks = row_blocks(n_rows, row_bytes=8 * n_rows)
+    graph = vstack([graph_of(rows) for rows in blocks], format="csr")
     graph.sort_indices()
     return graph
 
@@ -101,9 +100,3 @@ def nearest_by_cosine(
         return values
 
     return nearest(cosines, n_rows=matrix.shape[0], count=count)
-
-
-def row_blocks(n_rows: int) -> Iterator[slice]:
-    """Cut the rows so that a block of float64, of shape (rows, n_rows), keeps in the budget."""
-    size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * max(n_rows, 1))))
-    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qrels import Ratings
 from recommenders.kernels.neighbours import nearest
 from recommenders.shared.scorers import filled
 from recommenders.shared.sparse import pattern, row_of_entry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
 
 # A number and a place for each pair, and two numbers more while cosines are worked out.
 BYTES_PER_PAIR = 28
@@ -78,7 +77,7 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool
            [0.5, 0. , 0. ]])
     """
     return nearest(
-        lambda rows: filled(similarities[rows], -np.inf),
+        lambda rows: filled(similarities[rows], -np.inf).astype(np.float64, copy=False),
         n_rows=similarities.shape[0],
         count=neighbours,
         keep_self=keep_self,

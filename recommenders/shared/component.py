@@ -80,7 +80,7 @@ def ratings_of(data: Dataset) -> Ratings:
     interactions = data.interactions().matrix()
     field = "rating" if "rating" in interactions.attribute_names else None
     matrix = interactions.scipy(attribute=field, layout="coo")
-    user_ids, item_ids = _text(data.users.ids()), _text(data.items.ids())
+    user_ids, item_ids = (named.ids().astype(np.str_) for named in (data.users, data.items))
     users, items = Numbering.of(user_ids), Numbering.of(item_ids)
     user, item = users.numbers(user_ids)[matrix.row], items.numbers(item_ids)[matrix.col]
     order = np.lexsort((item, user))
@@ -96,8 +96,4 @@ def _seed(options: TrainingOptions) -> int:
 
 
 def _text_ids(items: ItemList) -> NDArray[np.str_]:
-    return _text(items.ids()) if len(items) > 0 else np.empty(0, dtype=np.str_)
-
-
-def _text(ids: NDArray[Any]) -> NDArray[np.str_]:
-    return ids.astype(np.str_)
+    return items.ids().astype(np.str_) if len(items) > 0 else np.empty(0, dtype=np.str_)

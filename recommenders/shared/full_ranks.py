@@ -11,14 +11,13 @@ from threadpoolctl import threadpool_limits
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
+from recommenders.shared.blocks import row_blocks
+from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.sparse import row_of_entry
-from recommenders.shared.train_and_rank import user_blocks
 from runs.shared.groups import place_in_group
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from recommenders.shared.scorers import BatchScorer
 
 
 def full_ranks(
@@ -63,15 +62,11 @@ def full_ranks(
     ranked = rankable(train, relevant, candidates=candidates)
     task = _Task(scorer, train.matrix(), ranked.allowed, ranked.relevant, ties, seed)
     users = np.unique(ranked.relevant.user)
-    above = [np.empty(0, dtype=np.int64)]
-    place = [np.empty(0, dtype=np.int64)]
+    blocks = row_blocks(len(users), row_bytes=4 * len(train.items))
     with threadpool_limits(1):
-        for block in user_blocks(len(users), n_items=len(train.items)):
-            of_block = task.rank(users[block])
-            above.append(of_block[0])
-            place.append(of_block[1])
+        ranks = [task.rank(users[block]) for block in blocks]
     return FullRanks(
-        np.concatenate(above) + np.concatenate(place),
+        np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
         ranked.n_candidates,
         ranked.relevant.user.astype(np.int64),
         ranked.relevant.item,
@@ -79,16 +74,9 @@ def full_ranks(
 
 
 class Rankable(NamedTuple):
-    """Held-out relevant items that are candidates.
+    """Held-out relevant items that are candidates: ``allowed``, of shape (n_items,), to some users.
 
-    Parameters
-    ----------
-    allowed
-        Mask of the items that are candidates of some users, of shape (n_items,).
-    relevant
-        The relevant items among them.
-    n_candidates
-        Candidates of the user of each, int64 of shape (n_relevant,).
+    Beside them is the number of candidates of the user of each, int64 of shape (n_relevant,).
     """
 
     allowed: NDArray[np.bool_]
@@ -124,8 +112,8 @@ class _Task:
     ties: Ties
     seed: int
 
-    def rank(self, users: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give irrelevant items above, and place among the relevant, of these users' items."""
+    def rank(self, users: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Add up irrelevant items above, and place among the relevant, of these users' items."""
         from recommenders.shared.full_ranks_loop import count_above
 
         rows = slice(*np.searchsorted(self.relevant.user, [users[0], users[-1] + 1]))
@@ -140,7 +128,7 @@ class _Task:
         scores[row_of_entry(known), known.indices] = np.nan
         scores[row, item] = np.nan
         above = count_above(scores, row, own, first, limits(self.ties, own_first))
-        return above, _places(row, own, own_first)
+        return above + _places(row, own, own_first)
 
     def _priorities(self, users: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Order items of equal scores: one row for all users, or one for each."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from qrels import Ratings
+
 if TYPE_CHECKING:
     from lenskit.data import Dataset
     from lenskit.training import Trainable
-
-    from qrels import Ratings
 
 TrainableT = TypeVar("TrainableT", bound="Trainable")
 

@@ -9,7 +9,6 @@ stay equal in float32, and ties are ties on every machine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -17,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels import Ratings
 from recommenders.shared.sparse import row_of_entry, with_data
+from runs import Numbering
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from qrels import Ratings
-    from runs import Numbering
 
 
 class BatchScorer(Protocol):
@@ -54,23 +52,6 @@ class BestScorer(BatchScorer, Protocol):
         that the user has rated. Scores are as of ``score_batch``, up to a constant of the user, or
         minus infinity for items that are not among the best.
         """
-
-
-def rating_rows(histories: csr_array[Any]) -> csr_array[Any]:
-    """Take the ratings as they are."""
-    return histories
-
-
-def rated_or_not(histories: csr_array[Any]) -> csr_array[Any]:
-    """Put 1 in place of every rating.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> rated_or_not(csr_array([[0.0, 4.5]])).toarray()
-    array([[0., 1.]], dtype=float32)
-    """
-    return with_data(histories, np.ones(histories.nnz, np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,27 +107,21 @@ class LinearItemScorer(HistoryScorer):
     Dense weights are multiplied row by row of the history, without BLAS: as fast for
     histories this short, and the same to the last bit for every block.
 
-    Parameters
-    ----------
-    weights
-        :math:`W`, of shape (n_items, n_items): row j holds what having rated j says for
-        others. Sparse, without offsets: an item that no weight links to the history scores
-        ``unlinked``.
-    features
-        :math:`f`, from rows of ratings to the rows that are multiplied.
-    unlinked
-        NaN, for "cannot be scored", or a score.
-    item_offsets
-        :math:`b`, of shape (n_items,), NaN for items that cannot be scored; or None.
+    Row j of :math:`W`, of shape (n_items, n_items), holds what having rated j says for others.
+    Unless scores are by rating, :math:`f` puts 1 in place of each. Offsets :math:`b`, of shape
+    (n_items,), are NaN for items that cannot be scored. Where weights are sparse and without
+    offsets, an item that none links to the history scores ``unlinked``: NaN, or a score.
     """
 
     weights: csr_array[Any] | NDArray[np.floating]
-    features: Callable[[csr_array[Any]], csr_array[Any]] = rated_or_not
+    by_rating: bool = False
     unlinked: float = np.nan
     item_offsets: NDArray[np.float64] | None = None
 
     def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
-        product: Any = self.features(histories) @ self.weights
+        if not self.by_rating:
+            histories = with_data(histories, np.ones(histories.nnz, np.float32))
+        product: Any = histories @ self.weights
         if self.item_offsets is None:
             return product if isinstance(product, np.ndarray) else filled(product, self.unlinked)
         scores = product if isinstance(product, np.ndarray) else product.toarray()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -133,11 +133,6 @@ class Choice:
 
 
 Place: TypeAlias = Range | Choice
-
-
-def as_data(place: Place) -> dict[str, Any]:
-    """Write a range or a choice as what a field's JSON schema can hold."""
-    return {KEY: asdict(place)}
 
 
 def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:

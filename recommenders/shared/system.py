@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from recommenders.shared.search_space import Place, as_data
+from qrels import Ratings
+from recommenders.shared.memory import Need
+from recommenders.shared.scorers import BatchScorer
+from recommenders.shared.search_space import KEY, Place
 from runs.shared.errors import InputError, missing_package
 from runs.shared.member import Member
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
-
-    from qrels import Ratings
-    from recommenders.shared.memory import Need
-    from recommenders.shared.scorers import BatchScorer
 
 SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
 
@@ -64,7 +63,7 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
     """
     if default not in place:
         raise ValueError(f"the default {default!r} is not where it is searched: {place}.")
-    return Field(default, json_schema_extra=as_data(place), **facts)
+    return Field(default, json_schema_extra={KEY: asdict(place)}, **facts)
 
 
 class Trainer(Protocol[SettingsT]):

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from qrels import Ratings
+from recommenders.shared.blocks import row_blocks
 from recommenders.shared.memory import refuse_above
 from recommenders.shared.register import find_system, read_settings
-from recommenders.shared.scorers import BestScorer
+from recommenders.shared.scorers import BatchScorer, BestScorer
 from recommenders.shared.sparse import row_of_entry
 from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
-
-if TYPE_CHECKING:
-    from qrels import Ratings
-    from recommenders.shared.scorers import BatchScorer
-    from recommenders.shared.system import SystemSpec
-
-BLOCK_BYTES = 64 * 2**20
-BLOCK_USERS = 512
 
 
 def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int) -> BatchScorer:
@@ -52,7 +46,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     spec, checked = find_system(name), read_settings(name, settings)
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
-    _require_memory(spec, checked, ratings)
+    require_memory(name, settings, ratings)
     try:
         with threadpool_limits(1):
             return spec.make(ratings, checked, seed=seed)
@@ -68,14 +62,11 @@ def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> 
     InputError
         If they are more than the system's setting ``max_gigabytes`` allows.
     """
-    return _require_memory(find_system(name), read_settings(name, settings), ratings)
-
-
-def _require_memory(spec: SystemSpec, settings: Any, ratings: Ratings) -> int:
+    spec, checked = find_system(name), read_settings(name, settings)
     if spec.need is None:
         return 0
-    need = spec.need(ratings, settings)
-    refuse_above(settings.max_gigabytes, need, system=spec.name)
+    need = spec.need(ratings, checked)
+    refuse_above(checked.model_dump()["max_gigabytes"], need, system=spec.name)
     return need.n_bytes
 
 
@@ -118,7 +109,7 @@ def recommend(
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
     with threadpool_limits(1):
-        for block in user_blocks(len(users), n_items=len(train.items)):
+        for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
             scores = _scores(scorer, users[block], allowed, depth=depth)
             scores[:, ~allowed] = -np.inf
             own = rated[users[block]]
@@ -134,15 +125,3 @@ def _scores(
     if isinstance(scorer, BestScorer):
         return scorer.score_best(users, allowed, depth=depth)
     return scorer.score_batch(users)
-
-
-def user_blocks(n_users: int, *, n_items: int) -> Iterator[slice]:
-    """Cut the users so that a block of float32 scores keeps within the budget.
-
-    Examples
-    --------
-    >>> list(user_blocks(1000, n_items=40_000))
-    [slice(0, 419, None), slice(419, 838, None), slice(838, 1257, None)]
-    """
-    size = min(BLOCK_USERS, max(1, BLOCK_BYTES // (4 * max(n_items, 1))))
-    return (slice(start, start + size) for start in range(0, n_users, size))

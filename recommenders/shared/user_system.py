@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from qrels import Ratings
 from recommenders.shared.lenskit_bridge import silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
@@ -22,8 +23,6 @@ from runs.shared.modules import failure_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
-
-    from qrels import Ratings
 
 MARK = ".py:"
 
@@ -53,11 +52,8 @@ def file_of(name: str) -> Path:
 def load_system(name: str) -> SystemSpec:
     """Load a user's system.
 
-    Parameters
-    ----------
-    name
-        Path of a Python file, a colon, and the name of a LensKit component class in it, or of
-        a function declared with `recommenders.system`.
+    Its name is the path of a Python file, a colon, and the name of a LensKit component class in it,
+    or of a function declared with `recommenders.system`.
 
     Raises
     ------

@@ -19,11 +19,8 @@ N_PROCESSES: Final = 2
 def on_cluster(address: str | None) -> Iterator[None]:
     """Send the parallel work of joblib to a Dask cluster, or leave it here for None.
 
-    Parameters
-    ----------
-    address
-        Where the scheduler is, such as "tcp://10.0.0.5:8786"; "local" starts two processes.
-        Workers need this harness installed.
+    The address is that of the scheduler, such as "tcp://10.0.0.5:8786"; "local" starts two
+    processes. Workers need this harness installed.
 
     Raises
     ------

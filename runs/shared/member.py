@@ -19,14 +19,8 @@ SettingsT = TypeVar("SettingsT", bound=Section)
 class Member(Generic[SettingsT]):
     """A member of a list, as its file declares it.
 
-    Parameters
-    ----------
-    name
-        What a study calls it.
-    source
-        The publication, as a short citation.
-    make
-        Does the work; its annotations name the class of its settings.
+    The name is what a study calls it, the source its publication, as a short citation; ``make``
+    does the work, and its annotations name the class of its settings.
     """
 
     name: str

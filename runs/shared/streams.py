@@ -29,17 +29,8 @@ def random_uniforms(places: NDArray[np.integer], *key: int | str) -> NDArray[np.
     """Draw one number in [0, 1) for each place of the stream of a key.
 
     What a place (such as a user's number) gets does not depend on which other places are asked
-    for, nor in which order.
-
-    Parameters
-    ----------
-    places
-        Places in the stream, from 0, of shape (n,); the words from the first place to the last are
-        drawn.
-
-    Returns
-    -------
-    Multiples of 2^-53, of shape (n,).
+    for, nor in which order. Places count from 0; the words from the first to the last are drawn.
+    Numbers are multiples of 2^-53, of shape (n,).
 
     Examples
     --------

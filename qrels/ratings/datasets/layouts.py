@@ -24,22 +24,11 @@ IN_ORDER: Final[Mapping[str, Column]] = {"user": 0, "item": 1, "rating": 2, "tim
 
 @dataclass(frozen=True)
 class Layout:
-    """How a format lays ratings out.
+    """How a format lays ratings out: where user, item, rating and time are, and what lines hold.
 
-    Parameters
-    ----------
-    columns
-        Where user, item, rating and time are; a file may lack the columns in ``optional``.
-    separator
-        What separates two fields of a line; empty where there are no lines.
-    header
-        Whether the first line names the columns.
-    quoted
-        Whether a field may be in double quotes.
-    width
-        Number of fields of every line; None if the first line decides.
-    optional
-        Columns that a file may lack.
+    The separator of two fields is empty where there are no lines; a header names the columns; a
+    quoted field may be in double quotes. The width is the number of fields of every line, None if
+    the first line decides. A file may lack the columns that are optional.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: USUAL_NAMES)

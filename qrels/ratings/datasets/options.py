@@ -33,8 +33,8 @@ def adapted_layout(
         If the changes contradict the format or one another.
     """
     layout = LAYOUTS[format]
-    if not layout.separator:
-        _refuse_lines(format, separator, header)
+    if not layout.separator and (separator, header) != (None, None):
+        raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
     if columns is not None:
         layout = _with_columns(layout, columns)
     if header is not None:
@@ -43,11 +43,6 @@ def adapted_layout(
         layout = _with_separator(layout, separator)
     _check_names(layout)
     return layout
-
-
-def _refuse_lines(format: str, separator: str | None, header: bool | None) -> None:
-    if separator is not None or header is not None:
-        raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
 
 
 def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:

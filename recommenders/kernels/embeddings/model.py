@@ -31,22 +31,9 @@ def similarity(
 
     for the n nearest j of i with positive cosine, 0 for others. The vectors q are those of
     `item_factors` under confidences c, where w are the sums of the values of the events of u on
-    i, weighed by `bm25`, after pruning.
-
-    Parameters
-    ----------
-    interactions
-        Of the training users.
-    settings
-        How.
-    seed, n_jobs
-        As of `item_factors`.
-
-    Returns
-    -------
-    float64 of shape (n_items, n_items), for `recommenders.kernels.hidden.rank_hidden`: row i holds
-    the neighbours that item i votes for. Rows and columns of items that were pruned or never seen
-    are empty.
+    i, weighed by `bm25`, after pruning. Row i of the matrix, float64 of shape (n_items, n_items),
+    holds the neighbours that item i votes for in `recommenders.kernels.hidden.rank_hidden`; rows
+    and columns of items that were pruned or never seen are empty.
 
     Raises
     ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
 from recommenders.kernels.hidden.hiding import Hiding
+from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_of_entry
 from runs import InputError, top_items
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 BLOCK_BYTES = 16 * 2**20
-BLOCK_ROWS = 512
 
 Ranks = NDArray[np.uint16]
 
@@ -44,17 +43,9 @@ def rank_hidden_by_scores(
 ) -> HiddenRanks:
     """Rank the hidden items of test users by the scores of each profile without them.
 
-    Parameters
-    ----------
-    score
-        The model.
-    test, hiding, n_jobs
-        As of `recommenders.kernels.hidden.rank_hidden`.
-
-    Returns
-    -------
-    Ranks, by falling score and then item number. The time is that of the model for as many
-    users as there are hidden items, twice.
+    Arguments are as of `recommenders.kernels.hidden.rank_hidden`. Ranks are by falling score and
+    then item number. The time is that of the model for as many users as there are hidden items,
+    twice.
 
     Raises
     ------
@@ -83,7 +74,9 @@ def rank_hidden_by_scores(
         )
     hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
     task = _Task(score, hiding, hidden, test.select(test.is_first))
-    wanted = [(name, rows) for name in ("loo", "lloo") for rows in _blocks(hidden)]
+    row_bytes = 8 * len(hidden.items)
+    blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
+    wanted = [(name, rows) for name in ("loo", "lloo") for rows in blocks]
     delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
     best = np.full(len(test.items), MISS, dtype=np.uint16)
@@ -98,12 +91,6 @@ def rank_hidden_by_scores(
         hiding.deepest,
         best if hiding.lists else None,
     )
-
-
-def _blocks(hidden: HiddenItems) -> Iterator[slice]:
-    """Cut the rows so that a block of float64 scores keeps within the budget."""
-    size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * max(len(hidden.items), 1))))
-    return (slice(start, start + size) for start in range(0, len(hidden), size))
 
 
 def _rows_of(
@@ -129,11 +116,12 @@ class _Task:
         """Rank these hidden items, and give the best rank of every item in their lists."""
         profiles = self._profiles(validation, rows)
         scores = self._scores(profiles)
-        ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=_lengths(profiles) > 0)
+        has_profile = np.diff(profiles.indptr) > 0
+        ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=has_profile)
         if validation == "lloo":
             ranks[ranks > self.hiding.deepest] = MISS
         if self.hiding.lists == validation:
-            return ranks, self._best_in(scores[_lengths(profiles) > 0])
+            return ranks, self._best_in(scores[has_profile])
         return ranks, np.full(scores.shape[1], MISS, dtype=np.uint16)
 
     def _profiles(self, validation: str, rows: slice) -> csr_array[Any]:
@@ -189,7 +177,3 @@ class _Task:
         row, column = np.nonzero(listed >= 0)
         np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
         return best
-
-
-def _lengths(profiles: csr_array[Any]) -> NDArray[np.integer]:
-    return np.diff(profiles.indptr)

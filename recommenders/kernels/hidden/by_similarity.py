@@ -39,22 +39,10 @@ def rank_hidden(
 
     Leave one out sums the whole profile once, and takes the votes of the hidden item back from
     those that it votes for; leave last one out adds votes in the order of time. Scores are
-    whole numbers of 2^-24.
-
-    Parameters
-    ----------
-    similarity
-        :math:`S`, of shape (n_items, n_items): row i holds the neighbours that item i votes for.
-        The diagonal is ignored.
-    test
-        All events of the test users, over the items of the model.
-    hiding
-        How items are hidden and what competes.
-    n_jobs
-        Chunks of users ranked at a time, in threads or in what `joblib.parallel_config` says; the
-        result does not depend on it.
-    chunk_rows
-        Hidden items in a chunk, about; the result does not depend on it.
+    whole numbers of 2^-24. Row i of :math:`S`, of shape (n_items, n_items), holds the neighbours
+    that item i votes for; the diagonal is ignored. The test users come with all their events, over
+    the items of the model. Chunks of users, of about so many hidden items, are ranked in threads or
+    in what `joblib.parallel_config` says; the result depends on neither.
 
     Raises
     ------
@@ -119,7 +107,7 @@ def _chunks(hidden: HiddenItems, chunk_rows: int) -> list[_Chunk]:
     limits = np.append(hidden.starts, len(hidden))
     wanted = np.arange(0, len(hidden), chunk_rows)
     cuts = np.unique(np.append(np.searchsorted(limits, wanted), len(limits) - 1))
-    columns = (hidden.item, hidden.time, hidden.is_first)
+    columns: tuple[NDArray[Any], ...] = (hidden.item, hidden.time, hidden.is_first)
     return [
         _Chunk(
             (limits[start : stop + 1] - limits[start]).astype(np.int64),

@@ -4,11 +4,11 @@ import pytest
 from qrels import Ratings
 from recommenders.kernels.language_models import (
     LanguageModels,
-    SmoothedSettings,
     Smoothing,
     smoothed,
 )
 from recommenders.kernels.likelihoods import (
+    LikelihoodSettings,
     Weights,
     log_odds_of_neighbours,
     nearest_by_likelihood,
@@ -19,10 +19,13 @@ every_smoothing = pytest.mark.parametrize(
 )
 
 
-def models_of(ratings: Ratings, smoothing: Smoothing) -> LanguageModels:
+def settings_of(smoothing: Smoothing, weights: Weights = "uniform") -> LikelihoodSettings:
     amounts = {"background_weight": 0.4, "pseudo_ratings": 20.0, "discount": 0.5}
-    settings = SmoothedSettings(neighbours=1, smoothing=smoothing, **amounts)
-    return smoothed(ratings.matrix(), settings)
+    return LikelihoodSettings(neighbours=10, smoothing=smoothing, weights=weights, **amounts)
+
+
+def models_of(ratings: Ratings, smoothing: Smoothing) -> LanguageModels:
+    return smoothed(ratings.matrix(), settings_of(smoothing))
 
 
 def log_odds_by_loops(table: np.ndarray, models: LanguageModels) -> np.ndarray:
@@ -52,7 +55,7 @@ def test_the_neighbours_have_the_highest_likelihoods(
         "uniform": np.ones(means.shape),
     }[weights]
     tenth = np.sort(odds, axis=1)[:, [-10]]
-    graph = nearest_by_likelihood(ratings.matrix(), models, count=10, weights=weights)
+    graph = nearest_by_likelihood(ratings.matrix(), settings_of(smoothing, weights))
     np.testing.assert_allclose(graph.toarray(), np.where(odds >= tenth, expected, 0), rtol=1e-9)
 
 
@@ -60,7 +63,7 @@ def test_the_neighbours_have_the_highest_likelihoods(
 @every_smoothing
 def test_log_odds_are_those_of_the_loops(smoothing: Smoothing, ratings: Ratings) -> None:
     matrix, models = ratings.matrix(), models_of(ratings, smoothing)
-    graph = nearest_by_likelihood(matrix, models, count=10, weights="uniform")
+    graph = nearest_by_likelihood(matrix, settings_of(smoothing))
     odds = log_odds_of_neighbours(matrix, models, graph)
     row, column = graph.nonzero()
     expected = log_odds_by_loops(matrix.toarray(), models)[row, column]

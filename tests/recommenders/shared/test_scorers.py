@@ -8,7 +8,6 @@ from recommenders.shared.scorers import (
     LinearItemScorer,
     ProjectionScorer,
     dense_if_crowded,
-    rating_rows,
 )
 from runs import Numbering
 
@@ -36,7 +35,7 @@ def test_linear_scores_sum_the_weights_of_rated_items(ratings: Ratings) -> None:
 
 
 def test_linear_scores_may_weigh_by_rating(ratings: Ratings) -> None:
-    scores = LinearItemScorer(ratings, WEIGHTS, rating_rows).score_batch(BOTH)
+    scores = LinearItemScorer(ratings, WEIGHTS, by_rating=True).score_batch(BOTH)
     np.testing.assert_array_equal(scores[0], [2 * 3, 4 * 1, 4 * 2 + 2 * 5])
 
 
