@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive
-from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.facts import Ranked
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors

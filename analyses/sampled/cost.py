@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import (
     Adaptive,
     Design,
@@ -19,7 +20,7 @@ from analyses.sampled.expectation.designs import (
     sizes_suited,
 )
 from analyses.sampled.shared.curve_points import CUTOFFS, CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
 from analyses.sampled.shared.settings import (
     ESTIMATORS,

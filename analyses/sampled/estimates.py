@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator, uncorrected
-from analyses.sampled.expectation.crossings import DECIMALS
+from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
-from analyses.sampled.expectation.errors import OrderCount, order_count, winner_count
+from analyses.sampled.expectation.errors import winner_count
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
 from analyses.sampled.shared.rows import named_rows
 from analyses.sampled.shared.settings import (
@@ -272,7 +272,7 @@ class Estimates(Result):
                 "system_b": self.systems[b],
                 "exact_a": truth[a],
                 "exact_b": truth[b],
-                **_counts(order_count(estimates[a], estimates[b], truth=[truth[a], truth[b]])),
+                **winner_count(estimates[[a, b]], truth[[a, b]])._asdict(),
             }
             for estimates, truth in self._cases()
             for a, b in combinations(range(len(self.systems)), 2)
@@ -288,7 +288,7 @@ class Estimates(Result):
         return self._counted(
             {
                 "winner": self.systems[int(truth.argmax())],
-                **_counts(winner_count(estimates.T, truth)),
+                **winner_count(estimates, truth)._asdict(),
             }
             for estimates, truth in self._cases()
         )
@@ -507,7 +507,3 @@ def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
         "metric": [str(replace(metric, cutoff=None)) for metric in metrics],
         "cutoff": pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
     }
-
-
-def _counts(count: OrderCount) -> dict[str, int]:
-    return {"correct": count.n_correct, "repeats": count.n_repeats}

@@ -13,9 +13,10 @@ from pydantic import Field
 
 from analyses.sampled.estimators import mle
 from analyses.sampled.estimators.em import likelihood_path
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
 from analyses.sampled.shared.rows import named_rows
 from analyses.sampled.shared.settings import Largest, SampleSettings

@@ -16,9 +16,10 @@ from analyses.sampled.estimators import Estimator, Tally, find_estimator, tally
 from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.learned_priors import canonical_prior
 from analyses.sampled.estimators.mn import Multinomial
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
 from analyses.sampled.shared.rows import named_rows
 from analyses.sampled.shared.settings import SampleSettings, distinct

@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import Estimator, Fits
 from analyses.sampled.expectation.candidates import whose
-from analyses.sampled.expectation.crossings import DECIMALS, ordering_of, print_ordering
+from analyses.sampled.expectation.crossings import DECIMALS, first_of, ordering_of, print_ordering
 from analyses.sampled.expectation.designs import require_rising
 from analyses.sampled.expectation.metrics import RankMetric
-from analyses.sampled.expectation.moments import Moments, exact_metric
 from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.user_moments import Addends, Moments, moments_of_mean
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.facts import Ranked
 from analyses.sampled.shared.settings import (
     METRICS,
     CorrectedFor,
@@ -176,7 +175,7 @@ def expect_sizes(
         systems=tuple(systems),
         estimators=tuple(map(str, asked)),
         negatives=numbers,
-        exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in metrics]),
+        exact=np.array([[m.exact(s) for s in systems.values()] for m in metrics]),
         expected=means,
         sd=np.sqrt(variances),
         ranked=Ranked.of(first),

@@ -223,7 +223,7 @@ def test_more_iterations_than_100_make_estimates_worse() -> None:
     samples = [draw(rng.choice(n, 5000, p=truth) + 1, n=n, m=99, rng=rng) for _ in range(5)]
     exact = truth.cumsum()[:50]
     early, late = (
-        np.mean([relative_error(curve, exact).value for curve in curves])
+        relative_error(curves, exact).mean()
         for curves in (
             mle(iters=iterations).fit_repeats(samples).curve("Recall", cutoffs)
             for iterations in (100, 3000)
