@@ -71,7 +71,6 @@ def _hypergeometric(x: Floats, m: int, above: Floats, others: Floats) -> Floats:
     return np.exp(logarithm, out=np.zeros(possible.shape), where=possible)
 
 
-def log_choices(n: Floats | int, k: Floats | int) -> Floats:
+def log_choices(n: Floats | int, k: Floats | NDArray[np.int_] | int) -> Floats:
     """Give the logarithm of the ways to choose k of n."""
-    choices: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return choices
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))

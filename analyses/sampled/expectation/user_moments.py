@@ -107,7 +107,10 @@ class Addends:
         """
         from analyses.sampled.expectation.user_moments_loop import user_moments
 
-        return Moments(*user_moments(self._of_kinds, *self._rows(ranks), self.replace))
+        kinds, factors, above, others, ends = self._rows(ranks)
+        return Moments(
+            *user_moments(self._of_kinds, kinds, factors, above, others, ends, self.replace)
+        )
 
     @property
     def _of_kinds(self) -> Floats:
