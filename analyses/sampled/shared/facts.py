@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyses.sampled.expectation.candidates import in_words, whose
-from analyses.sampled.shared.settings import SampleSettings
 from qrels import FullRanks
 
 
@@ -65,11 +64,6 @@ class Drawn:
     replace: bool
     corrected_for: str
     seed: int
-
-    @classmethod
-    def as_asked(cls, asked: SampleSettings, *, seed: int) -> Drawn:
-        """Take what settings say."""
-        return cls(asked.replace, asked.corrected_for, seed)
 
     @property
     def how(self) -> str:
