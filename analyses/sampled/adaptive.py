@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive
-from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.facts import Ranked
+from analyses.sampled.shared.rows import tidy
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors
@@ -155,11 +156,11 @@ class AdaptiveSizes(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Give rows of system, size, reached, ended (shares of the users) and cost."""
-        import pandas as pd
-
-        frame = pd.DataFrame(product(self.systems, self.sizes), columns=["system", "size"])
-        return frame.assign(
-            reached=self.reached.ravel(), ended=self.ended.ravel(), cost=self.costs.ravel()
+        return tidy(
+            {"system": self.systems, "size": self.sizes},
+            reached=self.reached,
+            ended=self.ended,
+            cost=self.costs,
         )
 
     @table("sampled_adaptive", "mean size of adaptive samples, and what larger ones cost")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import (
     Adaptive,
     Design,
@@ -19,8 +18,10 @@ from analyses.sampled.expectation.designs import (
     sizes_suited,
 )
 from analyses.sampled.shared.curve_points import CUTOFFS, CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
+from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
@@ -30,15 +31,8 @@ from analyses.sampled.shared.settings import (
     read_estimators,
 )
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    axes_or_new,
-    categories,
-    chosen_panel,
-    legend_beside,
-    scale_by_factors,
-)
-from analyses.shared.measure import Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.drawing import categories, legend_beside, scale_by_factors
+from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
@@ -146,7 +140,7 @@ def cost(work: Work, settings: Settings) -> Cost:
         zero_cutoffs=np.stack(zeros, axis=-1),
         ranked=Ranked.of(first),
         mean_candidates=_mean_candidates(first),
-        drawn=Drawn.as_asked(settings, seed=work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
         n_max=max((each.n_max for each in designs if isinstance(each, Adaptive)), default=0),
     )
 
@@ -157,58 +151,36 @@ def _mean_candidates(ranks: FullRanks) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Cost(Result):
+class Cost(RepeatedResult):
     """Errors of estimates from samples of several sizes, and the items scored for them.
 
     Parameters
     ----------
-    measures, systems, estimators, samples
-        Labels of the axes; measures are curves over cut-offs and have none in their name.
+    estimators, samples
+        Labels of axes; measures are curves over cut-offs and have none in their name.
     takes
         Whether an estimator is for such samples, of shape (n_estimators, n_samples).
     scored
         Mean number of items scored for a user, the relevant ones included, of shape
         (n_samples, n_systems).
     errors
-        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of shape
-        (n_estimators, n_samples, n_metrics, n_systems, n_repeats); NaN where the estimator is not
-        for such samples, and where the truth is 0 at all cut-offs.
+        Of shape (n_estimators, n_samples, n_metrics, n_systems, n_repeats); NaN also where the
+        estimator is not for such samples.
     zero_cutoffs
         Cut-offs that were left out, because the truth is 0, of shape (n_metrics, n_systems).
-    ranked, drawn
-        Of whom, and how samples were drawn.
     mean_candidates
         Mean number of candidates over the users: what an exact metric scores.
     n_max
         Largest adaptive sample; 0 if there are none.
     """
 
-    measures: Measures
-    systems: tuple[str, ...]
     estimators: tuple[str, ...]
     samples: tuple[str, ...]
     takes: NDArray[np.bool_]
     scored: Floats
-    errors: Floats
     zero_cutoffs: NDArray[np.int64]
-    ranked: Ranked
     mean_candidates: float
-    drawn: Drawn
     n_max: int
-
-    @property
-    def n_repeats(self) -> int:
-        """Samples of each size, for each system."""
-        return self.errors.shape[-1]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``sampled_cost``; see `to_frame`."""
-        return {"sampled_cost": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each system, metric, estimator and sample that it is for.
@@ -219,30 +191,26 @@ class Cost(Result):
         user, and share, that of the candidates; error and error_sd over the repeats, in per cent;
         zero_cutoffs, the cut-offs left out.
         """
-        import pandas as pd
-
-        shape = self.errors.shape[:-1]
-        scored = np.broadcast_to(self.scored[:, np.newaxis], shape)
-        takes = np.broadcast_to(self.takes[:, :, np.newaxis, np.newaxis], shape)
-        labels = pd.DataFrame(
-            product(self.estimators, self.samples, self.metrics, self.systems),
-            columns=["estimator", "sample", "metric", "system"],
+        scored = self.scored[:, np.newaxis]
+        labels = {"estimator": self.estimators, "sample": self.samples, "metric": self.metrics}
+        frame = tidy(
+            {**labels, "system": self.systems},
+            takes=self.takes[:, :, np.newaxis, np.newaxis],
+            scored=scored,
+            share=scored / self.mean_candidates,
+            error=self.mean,
+            error_sd=self.sd,
+            zero_cutoffs=self.zero_cutoffs,
         )
-        frame = labels[["system", "metric", "estimator", "sample"]].assign(
-            scored=scored.ravel(),
-            share=scored.ravel() / self.mean_candidates,
-            error=self.errors.mean(axis=-1).ravel(),
-            error_sd=self.errors.std(axis=-1, ddof=1).ravel(),
-            zero_cutoffs=np.broadcast_to(self.zero_cutoffs, shape).ravel(),
-        )
-        return frame[takes.ravel()].reset_index(drop=True)
+        columns = ["system", "metric", "estimator", "sample", *frame.columns[5:]]
+        return frame.loc[frame["takes"], columns].reset_index(drop=True)
 
     def mean_errors(self) -> Floats:
         """Mean over systems and repeats, of shape (n_estimators, n_samples, n_metrics).
 
         Systems whose truth is 0 at all cut-offs have no error and do not count; NaN if all are so.
         """
-        return mean_of_known(self.errors.mean(axis=-1))
+        return mean_of_known(self.mean)
 
     @table("sampled_cost", "relative errors, by sample")
     def by_sample(self) -> Table:
@@ -273,8 +241,7 @@ class Cost(Result):
 
         The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric)
-        ax = axes_or_new(ax)
+        ax, number = self.panel(ax, metric)
         errors, scored = self.mean_errors()[..., number], self.scored.mean(axis=1)
         # No error at all has no place on a logarithmic axis.
         errors = np.where(errors > 0, errors, np.nan)
@@ -286,7 +253,6 @@ class Cost(Result):
         scale_by_factors(ax, along="y")
         ax.set_xlabel("items scored for a user")
         ax.set_ylabel("relative error, %")
-        ax.set_title(self.metrics[number])
         legend_beside(ax)
         return ax
 

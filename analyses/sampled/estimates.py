@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator, uncorrected
-from analyses.sampled.expectation.crossings import DECIMALS
+from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
-from analyses.sampled.expectation.errors import OrderCount, order_count, winner_count
-from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.errors import winner_count
+from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
-from analyses.sampled.shared.rows import named_rows
+from analyses.sampled.shared.rows import named_rows, tidy
+from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
@@ -29,15 +30,13 @@ from analyses.sampled.shared.settings import (
 )
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
-    axes_or_new,
     categories,
-    chosen_panel,
     draw_whiskers,
     legend_beside,
     scale_by_factors,
 )
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table, shown
 from qrels import FullRanks
 
@@ -141,70 +140,49 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         zero_cutoffs=zeros,
         scored=scored,
         ranked=Ranked.of(first),
-        drawn=Drawn.as_asked(settings, seed=work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
         negatives=settings.negatives,
         n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates(Result):
+class Estimates(RepeatedResult):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Parameters
     ----------
-    measures, systems, estimators
-        Labels of the axes: metrics with their cut-offs, and names with options.
+    estimators
+        Label of an axis; measures are metrics with their cut-offs.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
     estimated
         Of shape (n_estimators, n_metrics, n_systems, n_repeats).
     errors
-        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
-        NaN for metrics of whole lists, and where the truth is 0 everywhere.
+        Of the same shape; NaN also for metrics of whole lists.
     zero_cutoffs
         Cut-offs that were left out there, because the truth is 0, of shape (n_metrics, n_systems).
     scored
         Mean number of items scored for a user, of shape (n_estimators, n_systems): those of the
         sample, the relevant ones included.
-    ranked, drawn, negatives
-        Of whom, and how m negatives were sampled.
+    negatives
+        How many were sampled, m.
     n_max
         Largest adaptive sample, for estimators that ask for those; 0 if there are none.
     """
 
-    measures: Measures
-    systems: tuple[str, ...]
     estimators: tuple[str, ...]
     exact: Floats
     estimated: Floats
-    errors: Floats
     zero_cutoffs: NDArray[np.int64]
     scored: Floats
-    ranked: Ranked
-    drawn: Drawn
     negatives: int
     n_max: int
 
     @property
-    def n_repeats(self) -> int:
-        """Samples of each system."""
-        return self.estimated.shape[3]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, with their cut-offs."""
-        return self.measures.metrics
-
-    @property
-    def mean(self) -> Floats:
-        """Mean over the repeats, of shape (n_estimators, n_metrics, n_systems)."""
-        return np.asarray(self.estimated.mean(axis=3))
-
-    @property
-    def sd(self) -> Floats:
-        """Standard deviation over the repeats: the noise of sampling, not that of users."""
-        return np.asarray(self.estimated.std(axis=3, ddof=1))
+    def repeated(self) -> Floats:
+        """The estimates, of which `mean` and `sd` are."""
+        return self.estimated
 
     @property
     def distance(self) -> Floats:
@@ -232,31 +210,23 @@ class Estimates(Result):
         repeats, exact; mean, sd and standard_error (of the mean) over the repeats; error and
         error_sd, the relative error of the curve in per cent, and zero_cutoffs, those left out.
         """
-        import pandas as pd
-
-        shape = self.mean.shape
-        labels = pd.DataFrame(
-            product(self.estimators, map(rank_metric, self.metrics), self.systems),
-            columns=["estimator", "metric", "system"],
+        frame = tidy(
+            {"estimator": self.estimators, "metric": self.metrics, "system": self.systems},
+            m=self.negatives,
+            replace=self.drawn.replace,
+            scored=self.scored[:, np.newaxis],
+            repeats=self.n_repeats,
+            exact=self.exact,
+            mean=self.mean,
+            sd=self.sd,
+            standard_error=self.sd / np.sqrt(self.n_repeats),
+            error=self.errors.mean(axis=3),
+            error_sd=self.errors.std(axis=3, ddof=1),
+            zero_cutoffs=self.zero_cutoffs,
         )
-        return pd.DataFrame(
-            {
-                "system": labels["system"],
-                **_metric_columns(labels["metric"].to_list()),
-                "estimator": labels["estimator"],
-                "m": self.negatives,
-                "replace": self.drawn.replace,
-                "scored": np.broadcast_to(self.scored[:, np.newaxis], shape).ravel(),
-                "repeats": self.n_repeats,
-                "exact": np.broadcast_to(self.exact, shape).ravel(),
-                "mean": self.mean.ravel(),
-                "sd": self.sd.ravel(),
-                "standard_error": self.sd.ravel() / np.sqrt(self.n_repeats),
-                "error": self.errors.mean(axis=3).ravel(),
-                "error_sd": self.errors.std(axis=3, ddof=1).ravel(),
-                "zero_cutoffs": np.broadcast_to(self.zero_cutoffs, shape).ravel(),
-            }
-        )
+        named = frame.assign(**_metric_columns(frame["metric"]))
+        first = ["system", "metric", "cutoff", "estimator"]
+        return named[[*first, *frame.columns[3:]]]
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
@@ -272,7 +242,7 @@ class Estimates(Result):
                 "system_b": self.systems[b],
                 "exact_a": truth[a],
                 "exact_b": truth[b],
-                **_counts(order_count(estimates[a], estimates[b], truth=[truth[a], truth[b]])),
+                **winner_count(estimates[[a, b]], truth[[a, b]])._asdict(),
             }
             for estimates, truth in self._cases()
             for a, b in combinations(range(len(self.systems)), 2)
@@ -288,7 +258,7 @@ class Estimates(Result):
         return self._counted(
             {
                 "winner": self.systems[int(truth.argmax())],
-                **_counts(winner_count(estimates.T, truth)),
+                **winner_count(estimates, truth)._asdict(),
             }
             for estimates, truth in self._cases()
         )
@@ -320,10 +290,9 @@ class Estimates(Result):
         import pandas as pd
 
         frame = pd.DataFrame(rows)
-        cases = list(product(map(rank_metric, self.metrics), self.estimators))
-        labels = [case for case in cases for _ in range(len(frame) // len(cases))]
-        columns = _metric_columns([metric for metric, _ in labels])
-        columns["estimator"] = [estimator for _, estimator in labels]
+        cases = [*product(self.metrics, self.estimators)]
+        repeated = np.repeat(np.array(cases, dtype=object), len(frame) // len(cases), axis=0)
+        columns = {**_metric_columns(repeated[:, 0]), "estimator": repeated[:, 1]}
         return pd.concat([pd.DataFrame(columns), frame], axis=1)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
@@ -411,8 +380,7 @@ class Estimates(Result):
 
         The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric)
-        ax = axes_or_new(ax)
+        ax, number = self.panel(ax, metric)
         means, spreads = self.mean[:, number], self.sd[:, number]
         order = self.exact[number].argsort(kind="stable")
         exact = self.exact[number][order]
@@ -426,7 +394,6 @@ class Estimates(Result):
             scale_by_factors(ax, along="y")
         ax.set_xlabel("exact")
         ax.set_ylabel("estimated from samples")
-        ax.set_title(self.metrics[number])
         legend_beside(ax)
         return ax
 
@@ -500,14 +467,11 @@ class Estimates(Result):
         return told if closest == plain else f"{told}, the closest {best}"
 
 
-def _metric_columns(metrics: Sequence[RankMetric]) -> dict[str, Any]:
+def _metric_columns(names: Iterable[str]) -> dict[str, Any]:
     import pandas as pd
 
+    metrics = [*map(rank_metric, names)]
     return {
         "metric": [str(replace(metric, cutoff=None)) for metric in metrics],
         "cutoff": pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
     }
-
-
-def _counts(count: OrderCount) -> dict[str, int]:
-    return {"correct": count.n_correct, "repeats": count.n_repeats}

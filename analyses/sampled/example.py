@@ -24,7 +24,7 @@ from analyses.sampled.expectation.curves import (
     metric_curves,
 )
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import Moments, estimate_moments, sampled_values
+from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.shared.drawing import axes_or_new
@@ -321,22 +321,18 @@ def toy_table(
     if repeats < 0 or repeats == 1:
         raise InputError(f"`repeats` must be 0 or at least 2, got {repeats}.")
     read = tuple(rank_metric(metric) for metric in metrics)
-    values = np.array([sampled_values(metric, m=m) for metric in read])
-    moments = [
-        [estimate_moments(v, some.rank, n=N_CANDIDATES, replace=replace) for some in LISTS.values()]
-        for v in values
-    ]
-    simulated = _simulated(values, m=m, replace=replace, repeats=repeats, seed=seed)
+    addends = Addends.of_metrics(read, m=m, n_orders=1, replace=replace)
+    moments = [moments_of_mean(addends.moments(some)) for some in LISTS.values()]
+    drawn = [_sample(addends, seed=seed, repeat=repeat) for repeat in range(repeats)]
+    drawn = drawn or [np.full((len(read), len(LISTS)), np.nan)] * 2
     return ToyTable(
         metrics=read,
         systems=tuple(LISTS),
-        exact=np.array(
-            [[metric(s.rank, n=N_CANDIDATES).mean() for s in LISTS.values()] for metric in read]
-        ),
-        expected=np.array([[float(each.mean) for each in row] for row in moments]),
-        sd=np.sqrt([[float(each.variance) for each in row] for row in moments]),
-        simulated=simulated.mean,
-        simulated_sd=np.sqrt(simulated.variance),
+        exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
+        expected=np.stack([each.mean for each in moments], axis=1),
+        sd=np.sqrt(np.stack([each.variance for each in moments], axis=1)),
+        simulated=np.mean(drawn, axis=0),
+        simulated_sd=np.std(drawn, axis=0, ddof=1),
         m=m,
         replace=replace,
         repeats=repeats,
@@ -344,23 +340,18 @@ def toy_table(
     )
 
 
-def _simulated(values: Floats, *, m: int, replace: bool, repeats: int, seed: int) -> Moments:
-    """Sample again and again; mean and variance of the means over the users."""
-    shape = (len(values), len(LISTS))
-    if repeats == 0:
-        return Moments(np.full(shape, np.nan), np.full(shape, np.nan))
-    means = np.array([_sample(values, m, seed, repeat, replace) for repeat in range(repeats)])
-    return Moments(means.mean(axis=0), means.var(axis=0, ddof=1))
-
-
-def _sample(values: Floats, m: int, seed: int, repeat: int, replace: bool) -> Floats:
+def _sample(addends: Addends, *, seed: int, repeat: int) -> Floats:
     """Sample every list once, each user with numbers of its own; of shape (n_metrics, n_lists)."""
-    ranks = np.concatenate([some.rank for some in LISTS.values()])
     sampled = sample_ranks(
-        ranks, n_candidates=N_CANDIDATES, m=m, seed=seed, repeat=repeat, replace=replace
+        np.concatenate([some.rank for some in LISTS.values()]),
+        n_candidates=N_CANDIDATES,
+        m=addends.negatives,
+        seed=seed,
+        repeat=repeat,
+        replace=addends.replace,
     )
     per_list = sampled.above.reshape(len(LISTS), -1)
-    return np.asarray(values[:, per_list].mean(axis=2))
+    return np.asarray(addends.values[0, 0].T[:, per_list].mean(axis=2))
 
 
 def toy_consistency(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -13,22 +13,18 @@ from pydantic import Field
 
 from analyses.sampled.estimators import mle
 from analyses.sampled.estimators.em import likelihood_path
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
-from analyses.sampled.shared.rows import named_rows
+from analyses.sampled.shared.rows import named_rows, tidy
+from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import Largest, SampleSettings
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    axes_or_new,
-    categories,
-    chosen_panel,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
@@ -137,7 +133,7 @@ def iterations(work: Work, settings: Settings) -> Iterations:
         errors=errors,
         likelihoods=likelihoods,
         ranked=Ranked.of(first),
-        drawn=Drawn.as_asked(settings, seed=work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
     )
 
 
@@ -159,51 +155,33 @@ def _label(design: Design) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Iterations(Result):
+class Iterations(RepeatedResult):
     """Errors of maximum likelihood, and the likelihood, after numbers of iterations of EM.
 
     Parameters
     ----------
     measures
         Panels of the figure: the metrics, which are curves and have no cut-off, and the likelihood.
-    systems, iterations
-        Labels of axes.
+    iterations
+        Label of an axis.
     samples
         How negatives were sampled: as many for all users, and adaptively where users have one
         relevant item each.
     errors
-        Relative error of the curve at cut-offs 1 to 50, in per cent, of shape (n_samples,
-        n_iterations, n_metrics, n_systems, n_repeats); NaN where the truth is 0 everywhere.
+        Of shape (n_samples, n_iterations, n_metrics, n_systems, n_repeats).
     likelihoods
         Mean log-likelihood per user, in natural units, of shape (n_samples, n_iterations,
         n_systems, n_repeats). Those of different samples are not comparable.
-    ranked, drawn
-        Of whom, and how samples were drawn.
     """
 
-    measures: Measures
-    systems: tuple[str, ...]
     iterations: tuple[int, ...]
     samples: tuple[str, ...]
-    errors: Floats
     likelihoods: Floats
-    ranked: Ranked
-    drawn: Drawn
-
-    @property
-    def n_repeats(self) -> int:
-        """Samples of each system."""
-        return self.errors.shape[4]
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics, the label of an axis of the errors."""
         return self.measures.metrics[:-1]
-
-    @property
-    def mean(self) -> Floats:
-        """Mean error over the repeats, (n_samples, n_iterations, n_metrics, n_systems)."""
-        return np.asarray(self.errors.mean(axis=4))
 
     @property
     def best(self) -> NDArray[np.int64]:
@@ -226,10 +204,6 @@ class Iterations(Result):
         """Whether no more iterations ever lowered the likelihood, but for rounding."""
         return bool((np.diff(self.likelihoods, axis=1) > -1e-12).all())
 
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``sampled_iterations``; see `to_frame`."""
-        return {"sampled_iterations": self.to_frame()}
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each sample, number of iterations, metric and system.
 
@@ -239,23 +213,19 @@ class Iterations(Result):
         in per cent; best, whether no other number has a smaller error; likelihood, the mean
         log-likelihood per user, and likelihood_sd.
         """
-        import pandas as pd
-
-        frame = pd.DataFrame(
-            product(self.samples, self.iterations, self.metrics, self.systems),
-            columns=["sample", "iterations", "metric", "system"],
-        )
-        numbers = np.array(self.iterations)[:, np.newaxis, np.newaxis]
         likelihoods = self.likelihoods[:, :, np.newaxis]
-        shape = self.mean.shape
-        return frame[["system", "metric", "sample", "iterations"]].assign(
+        numbers = np.array(self.iterations)[:, np.newaxis, np.newaxis]
+        labels = {"sample": self.samples, "iterations": self.iterations, "metric": self.metrics}
+        frame = tidy(
+            {**labels, "system": self.systems},
             repeats=self.n_repeats,
-            error=self.mean.ravel(),
-            error_sd=self.errors.std(axis=4, ddof=1).ravel(),
-            best=(numbers == self.best[:, np.newaxis]).ravel(),
-            likelihood=np.broadcast_to(likelihoods.mean(axis=4), shape).ravel(),
-            likelihood_sd=np.broadcast_to(likelihoods.std(axis=4, ddof=1), shape).ravel(),
+            error=self.mean,
+            error_sd=self.sd,
+            best=numbers == self.best[:, np.newaxis],
+            likelihood=likelihoods.mean(axis=4),
+            likelihood_sd=likelihoods.std(axis=4, ddof=1),
         )
+        return frame[["system", "metric", "sample", "iterations", *frame.columns[4:]]]
 
     @table("sampled_iterations", "relative errors of MLE, by iterations of EM")
     def by_number(self) -> Table:
@@ -283,15 +253,13 @@ class Iterations(Result):
 
         The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.measures.metrics, metric)
-        ax = axes_or_new(ax)
+        ax, number = self.panel(ax, metric)
         if metric == LIKELIHOOD:
             self._draw_likelihood(ax)
         else:
             self._draw_errors(ax, number)
         ax.set_xscale("log")
         ax.set_xlabel("iterations of EM")
-        ax.set_title(metric or self.metrics[0])
         legend_beside(ax)
         return ax
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import replace as with_options
 from itertools import product
@@ -16,23 +16,22 @@ from analyses.sampled.estimators import Estimator, Tally, find_estimator, tally
 from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.learned_priors import canonical_prior
 from analyses.sampled.estimators.mn import Multinomial
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
-from analyses.sampled.shared.facts import Drawn, Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
-from analyses.sampled.shared.rows import named_rows
+from analyses.sampled.shared.rows import named_rows, tidy
+from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import SampleSettings, distinct
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
-    axes_or_new,
     categories,
-    chosen_panel,
     draw_whiskers,
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
@@ -225,7 +224,7 @@ def compare_priors(
         priors=names,
         errors=np.stack(errors, axis=-2),
         ranked=Ranked.of(first),
-        drawn=Drawn.as_asked(settings, seed=work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
         negatives=settings.negatives,
     )
 
@@ -250,48 +249,22 @@ def _estimates(
 
 
 @dataclass(frozen=True, eq=False)
-class Priors(Result):
+class Priors(RepeatedResult):
     """Errors of corrections that differ in the distribution of ranks they have in mind.
 
     Parameters
     ----------
-    measures, systems, estimators, priors
-        Labels of the axes; measures are curves and have no cut-off, estimators have no prior.
+    estimators, priors
+        Labels of axes; measures are curves and have no cut-off, estimators have no prior.
     errors
-        Relative error of the curve at cut-offs 1 to 50, in per cent, of shape (n_estimators,
-        n_priors, n_metrics, n_systems, n_repeats); NaN where the truth is 0 everywhere.
-    ranked, drawn, negatives
-        Of whom, and how m negatives were sampled.
+        Of shape (n_estimators, n_priors, n_metrics, n_systems, n_repeats).
+    negatives
+        How many were sampled, m.
     """
 
-    measures: Measures
-    systems: tuple[str, ...]
     estimators: tuple[str, ...]
     priors: tuple[str, ...]
-    errors: Floats
-    ranked: Ranked
-    drawn: Drawn
     negatives: int
-
-    @property
-    def n_repeats(self) -> int:
-        """Samples of each system."""
-        return self.errors.shape[4]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
-
-    @property
-    def mean(self) -> Floats:
-        """Mean over the repeats, (n_estimators, n_priors, n_metrics, n_systems)."""
-        return np.asarray(self.errors.mean(axis=4))
-
-    @property
-    def sd(self) -> Floats:
-        """Standard deviation over the repeats, of the same shape."""
-        return np.asarray(self.errors.std(axis=4, ddof=1))
 
     def better_than_uniform(self) -> NDArray[np.int64]:
         """Count the repeats in which a prior has a smaller error than the uniform one.
@@ -308,10 +281,6 @@ class Priors(Result):
         uniform = self.errors[:, [self.priors.index(UNIFORM)]]
         return np.asarray((self.errors < uniform).sum(axis=4))
 
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``sampled_priors``; see `to_frame`."""
-        return {"sampled_priors": self.to_frame()}
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each estimator, prior, metric and system.
 
@@ -321,23 +290,19 @@ class Priors(Result):
         nothing; m, replace, repeats; error and error_sd over the repeats, in per cent; and
         better_than_uniform, in how many repeats, if a uniform prior was studied.
         """
-        import pandas as pd
-
-        frame = pd.DataFrame(
-            product(self.estimators, self.priors, self.metrics, self.systems),
-            columns=["estimator", "prior", "metric", "system"],
-        )
-        frame = frame[["system", "metric", "estimator", "prior"]].assign(
-            unavailable=frame["prior"].map(unavailable),
+        labels = {"estimator": self.estimators, "prior": self.priors, "metric": self.metrics}
+        frame = tidy(
+            {**labels, "system": self.systems},
+            unavailable=np.array([[[unavailable(prior)]] for prior in self.priors], dtype=object),
             m=self.negatives,
             replace=self.drawn.replace,
             repeats=self.n_repeats,
-            error=self.mean.ravel(),
-            error_sd=self.sd.ravel(),
+            error=self.mean,
+            error_sd=self.sd,
         )
         if UNIFORM in self.priors:
             frame["better_than_uniform"] = self.better_than_uniform().ravel()
-        return frame
+        return frame[["system", "metric", "estimator", "prior", *frame.columns[4:]]]
 
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
@@ -365,8 +330,7 @@ class Priors(Result):
 
         The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric)
-        ax = axes_or_new(ax)
+        ax, number = self.panel(ax, metric)
         means = mean_of_known(self.mean[:, :, number])
         low, high = mean_of_known(np.quantile(self.errors[:, :, number], MIDDLE, axis=-1))
         apart = np.linspace(-0.2, 0.2, len(self.estimators)) if len(self.estimators) > 1 else [0.0]
@@ -379,7 +343,6 @@ class Priors(Result):
         self._mark_priors(ax)
         scale_by_factors(ax, along="y")
         ax.set_ylabel("relative error in per cent")
-        ax.set_title(self.metrics[number])
         legend_beside(ax)
         return ax
 

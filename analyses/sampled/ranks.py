@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.facts import Ranked
 from analyses.sampled.shared.settings import RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (

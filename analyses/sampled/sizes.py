@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import Estimator, Fits
-from analyses.sampled.expectation.candidates import whose
-from analyses.sampled.expectation.crossings import DECIMALS, ordering_of, print_ordering
+from analyses.sampled.expectation.crossings import DECIMALS, first_of, ordering_of, print_ordering
 from analyses.sampled.expectation.designs import require_rising
 from analyses.sampled.expectation.metrics import RankMetric
-from analyses.sampled.expectation.moments import Moments, exact_metric
 from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.user_moments import Addends, Moments, moments_of_mean
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Ranked, first_of
+from analyses.sampled.shared.facts import Drawn, Ranked
+from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.sampled_result import SampledResult
 from analyses.sampled.shared.settings import (
     METRICS,
     CorrectedFor,
@@ -38,15 +38,13 @@ from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     COLOURS,
     DASHES,
-    axes_or_new,
     categories,
-    chosen_panel,
     draw_band,
     legend_beside,
     scale_by_factors,
 )
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 from runs import InputError
@@ -176,12 +174,11 @@ def expect_sizes(
         systems=tuple(systems),
         estimators=tuple(map(str, asked)),
         negatives=numbers,
-        exact=np.array([[exact_metric(m, s) for s in systems.values()] for m in metrics]),
+        exact=np.array([[m.exact(s) for s in systems.values()] for m in metrics]),
         expected=means,
         sd=np.sqrt(variances),
         ranked=Ranked.of(first),
-        corrected_for=settings.corrected_for,
-        replace=settings.replace,
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
     )
 
 
@@ -235,13 +232,13 @@ def _moments(addends: Addends, ranks: FullRanks, *, spread: bool) -> Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(Result):
+class Sizes(SampledResult):
     """Expected estimates of metrics, and their spread, for some numbers of negatives.
 
     Parameters
     ----------
-    measures, systems, estimators, negatives
-        Labels of the axes: metrics with their cut-offs, and names with options.
+    estimators, negatives
+        Labels of axes; measures are metrics with their cut-offs.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
     expected
@@ -250,29 +247,13 @@ class Sizes(Result):
     sd
         Standard deviations over samples, likewise: the noise of sampling, not that of users. NaN
         where they were not asked for.
-    ranked
-        Of whom.
-    corrected_for
-        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
-    replace
-        Whether negatives are drawn with replacement.
     """
 
-    measures: Measures
-    systems: tuple[str, ...]
     estimators: tuple[str, ...]
     negatives: tuple[int, ...]
     exact: Floats
     expected: Floats
     sd: Floats
-    ranked: Ranked
-    corrected_for: str
-    replace: bool
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give what is expected, and where the order of systems changes."""
@@ -280,14 +261,17 @@ class Sizes(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Give rows of estimator, metric, system, m, expected, sd, exact."""
-        import pandas as pd
-
-        frame = pd.DataFrame(
-            product(self.estimators, self.metrics, self.systems, self.negatives),
-            columns=["estimator", "metric", "system", "m"],
+        return tidy(
+            {
+                "estimator": self.estimators,
+                "metric": self.metrics,
+                "system": self.systems,
+                "m": self.negatives,
+            },
+            expected=self.expected,
+            sd=self.sd,
+            exact=self.exact[..., np.newaxis],
         )
-        exact = np.broadcast_to(self.exact[..., np.newaxis], self.expected.shape)
-        return frame.assign(expected=self.expected.ravel(), sd=self.sd.ravel(), exact=exact.ravel())
 
     def crossings(self) -> pd.DataFrame:
         """Say from which number of negatives on, of those looked at, systems are ordered how.
@@ -345,13 +329,11 @@ class Sizes(Result):
 
         The first metric by default, on new axes by default.
         """
-        number = chosen_panel(self.metrics, metric)
-        ax = axes_or_new(ax)
+        ax, number = self.panel(ax, metric)
         for system, label, style in self._styles():
             self._draw(ax, number, system, label, style)
         self._scale(ax, number)
         self._explain(ax)
-        ax.set_title(self.metrics[number])
         legend_beside(ax)
         return ax
 
@@ -406,12 +388,11 @@ class Sizes(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        how = "with" if self.replace else "without"
         return (
             f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
-            f"negatives, drawn uniformly {how} replacement, against m, and the exact values among "
+            f"negatives, drawn uniformly {self.drawn.how}, against m, and the exact values among "
             f"all n = {self.ranked.n} candidates (arrows), of {self.ranked}. "
-            f"Not simulated; corrections use {whose(self.corrected_for)}. {self._of_curves()}"
+            f"Not simulated; corrections use {self.drawn.whose}. {self._of_curves()}"
             f"Estimators: {'; '.join(self.estimators)}."
         )
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator, Problem
-from analyses.sampled.estimators.learned_priors import canonical_prior, learn_prior
+from analyses.sampled.estimators.estimator import Problem
+from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.linear import bias_variance
-from analyses.sampled.estimators.tally import Tally
 from runs import InputError
 from runs.shared.errors import InputWarning
 
@@ -21,7 +20,7 @@ LEAST_GAMMA = 1e-6
 
 
 @dataclass(frozen=True)
-class BiasVariance(Estimator):
+class BiasVariance(WithPrior):
     r"""The values of least squared bias plus variance, weighed by gamma.
 
     .. math:: v = ((1 - \gamma) P'DP + \gamma\, \mathrm{diag}(c))^{-1} P'Db
@@ -73,15 +72,9 @@ class BiasVariance(Estimator):
                 InputWarning,
                 stacklevel=3,
             )
-        object.__setattr__(self, "prior", canonical_prior(self.prior))
-
-    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64] | None:
-        """Learn the prior."""
-        return learn_prior(self.prior, tally, first_only=first_only)
+        super().__post_init__()
 
     def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
         """Solve for each prior."""
-        group = problem.group
-        for gram, mass in zip(group.grams(problem.masses), problem.masses.T, strict=True):
-            weighted = group.table * mass[:, np.newaxis]
+        for gram, weighted in problem.weighted():
             yield bias_variance(gram, weighted, problem.targets, gamma=self.gamma)

@@ -43,11 +43,9 @@ class ConstrainedLeastSquares(Estimator):
 
     def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
         """Solve for one metric after the other."""
-        group = problem.group
-        gram = next(group.grams(group.uniform))
-        products = (group.table * group.uniform).T @ problem.targets
-        columns = [
-            monotone_least_squares(gram, column, nonnegative=self.nonnegative)
-            for column in products.T
-        ]
-        yield np.stack(columns, axis=1)
+        for gram, weighted in problem.weighted():
+            columns = [
+                monotone_least_squares(gram, column, nonnegative=self.nonnegative)
+                for column in (weighted.T @ problem.targets).T
+            ]
+            yield np.stack(columns, axis=1)

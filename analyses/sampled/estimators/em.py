@@ -17,7 +17,31 @@ Floats = NDArray[np.float64]
 def em_steps(
     tables: Sequence[Floats], shares: Sequence[Floats], *, weights: Floats
 ) -> Iterator[Floats]:
-    """Give what `expectation_maximisation` has learned after 0, 1, 2, ... iterations, without end.
+    r"""Learn how ranks are distributed, from the shares of the users in each cell, step by step.
+
+    .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
+
+    from the uniform distribution, after 0, 1, 2, ... iterations, without end. Stopping early is
+    what smooths the estimate: it gets worse, not better, if the iterations go on until nothing
+    changes.
+
+    Parameters
+    ----------
+    tables
+        One for each (number of candidates, number of negatives): P, (n_nodes, n_cells).
+    shares
+        Shares of the users in the cells of each table, w; all sets add up to 1 over all tables:
+        (n_cells, n_sets).
+    weights
+        Ranks that the nodes stand for: (n_nodes,).
+
+    Yields
+    ------
+    Mass at the nodes, of shape (n_nodes, n_sets); sums are 1.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 12, 21, 22.
 
     Examples
     --------
@@ -37,74 +61,14 @@ def em_steps(
         )
 
 
-def expectation_maximisation(
-    tables: Sequence[Floats], shares: Sequence[Floats], *, weights: Floats, iterations: int
-) -> Floats:
-    r"""Learn how ranks are distributed, from the shares of the users in each cell.
-
-    .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
-
-    from the uniform distribution, so many times. Stopping early is what smooths the estimate: it
-    gets worse, not better, if the iterations go on until nothing changes.
-
-    Parameters
-    ----------
-    tables
-        One for each (number of candidates, number of negatives): P, (n_nodes, n_cells).
-    shares
-        Shares of the users in the cells of each table, w; all sets add up to 1 over all tables:
-        (n_cells, n_sets).
-    weights
-        Ranks that the nodes stand for: (n_nodes,).
-    iterations
-        How many.
-
-    Returns
-    -------
-    Mass at the nodes, of shape (n_nodes, n_sets); sums are 1.
-
-    References
-    ----------
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 12, 21, 22.
-
-    Examples
-    --------
-    Five candidates, two sampled; half of the users have nothing above their item:
-
-    >>> from analyses.sampled.estimators.nodes import every_rank
-    >>> from analyses.sampled.estimators.tables import count_table
-    >>> nodes = every_rank(4)
-    >>> table = count_table(nodes.above, n_irrelevant=4, n_negatives=2, replace=True)
-    >>> shares = np.array([[0.5], [0.3], [0.2]])
-    >>> mass = expectation_maximisation([table], [shares], weights=nodes.weights, iterations=1)
-    >>> (mass[:, 0] * 150).round(9)
-    array([40., 37., 32., 25., 16.])
-    """
-    return next(islice(em_steps(tables, shares, weights=weights), iterations, None))
-
-
 def maximum_likelihood(tally: Tally, *, iterations: int, first_only: bool = False) -> Floats:
-    """Learn the rank distribution of each sample of a tally.
-
-    Returns
-    -------
-    Mass at the nodes, of shape (n_nodes, n_samples).
-    """
-    tables, shares = _seen(tally, first_only=first_only)
-    return expectation_maximisation(
-        tables, shares, weights=tally.nodes.weights, iterations=iterations
-    )
+    """Learn the rank distribution of each sample of a tally: (n_nodes, n_samples)."""
+    steps = em_steps(*_seen(tally, first_only=first_only), weights=tally.nodes.weights)
+    return next(islice(steps, iterations, None))
 
 
 def likelihood_path(tally: Tally, *, iterations: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-    """Learn as `maximum_likelihood` does, and stop at several numbers of iterations on the way.
-
-    Parameters
-    ----------
-    tally
-        The samples.
-    iterations
-        Numbers of iterations, rising.
+    """Learn as `maximum_likelihood` does, and stop at rising numbers of iterations on the way.
 
     Yields
     ------
@@ -120,17 +84,8 @@ def likelihood_path(tally: Tally, *, iterations: Sequence[int]) -> Iterator[tupl
 def log_likelihood(tables: Sequence[Floats], shares: Sequence[Floats], mass: Floats) -> Floats:
     r"""Give the mean log-likelihood of a user's cell, :math:`\sum_c w_c \log (L p)_c`.
 
-    Parameters
-    ----------
-    tables, shares
-        As of `expectation_maximisation`.
-    mass
-        Distribution of the ranks, one set a column: (n_nodes, n_sets).
-
-    Returns
-    -------
-    In natural units, of shape (n_sets,); for adaptive samples but for a constant, which the
-    growing of the samples adds.
+    It is in natural units, of shape (n_sets,); for adaptive samples but for a constant, which the
+    growing of the samples adds. Tables, shares and mass are those of `em_steps`.
 
     Examples
     --------

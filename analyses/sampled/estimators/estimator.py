@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 from threadpoolctl import threadpool_limits
 
+from analyses.sampled.estimators.linear import posterior_means
 from analyses.sampled.estimators.tally import Candidates, Group, Tally, tally
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
@@ -45,12 +46,23 @@ class Problem:
     orders: tuple[int, ...]
     n_users: float
 
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        group: Group,
+        masses: Floats | None,
+        metrics: tuple[RankMetric, ...],
+        orders: tuple[int, ...],
+    ) -> Problem:
+        """Take learned distributions among the ranks that the group has, or the uniform one."""
+        inside = group.uniform if masses is None else group.within(masses)
+        return cls(group, inside, metrics, orders, tally.n_users[0])
+
     def at(self, above: ArrayLike, *, n_irrelevant: int) -> Floats:
         """Give the metrics of items with so many irrelevant ones above.
 
-        Returns
-        -------
-        For users with as many relevant items as the place of the item says, of shape (n_above,
+        They are those of users with as many relevant items as the place of the item says: (n_above,
         n_orders * n_metrics).
         """
         places = np.asarray(above, dtype=np.float64)
@@ -66,6 +78,11 @@ class Problem:
         """Exact metrics at the nodes, (n_nodes, n_orders * n_metrics)."""
         return self.at(self.group.nodes.above, n_irrelevant=self.group.n_irrelevant)
 
+    def weighted(self) -> Iterator[tuple[Floats, Floats]]:
+        """Give P'DP and DP for each distribution: (n_cells, n_cells) and (n_nodes, n_cells)."""
+        for gram, mass in zip(self.group.grams(self.masses), self.masses.T, strict=True):
+            yield gram, self.group.table * mass[:, np.newaxis]
+
 
 @dataclass(frozen=True)
 class Estimator:
@@ -76,27 +93,42 @@ class Estimator:
     label
         Its name without options.
     linear
-        Whether estimates are means over the users of corrected values v(t).
-    plugged
-        Whether estimates are means over an estimated distribution of ranks, where all users have
-        one relevant item and one number of candidates.
+        Whether estimates are means over the users of corrected values v(t), or over a learned
+        distribution of ranks, where all users have one relevant item and one number of candidates.
     sums_ranks
         Whether it takes sums over all ranks, which a grid limits to some cut-offs.
+    one_size
+        Whether all users must have as many negatives.
     """
 
     label: ClassVar[str] = ""
     linear: ClassVar[bool] = True
-    plugged: ClassVar[bool] = False
     sums_ranks: ClassVar[bool] = True
+    one_size: ClassVar[bool] = True
 
     def __str__(self) -> str:
         options = ",".join(f"{one.name}={_shown(getattr(self, one.name))}" for one in fields(self))
         return f"{self.label}({options})" if options else self.label
 
     def check(self, tally: Tally) -> None:
-        """Refuse samples that the estimator is wrong for."""
-        refuse_proposals(self, tally)
-        refuse_sizes(self, tally)
+        """Refuse samples that the estimator is wrong for.
+
+        Raises
+        ------
+        InputError
+            If they were drawn from a proposal, or users have several numbers of negatives.
+        """
+        if tally.places is not None:
+            raise InputError(
+                f"{self} needs negatives drawn uniformly, and these were drawn from a proposal: "
+                "use ht-plugin."
+            )
+        sizes = sorted({group.n_negatives for group in tally.groups})
+        if self.one_size and len(sizes) > 1:
+            raise InputError(
+                f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
+                "negatives: use adaptive-mle."
+            )
 
     def learn(self, tally: Tally, *, first_only: bool = False) -> Floats | None:
         """Learn a distribution of ranks, (n_nodes, n_samples) or one for all; None: uniform."""
@@ -119,14 +151,13 @@ class Estimator:
     ) -> Floats:
         """Add the corrected values of all relevant items of a group: (n_samples, n_metrics)."""
         group, orders = tally.groups[number], tally.orders
-        inside = group.uniform if masses is None else group.within(masses)
-        problem = Problem(group, inside, metrics, orders, tally.n_users[0])
+        problem = Problem.of(tally, group, masses, metrics, orders)
         of_group = tally.cells[:, 0] == number
         cells, counts = tally.cells[of_group], tally.counts[of_group]
         divisors = _divisors(metrics, cells, n_irrelevant=group.n_irrelevant)
         places = np.searchsorted(np.array(orders), cells[:, 1])
         # One distribution serves all samples, or each its own.
-        served = counts.T[np.newaxis] if inside.shape[1] == 1 else counts.T[:, np.newaxis]
+        served = counts.T[np.newaxis] if problem.masses.shape[1] == 1 else counts.T[:, np.newaxis]
         shape = (-1, len(orders), len(metrics))
         return np.concatenate(
             [
@@ -136,8 +167,12 @@ class Estimator:
         )
 
     def corrections(self, problem: Problem) -> Iterator[Floats]:
-        """Correct values for each distribution: (n_negatives + 1, n_orders * n_metrics)."""
-        raise NotImplementedError
+        """Correct values for each distribution: (n_negatives + 1, n_orders * n_metrics).
+
+        By default they are what metrics are expected to be given the sample.
+        """
+        for mass in problem.masses.T:
+            yield posterior_means(problem.group.table, mass, problem.targets)
 
     def fit(self, sampled: SampledRanks, *, n: Candidates = "mean", path: str = "grid") -> Fitted:
         """Fit one sample.
@@ -272,9 +307,8 @@ class Fits:
 
     def _estimates(self, metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
         masses = self.masses(first_only=first_only)
-        if self.estimator.plugged and self.tally.simple and masses is not None:
-            group = self.tally.groups[0]
-            problem = Problem(group, masses, metrics, (1,), self.tally.n_users[0])
+        if not self.estimator.linear and self.tally.simple and masses is not None:
+            problem = Problem.of(self.tally, self.tally.groups[0], masses, metrics, (1,))
             return masses.T @ problem.targets
         totals = self.estimator.totals(self.tally, metrics, masses)
         return totals / self.tally.n_users[:, np.newaxis]
@@ -282,16 +316,10 @@ class Fits:
     def corrected(self, names: Sequence[str | RankMetric], *, orders: Sequence[int]) -> Floats:
         """Correct values from the first sample, for users with as many relevant items as the place.
 
-        Parameters
-        ----------
-        names
-            Metrics.
-        orders
-            Places of relevant items among those of their user.
-
         Returns
         -------
-        Of shape (n_groups, n_orders, n_negatives + 1, n_metrics).
+        Of shape (n_groups, n_orders, n_negatives + 1, n_metrics); orders are places of relevant
+        items among those of their user.
 
         Raises
         ------
@@ -303,35 +331,19 @@ class Fits:
             raise InputError(f"{self.estimator} does not correct values one by one.")
 
         def answer(metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
-            masses = self.masses(first_only=first_only)
-            return np.stack(
-                [self._corrected(g, masses, metrics, tuple(orders)) for g in self.tally.groups]
-            )
+            masses, values = self.masses(first_only=first_only), []
+            for group in self.tally.groups:
+                problem = Problem.of(self.tally, group, masses, metrics, tuple(orders))
+                corrected = next(self.estimator.corrections(problem))
+                values.append(corrected.reshape(-1, len(orders), len(metrics)).swapaxes(0, 1))
+            return np.stack(values)
 
         return self._answers(tuple(rank_metric(name) for name in names), answer)
 
-    def _corrected(
-        self,
-        group: Group,
-        masses: Floats | None,
-        metrics: tuple[RankMetric, ...],
-        orders: tuple[int, ...],
-    ) -> Floats:
-        """Correct values for the samples of a group: (n_orders, n_negatives + 1, n_metrics)."""
-        inside = group.uniform if masses is None else group.within(masses)
-        problem = Problem(group, inside, metrics, orders, self.tally.n_users[0])
-        values = next(self.estimator.corrections(problem))
-        return values.reshape(-1, len(orders), len(metrics)).swapaxes(0, 1)
-
     def addends(self, names: Sequence[str | RankMetric], *, n_orders: int) -> Addends:
-        """Give what relevant items add to estimates, with the first sample's corrected values.
+        """Give what relevant items, up to n_orders of a user, add to estimates.
 
-        Parameters
-        ----------
-        names
-            Metrics.
-        n_orders
-            The most relevant items of a user.
+        Values are corrected from the first sample.
 
         Raises
         ------
@@ -401,15 +413,8 @@ class Fitted:
     def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
         """Give the corrected values v(1), v(2), ... of a metric, of shape (n_negatives + 1,).
 
-        They may be negative or above 1: they are no metrics of users, only their mean is.
-
-        Parameters
-        ----------
-        name
-            The metric.
-        order
-            Which relevant item of a user they are for; with more than one, values are those of
-            users that have as many.
+        They may be negative or above 1: they are no metrics of users, only their mean is. They are
+        for relevant item number ``order`` of users that have as many.
 
         Raises
         ------
@@ -446,8 +451,8 @@ class Fitted:
             If the estimator is not linear, a rank is out of range, or plain ranks meet a fit with
             several numbers of candidates.
         """
-        full = self._full(ranks)
-        return float(self._addends(name, full).means(full).mean())
+        addends, full = self._asked(name, ranks)
+        return float(addends.means(full).mean())
 
     def variance(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
         r"""Give the variance of the estimate over samples, were the true ranks these.
@@ -455,29 +460,20 @@ class Fitted:
         .. math:: \frac1{U^2} \sum_u \mathrm{Var}\Bigl[\sum_j v_j(x_{uj})\Bigr]
 
         with v held fixed; the users do not vary: for that, see `bootstrap`. The relevant items of
-        a user are sampled together (`analyses.sampled.expectation.user_moments`).
-
-        Parameters
-        ----------
-        name, ranks
-            As for :meth:`expectation`.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`expectation`.
+        a user are sampled together (`analyses.sampled.expectation.user_moments`). Arguments and
+        errors are those of :meth:`expectation`.
         """
-        full = self._full(ranks)
-        return float(moments_of_mean(self._addends(name, full).moments(full)).variance[0])
+        addends, full = self._asked(name, ranks)
+        return float(moments_of_mean(addends.moments(full)).variance[0])
 
-    def _full(self, ranks: ArrayLike | FullRanks) -> FullRanks:
-        if isinstance(ranks, FullRanks):
-            return ranks
-        self._require_one_group()
-        return FullRanks.of(ranks, n_candidates=self.fits.tally.groups[0].n_irrelevant + 1)
-
-    def _addends(self, name: str | RankMetric, ranks: FullRanks) -> Addends:
-        return self.fits.addends([name], n_orders=int(ranks.order.max(initial=1)))
+    def _asked(
+        self, name: str | RankMetric, ranks: ArrayLike | FullRanks
+    ) -> tuple[Addends, FullRanks]:
+        if not isinstance(ranks, FullRanks):
+            self._require_one_group()
+            n_candidates = self.fits.tally.groups[0].n_irrelevant + 1
+            ranks = FullRanks.of(ranks, n_candidates=n_candidates)
+        return self.fits.addends([name], n_orders=int(ranks.order.max(initial=1))), ranks
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Redraw users and repeat the whole fit, prior, iterations and all.
@@ -499,37 +495,6 @@ class Fitted:
         return Fits(self.fits.estimator, drawn, self.fits.given)
 
 
-def refuse_proposals(estimator: Estimator, tally: Tally) -> None:
-    """Refuse samples that are not uniform.
-
-    Raises
-    ------
-    InputError
-        If they were drawn from a proposal.
-    """
-    if tally.places is not None:
-        raise InputError(
-            f"{estimator} needs negatives drawn uniformly, and these were drawn from a proposal: "
-            "use ht-plugin."
-        )
-
-
-def refuse_sizes(estimator: Estimator, tally: Tally) -> None:
-    """Refuse samples of several sizes.
-
-    Raises
-    ------
-    InputError
-        If numbers of negatives differ between users.
-    """
-    sizes = sorted({group.n_negatives for group in tally.groups})
-    if len(sizes) > 1:
-        raise InputError(
-            f"{estimator} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
-            "negatives: use adaptive-mle."
-        )
-
-
 def _divisors(metrics: Sequence[RankMetric], cells: Integers, *, n_irrelevant: int) -> Floats:
     """Give what a user's number of relevant items changes: (n_cells, n_metrics)."""
     orders, n_relevant = cells[:, 1], cells[:, 2]
@@ -538,10 +503,6 @@ def _divisors(metrics: Sequence[RankMetric], cells: Integers, *, n_irrelevant: i
 
 
 def _shown(value: object) -> str:
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.em import maximum_likelihood
+from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.mes import MaximumEntropy
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
@@ -38,10 +39,21 @@ def canonical_prior(text: str) -> str:
     return f"{text}@{ITERATIONS}" if text.endswith("mle") else text
 
 
-def learn_prior(
-    prior: str, tally: Tally, *, first_only: bool = False
-) -> NDArray[np.float64] | None:
-    """Learn a prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform.
+class WithPrior(Estimator):
+    """An estimator that averages its bias over a prior; `BiasVariance` says which there are."""
+
+    prior: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", canonical_prior(self.prior))
+
+    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64] | None:
+        """Learn the prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform."""
+        return None if self.prior == "uniform" else learn_prior(self.prior, tally, first_only)
+
+
+def learn_prior(prior: str, tally: Tally, first_only: bool) -> NDArray[np.float64]:
+    """Learn a prior that is not uniform.
 
     A pooled prior is the mean of the estimates from all repeats, as in the released code of Li et
     al. (2023); who has one sample does not know it.
@@ -52,8 +64,6 @@ def learn_prior(
         If a pooled prior is asked of a single sample, or one of MES of several numbers of
         candidates.
     """
-    if prior == "uniform":
-        return None
     name = prior.removeprefix("pooled:")
     pooled = name != prior
     if pooled and len(tally.n_users) == 1:

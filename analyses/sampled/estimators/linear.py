@@ -18,18 +18,8 @@ UNREACHED = 1e-14
 def posterior_means(table: Floats, mass: Floats, values: Floats) -> Floats:
     r"""Mean of values given what was sampled, :math:`\sum_r p(r) P[r, t] M(r) / c(t)`.
 
-    Parameters
-    ----------
-    table
-        P, (n_nodes, n_cells).
-    mass
-        Distribution of the ranks, p: (n_nodes,).
-    values
-        M at the nodes: (n_nodes, n_metrics).
-
-    Returns
-    -------
-    Of shape (n_cells, n_metrics).
+    From the table P, (n_nodes, n_cells), a distribution of the ranks p, (n_nodes,), and M at the
+    nodes, (n_nodes, n_metrics): (n_cells, n_metrics).
 
     References
     ----------
@@ -47,38 +37,15 @@ def posterior_means(table: Floats, mass: Floats, values: Floats) -> Floats:
 
 
 def bias_variance(gram: Floats, weighted: Floats, values: Floats, *, gamma: float) -> Floats:
-    r"""Balance squared bias and variance.
+    """Balance squared bias and variance: the equations of `BiasVariance`.
 
-    .. math:: v = ((1 - \gamma) P'DP + \gamma\, \mathrm{diag}(c))^{-1} P'Db
-
-    Rows and columns are divided by sqrt(c), which makes the condition number 1 / gamma.
-
-    Parameters
-    ----------
-    gram
-        P'DP, (n_cells, n_cells).
-    weighted
-        D P, (n_nodes, n_cells).
-    values
-        b, M at the nodes: (n_nodes, n_metrics).
-    gamma
-        Weight of the variance, above 0 and at most 1.
-
-    Returns
-    -------
-    v, of shape (n_cells, n_metrics).
+    From P'DP, (n_cells, n_cells), DP, (n_nodes, n_cells), and M at the nodes, (n_nodes, n_metrics):
+    v, (n_cells, n_metrics). Rows and columns are divided by sqrt(c), which makes the condition
+    number 1 / gamma.
 
     References
     ----------
     Krichene & Rendle (2020), eq. 24 and 25.
-
-    Examples
-    --------
-    >>> table = np.array([[1.0, 0.0], [0.5, 0.5]])
-    >>> values = np.array([[1.0], [0.0]])
-    >>> bias_variance(table.T @ table / 2, table / 2, values, gamma=1.0).round(9)
-    array([[0.66666667],
-           [0.        ]])
     """
     scales = 1 / np.sqrt(np.maximum(weighted.sum(axis=0), FLOOR))
     matrix = (1 - gamma) * scales[:, np.newaxis] * gram * scales
@@ -87,53 +54,19 @@ def bias_variance(gram: Floats, weighted: Floats, values: Floats, *, gamma: floa
 
 
 def multinomial(
-    gram: Floats,
-    unweighted_gram: Floats,
-    sums: Floats,
-    weighted: Floats,
-    values: Floats,
-    *,
-    n_users: float,
+    gram: Floats, weighted: Floats, values: Floats, *, square: Floats, sums: Floats
 ) -> Floats:
-    r"""Balance bias and the variance of multinomial counts.
+    """Balance bias and the variance of multinomial counts: the equations of `Multinomial`.
 
-    .. math:: v = (P'DP - P'P / U + L_1 / U)^{-1} P'Db
-
-    with :math:`L_1` the column sums of P. The rows and columns are divided by the roots of the
-    diagonal.
-
-    Parameters
-    ----------
-    gram
-        P'DP, (n_cells, n_cells).
-    unweighted_gram, sums
-        P'P, and the column sums of P: (n_cells, n_cells) and (n_cells,).
-    weighted, values
-        As in `bias_variance`.
-    n_users
-        U.
-
-    Returns
-    -------
-    v, of shape (n_cells, n_metrics).
+    Arguments are those of `bias_variance`, and P'P / U, (n_cells, n_cells), with the column sums
+    of P, L_1 / U, (n_cells,). Rows and columns are divided by the roots of the diagonal.
 
     References
     ----------
     Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 11.
-
-    Examples
-    --------
-    With as many users as ranks and a uniform prior, the posterior mean:
-
-    >>> table = np.array([[1.0, 0.0], [0.5, 0.5]])
-    >>> values = np.array([[1.0], [0.0]])
-    >>> grams = table.T @ table
-    >>> multinomial(grams / 2, grams, table.sum(axis=0), table / 2, values, n_users=2).round(9)
-    array([[0.66666667],
-           [0.        ]])
     """
-    matrix = gram - unweighted_gram / n_users
-    matrix[np.diag_indices_from(matrix)] += sums / n_users
+    matrix = gram - square
+    matrix[np.diag_indices_from(matrix)] += sums
     sizes = np.diag(matrix)
     # A cell that neither the prior nor the penalty reaches has no value but 0.
     scales = 1 / np.sqrt(np.maximum(sizes, UNREACHED * sizes.max()))
@@ -145,9 +78,7 @@ def multinomial(
 def least_squares(gram: Floats, products: Floats, *, rcond: float) -> tuple[Floats, int]:
     """Solve without a penalty, leaving out directions that sampling nearly wipes out.
 
-    Returns
-    -------
-    The values (n_cells, n_metrics), and how many directions were left out.
+    From P'DP, (n_cells, n_cells), and P'Db, (n_cells, n_metrics): v, and how many were left out.
 
     Examples
     --------
@@ -165,20 +96,9 @@ def monotone_least_squares(gram: Floats, products: Floats, *, nonnegative: bool)
     r"""Solve under the condition that v falls with the sampled rank.
 
     :math:`v(t) = c_0 + \sum_{j \ge t} d_j` with :math:`d_1, \ldots, d_m \ge 0`: non-negative least
-    squares on increments, and not isotonic regression, for there is a design matrix.
-
-    Parameters
-    ----------
-    gram
-        P'DP, (n_cells, n_cells).
-    products
-        P'Db: (n_cells,).
-    nonnegative
-        Whether c_0, the least value, may not be negative either.
-
-    Returns
-    -------
-    v, of shape (n_cells,).
+    squares on increments, and not isotonic regression, for there is a design matrix. From P'DP,
+    (n_cells, n_cells), and P'Db, (n_cells,); the least value, c_0, may be kept from being negative
+    either.
 
     References
     ----------

@@ -55,15 +55,13 @@ class LeastSquares(Estimator):
 
     def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
         """Solve on the directions that are strong enough."""
-        group = problem.group
-        weighted = group.table * group.uniform
-        gram = next(group.grams(group.uniform))
-        values, n_lost = least_squares(gram, weighted.T @ problem.targets, rcond=self.rcond)
-        if n_lost:
-            warnings.warn(
-                f"least squares cannot be computed from {group.n_negatives} negatives: "
-                f"{n_lost} of {len(values)} directions were left out; use bv or cls.",
-                InputWarning,
-                stacklevel=2,
-            )
-        yield values
+        for gram, weighted in problem.weighted():
+            values, n_lost = least_squares(gram, weighted.T @ problem.targets, rcond=self.rcond)
+            if n_lost:
+                warnings.warn(
+                    f"least squares cannot be computed from {problem.group.n_negatives} negatives: "
+                    f"{n_lost} of {len(values)} directions were left out; use bv or cls.",
+                    InputWarning,
+                    stacklevel=2,
+                )
+            yield values

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.entropy import most_entropy
-from analyses.sampled.estimators.estimator import Estimator, Problem
-from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
 
@@ -67,7 +65,6 @@ class MaximumEntropy(Estimator):
 
     label = "MES"
     linear = False
-    plugged = True
 
     def __post_init__(self) -> None:
         if not self.eta > 0:
@@ -99,8 +96,3 @@ class MaximumEntropy(Estimator):
             for share in shares.T
         ]
         return np.stack(columns, axis=1)
-
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
-        """Give the metrics expected given the sample."""
-        for mass in problem.masses.T:
-            yield posterior_means(problem.group.table, mass, problem.targets)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.em import maximum_likelihood
-from analyses.sampled.estimators.estimator import Estimator, Problem, refuse_proposals
-from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.tally import Tally
 from runs import InputError
 
@@ -49,24 +47,15 @@ class MaximumLikelihood(Estimator):
 
     label = "MLE"
     linear = False
-    plugged = True
+    one_size = False
 
     def __post_init__(self) -> None:
         if self.iters < 1:
             raise InputError(f"`iters` must be at least 1, got {self.iters}.")
 
-    def check(self, tally: Tally) -> None:
-        """Refuse proposals; sizes of samples may differ."""
-        refuse_proposals(self, tally)
-
     def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64]:
         """Run EM."""
         return maximum_likelihood(tally, iterations=self.iters, first_only=first_only)
-
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
-        """Give the metrics expected given the sample."""
-        for mass in problem.masses.T:
-            yield posterior_means(problem.group.table, mass, problem.targets)
 
 
 @dataclass(frozen=True)

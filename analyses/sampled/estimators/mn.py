@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator, Problem
-from analyses.sampled.estimators.learned_priors import canonical_prior, learn_prior
+from analyses.sampled.estimators.estimator import Problem
+from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.linear import multinomial
-from analyses.sampled.estimators.tally import Tally
 
 
 @dataclass(frozen=True)
-class Multinomial(Estimator):
+class Multinomial(WithPrior):
     r"""The values of least squared bias plus a bound on the variance, for U users.
 
     .. math:: v = (P'DP - P'P / U + L_1 / U)^{-1} P'Db
@@ -50,23 +49,11 @@ class Multinomial(Estimator):
 
     label = "MN"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", canonical_prior(self.prior))
-
-    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64] | None:
-        """Learn the prior."""
-        return learn_prior(self.prior, tally, first_only=first_only)
-
     def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
         """Solve for each prior."""
         group = problem.group
-        sums = group.weights @ group.table
-        for gram, mass in zip(group.grams(problem.masses), problem.masses.T, strict=True):
+        square, sums = group.unweighted_gram / problem.n_users, group.weights @ group.table
+        for gram, weighted in problem.weighted():
             yield multinomial(
-                gram,
-                group.unweighted_gram,
-                sums,
-                group.table * mass[:, np.newaxis],
-                problem.targets,
-                n_users=problem.n_users,
+                gram, weighted, problem.targets, square=square, sums=sums / problem.n_users
             )

@@ -13,19 +13,10 @@ DUAL_TOLERANCE = 1e-12
 
 
 def nonnegative_least_squares(gram: Floats, products: Floats) -> Floats:
-    r"""Minimise :math:`x'Gx / 2 - x'f` over :math:`x \ge 0` with an active set.
+    r"""Minimise :math:`x'Gx / 2 - x'f` over :math:`x \ge 0` with an active set: x, (n,).
 
-    Parameters
-    ----------
-    gram
-        G = A'A of the design matrix A, columns of any scale: (n, n).
-    products
-        f = A'b: (n,).
-
-    Returns
-    -------
-    x, of shape (n,): the columns that would make the fit better enter one by one, and those whose
-    coefficients turn negative leave.
+    G = A'A of the design matrix A, columns of any scale, (n, n), and f = A'b, (n,). Columns that
+    would make the fit better enter one by one, and those whose coefficients turn negative leave.
 
     References
     ----------

@@ -58,32 +58,15 @@ def every_rank(n_irrelevant: int) -> Nodes:
     return Nodes(above, np.ones_like(above), head=len(above))
 
 
-def quadrature_grid(
-    sizes: Sequence[int], *, n_negatives: int, replace: bool, head: int = HEAD, panel: float = PANEL
-) -> Nodes:
+def quadrature_grid(sizes: Sequence[int], *, n_negatives: int, replace: bool) -> Nodes:
     r"""Take the top ranks and the last one for themselves, and quadrature between them.
 
     Sampled shares have a standard deviation of at most :math:`1 / (2 \sqrt m)` in the angle
     :math:`\varphi = \arcsin \sqrt\theta`, wherever they lie: panels of equal angle see functions
-    that are equally smooth. A few hundred nodes do for any number of candidates.
-
-    Parameters
-    ----------
-    sizes
-        Numbers of irrelevant candidates in use; each is a node of its own, since a likelihood
-        breaks off there.
-    n_negatives
-        The largest number of sampled items in use, m.
-    replace
-        Without replacement, the deviation is smaller by sqrt(1 - m / size).
-    head
-        Top ranks taken one by one.
-    panel
-        Largest width of a panel, in standard deviations.
-
-    Returns
-    -------
-    All ranks, if the grid would not have fewer.
+    that are equally smooth. A few hundred nodes do for any number of candidates. Each of the sizes,
+    numbers of irrelevant candidates, is a node of its own, since a likelihood breaks off there;
+    m is the largest number of sampled items. Without replacement, the deviation is smaller by
+    sqrt(1 - m / size). All ranks are given if the grid would not have fewer.
 
     Examples
     --------
@@ -92,19 +75,19 @@ def quadrature_grid(
     (249, 9916.0)
     """
     ends = sorted(set(sizes))
-    if ends[-1] < head:
+    if ends[-1] < HEAD:
         return every_rank(ends[-1])
-    above, weights = [np.arange(float(head))], [np.ones(head)]
-    start = head - 0.5
-    for end in (size for size in ends if size >= head):
+    above, weights = [np.arange(float(HEAD))], [np.ones(HEAD)]
+    start = HEAD - 0.5
+    for end in (size for size in ends if size >= HEAD):
         deviation = 0.5 / np.sqrt(n_negatives)
         if not replace:
             deviation *= np.sqrt(max(1.0 - n_negatives / end, 1.0 / end))
-        points, widths = _panels(start, end - 0.5, size=end, width=panel * deviation)
+        points, widths = _panels(start, end - 0.5, size=end, width=PANEL * deviation)
         above += [points, np.array([float(end)])]
         weights += [widths, np.ones(1)]
         start = end + 0.5
-    grid = Nodes(np.concatenate(above), np.concatenate(weights), head=head)
+    grid = Nodes(np.concatenate(above), np.concatenate(weights), head=HEAD)
     return grid if len(grid) <= ends[-1] else every_rank(ends[-1])
 
 

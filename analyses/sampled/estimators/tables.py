@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
+from analyses.sampled.expectation.rank_pmf import log_choices, sampled_rank_pmf
 
 Floats = NDArray[np.float64]
 
@@ -73,17 +72,9 @@ def gram(table: Floats, mass: Floats) -> Floats:
 def doubled_sums(above: Floats, *, n_irrelevant: int, n_negatives: int, masses: Floats) -> Floats:
     r"""Sum the binomial table of twice as many negatives over ranks, for `hankel_gram`.
 
-    Parameters
-    ----------
-    above, n_irrelevant, n_negatives
-        As in `count_table`, with replacement.
-    masses
-        Weights of the rows, one set a column: (n_nodes, n_sets).
-
-    Returns
-    -------
-    :math:`\sum_a p(a)\, \mathrm{Bin}(k; 2m, a / N)`, of shape (n_sets, 2 n_negatives + 1), without
-    ever holding the table.
+    For weights of the rows, one set a column, (n_nodes, n_sets), these are the sums
+    :math:`\sum_a p(a)\, \mathrm{Bin}(k; 2m, a / N)`, (n_sets, 2 n_negatives + 1), without ever
+    holding the table.
 
     Examples
     --------
@@ -107,14 +98,7 @@ def hankel_gram(sums: Floats) -> Floats:
     .. math:: \mathrm{Bin}(i; m, \theta)\, \mathrm{Bin}(j; m, \theta) =
         \frac{\binom m i \binom m j}{\binom{2m}{i+j}} \mathrm{Bin}(i + j; 2m, \theta)
 
-    Parameters
-    ----------
-    sums
-        Of `doubled_sums`, (2m + 1,).
-
-    Returns
-    -------
-    Of shape (m + 1, m + 1), as `gram` has it.
+    From the sums of `doubled_sums`, (2m + 1,), as `gram` has it: (m + 1, m + 1).
 
     Examples
     --------
@@ -125,13 +109,6 @@ def hankel_gram(sums: Floats) -> Floats:
     n_negatives = (len(sums) - 1) // 2
     x = np.arange(n_negatives + 1)
     total = x[:, np.newaxis] + x
-    ways = _log_choose(n_negatives, x.astype(float))
-    scales: Floats = np.exp(
-        ways[:, np.newaxis] + ways - _log_choose(2 * n_negatives, total.astype(float))
-    )
+    ways = log_choices(n_negatives, x)
+    scales: Floats = np.exp(ways[:, np.newaxis] + ways - log_choices(2 * n_negatives, total))
     return scales * sums[total]
-
-
-def _log_choose(n: int, k: Floats) -> Floats:
-    choices: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return choices

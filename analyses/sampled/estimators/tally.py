@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -23,24 +23,18 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Candidates = int | Literal["mean", "users"]
 
+COLUMNS = ("n_irrelevant", "n_negatives", "orders", "n_relevants", "above")
+"""What the rows of a cell share."""
+
 TABLE_SIZE = 1 << 22
 """Possible cells that are counted in a table instead of sorting the rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Samples of one size among so many candidates, and what sampling does to a rank there.
+    """Samples of m negatives among N irrelevant candidates, and what sampling does to a rank there.
 
-    Parameters
-    ----------
-    nodes
-        Where sums over ranks are taken.
-    n_irrelevant
-        Irrelevant candidates, N.
-    n_negatives
-        Sampled items, m.
-    replace
-        Whether an item may be drawn twice.
+    Sums over ranks are taken at the nodes.
     """
 
     nodes: Nodes
@@ -51,12 +45,8 @@ class Group:
     @cached_property
     def table(self) -> Floats:
         """P, of shape (n_nodes, n_negatives + 1)."""
-        return self.table_at(self.nodes.above)
-
-    def table_at(self, above: Floats) -> Floats:
-        """P at other numbers of candidates above the item."""
         return count_table(
-            above,
+            self.nodes.above,
             n_irrelevant=self.n_irrelevant,
             n_negatives=self.n_negatives,
             replace=self.replace,
@@ -144,41 +134,31 @@ class Tally:
     def shares(self, *, first_only: bool = False) -> list[Floats]:
         """Give the shares of the items in the cells of each group: (n_negatives + 1, n_samples).
 
-        Parameters
-        ----------
-        first_only
-            Count each user's first relevant item alone.
+        Each user's first relevant item may be counted alone.
         """
         counted = self.counts * (self.cells[:, 1] == 1)[:, None] if first_only else self.counts
         counted = counted / counted.sum(axis=0)
-        return [self._spread(number, counted) for number in range(len(self.groups))]
-
-    def _spread(self, number: int, counted: Floats) -> Floats:
-        of_group = self.cells[:, 0] == number
-        shares = np.zeros((self.groups[number].n_negatives + 1, counted.shape[1]))
-        np.add.at(shares, self.cells[of_group, 3], counted[of_group])
-        return shares
+        every = [np.zeros((group.n_negatives + 1, counted.shape[1])) for group in self.groups]
+        for number, shares in enumerate(every):
+            of_group = self.cells[:, 0] == number
+            np.add.at(shares, self.cells[of_group, 3], counted[of_group])
+        return every
 
     def resampled(self, *, replicates: int, seed: int) -> Tally:
         """Redraw users, as many as there are, again and again: a sample a replicate.
 
-        The draws are those of every other bootstrap over as many users
-        (`analyses.intervals.resampling`),
-        so that systems and metrics are compared on the same users.
+        The draws are those of every other bootstrap over as many users, so that systems and metrics
+        are compared on the same ones (`analyses.intervals.resampling`).
         """
         n_users = self.incidence.shape[1]
-        block = max(1, (1 << 22) // n_users)
-        counts = np.concatenate(
-            [
-                self.incidence
-                @ resampled_users(
-                    start, min(start + block, replicates), n_users=n_users, seed=seed
-                ).T
-                for start in range(0, replicates, block)
-            ],
-            axis=1,
+        block, counts = max(1, (1 << 22) // n_users), []
+        for start in range(0, replicates, block):
+            stop = min(start + block, replicates)
+            times = resampled_users(start, stop, n_users=n_users, seed=seed)
+            counts.append(self.incidence @ times.T)
+        return replace(
+            self, counts=np.concatenate(counts, axis=1), n_users=np.full(replicates, float(n_users))
         )
-        return replace(self, counts=counts, n_users=np.full(replicates, float(n_users)))
 
 
 def tally(samples: Sequence[SampledRanks], *, n: Candidates, path: str) -> Tally:
@@ -209,7 +189,11 @@ def tally(samples: Sequence[SampledRanks], *, n: Candidates, path: str) -> Tally
     """
     if len({sample.replace for sample in samples}) != 1:
         raise InputError("samples drawn with and without replacement cannot be fitted together.")
-    columns = _columns(samples, _sizes(samples, n=n))
+    known = {name: np.concatenate([getattr(one, name) for one in samples]) for name in COLUMNS}
+    columns = [_sizes(known, n=n), *(known[name] for name in COLUMNS[1:])]
+    if any(sample.inverse_mass_above is not None for sample in samples):
+        # Rows of a proposal share nothing.
+        columns.append(np.arange(len(columns[0])))
     lowest = [int(column.min()) for column in columns]
     shape = tuple(int(column.max()) - low + 1 for column, low in zip(columns, lowest, strict=True))
     codes = np.ravel_multi_index(
@@ -227,43 +211,25 @@ def tally(samples: Sequence[SampledRanks], *, n: Candidates, path: str) -> Tally
         .reshape(n_cells, n_samples)
         .astype(np.float64),
         n_users=np.array([_n_users(sample) for sample in samples]),
-        places=_places(samples, first),
+        places=_places(samples, known, first),
         incidence=_incidence(samples[0], cell_of_row, n_cells),
     )
 
 
-def _sizes(samples: Sequence[SampledRanks], *, n: Candidates) -> Integers:
+def _sizes(known: Mapping[str, Integers], *, n: Candidates) -> Integers:
     """Give the irrelevant candidates that each row is taken to have."""
+    drawn, every = known["n_negatives"], known["n_irrelevant"]
     if isinstance(n, int):
-        own = [n - sample.n_relevants for sample in samples]
-        most = max(int(sample.n_negatives.max()) for sample in samples)
-        if min(int(sizes.min()) for sizes in own) < most:
+        every, most = n - known["n_relevants"], drawn.max()
+        if every.min() < most:
             raise InputError(f"`n` must leave more candidates than the {most} sampled, got {n}.")
-    elif n in ("mean", "users"):
-        own = [sample.n_irrelevant for sample in samples]
-    else:
+    elif n not in ("mean", "users"):
         raise InputError(f'`n` must be a number of candidates, "mean" or "users", got {n!r}.')
-    every = np.concatenate(own)
     rounded = np.full(len(every), every.mean())
     if n == "users" and every.min() < every.max():
         rounded = in_steps(every)
     # Rounding may not leave fewer candidates than were sampled.
-    drawn = np.concatenate([sample.n_negatives for sample in samples])
     return np.maximum(np.rint(rounded), drawn).astype(np.int64)
-
-
-def _columns(samples: Sequence[SampledRanks], sizes: Integers) -> list[Integers]:
-    """Give what the rows of a cell share; rows of a proposal share nothing."""
-    columns = [
-        sizes,
-        np.concatenate([sample.n_negatives for sample in samples]),
-        np.concatenate([sample.orders for sample in samples]),
-        np.concatenate([sample.n_relevants for sample in samples]),
-        np.concatenate([sample.above for sample in samples]),
-    ]
-    if any(sample.inverse_mass_above is not None for sample in samples):
-        columns.append(np.arange(len(sizes)))
-    return columns
 
 
 def _distinct(
@@ -295,17 +261,16 @@ def _groups(pairs: Integers, *, replace: bool, path: str) -> tuple[Group, ...]:
     return tuple(Group(nodes, size, drawn, replace) for size, drawn in pairs.tolist())
 
 
-def _places(samples: Sequence[SampledRanks], first: NDArray[np.intp]) -> Floats | None:
+def _places(
+    samples: Sequence[SampledRanks], known: Mapping[str, Integers], first: NDArray[np.intp]
+) -> Floats | None:
     """Estimate ranks from the probabilities of the negatives above: 1 + sum(1 / q) / m."""
-    masses = [sample.inverse_mass_above for sample in samples]
-    known = [mass for mass in masses if mass is not None]
-    if not known:
+    masses = [one.inverse_mass_above for one in samples if one.inverse_mass_above is not None]
+    if not masses:
         return None
-    if len(known) < len(masses):
+    if len(masses) < len(samples):
         raise InputError("uniform samples and those of a proposal cannot be fitted together.")
-    drawn = np.concatenate([sample.n_negatives for sample in samples])
-    orders = np.concatenate([sample.orders for sample in samples])
-    return (np.concatenate(known) / drawn + orders)[first]
+    return (np.concatenate(masses) / known["n_negatives"] + known["orders"])[first]
 
 
 def _incidence(sample: SampledRanks, cell_of_row: NDArray[np.intp], n_cells: int) -> csr_array:

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import blocks_of_rows, exact_metric
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
 from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
@@ -27,6 +25,9 @@ Ordering = tuple[tuple[str, ...], ...]
 
 DECIMALS = 12
 """Expected values are compared after rounding to so many decimals."""
+
+PROBABILITIES_AT_ONCE = 1 << 20
+"""Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +80,6 @@ class Consistency:
         """Number of negatives from which the ordering stays the exact one; None if it never is."""
         start, ordering = self.orderings[-1]
         return start if ordering == self.exact_ordering else None
-
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each ordering: metric, replace, negatives, ordering, exact."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "metric": str(self.metric),
-                "replace": self.replace,
-                "negatives": [start for start, _ in self.orderings],
-                "ordering": [print_ordering(ordering) for _, ordering in self.orderings],
-                "exact": [ordering == self.exact_ordering for _, ordering in self.orderings],
-            }
-        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected metric against the negatives, with a line where the order changes."""
@@ -154,22 +141,8 @@ def consistency_crossings(
 ) -> Consistency:
     """Find the orderings of systems by expected sampled metric, for every number of negatives.
 
-    Every number is looked at: the orderings need not come and go in turn.
-
-    Parameters
-    ----------
-    systems
-        Full ranks by system, of the same users and relevant items.
-    metric
-        Such as ``"AP"`` or ``"Recall@10"``.
-    negatives
-        The largest number of negatives; by default all that every user has.
-    replace
-        Whether negatives are drawn with replacement.
-
-    Returns
-    -------
-    The expected values and their orderings.
+    Every number is looked at up to the largest, by default all that every user has: the orderings
+    need not come and go in turn. Systems are full ranks of the same users and relevant items.
 
     Raises
     ------
@@ -198,9 +171,15 @@ def consistency_crossings(
     read = rank_metric(metric)
     refuse_whole_precision(read)
     ranks = dict(sorted(systems.items()))
-    largest = _largest(ranks, negatives)
+    available = int(first_of(ranks).n_irrelevant.min())
+    largest = available if negatives is None else negatives
+    if not 1 <= largest <= available:
+        raise InputError(
+            f"`negatives` must be from 1 to the irrelevant candidates, {available}, "
+            f"got {negatives}."
+        )
     values = np.array([_expected(read, some, largest, replace=replace) for some in ranks.values()])
-    exact = np.array([exact_metric(read, some) for some in ranks.values()])
+    exact = np.array([read.exact(some) for some in ranks.values()])
     return Consistency(
         read, tuple(ranks), np.round(values, DECIMALS), np.round(exact, DECIMALS), replace
     )
@@ -218,28 +197,13 @@ def refuse_whole_precision(metric: RankMetric) -> None:
         raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
 
 
-def _largest(systems: Mapping[str, FullRanks], negatives: int | None) -> int:
-    """Check the systems, and give the largest number of negatives."""
-    require_same_users(systems)
-    first = next(iter(systems.values()))
-    available = int(first.n_irrelevant.min(initial=np.iinfo(np.int64).max))
-    if len(first) == 0 or not 1 <= (available if negatives is None else negatives) <= available:
-        raise InputError(
-            f"`negatives` must be from 1 to the irrelevant candidates, {available}, "
-            f"got {negatives}."
-            if len(first)
-            else "the systems have no ranks."
-        )
-    return available if negatives is None else negatives
-
-
-def require_same_users(systems: Mapping[str, FullRanks]) -> None:
-    """Refuse to compare no systems, or such as have different users.
+def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
+    """Give the ranks of the first system, whose users are those of all others.
 
     Raises
     ------
     InputError
-        If there are none, or users, their relevant items or their candidates differ in number.
+        If there are no ranks, or users, their relevant items or their candidates differ in number.
     """
     if not systems:
         raise InputError("there must be at least one system to order.")
@@ -247,6 +211,9 @@ def require_same_users(systems: Mapping[str, FullRanks]) -> None:
     for name, ranks in zip([*systems][1:], others, strict=True):
         if not _same_users(first, ranks):
             raise InputError(f"systems {next(iter(systems))!r} and {name!r} have different users.")
+    if not len(first):
+        raise InputError("the systems have no ranks.")
+    return first
 
 
 def _same_users(one: FullRanks, other: FullRanks) -> bool:
@@ -258,7 +225,7 @@ def _same_users(one: FullRanks, other: FullRanks) -> bool:
 def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bool) -> Floats:
     """Give the expected metric of one system for 1 to ``largest`` negatives."""
     if metric.name == "AUC":
-        return np.full(largest, exact_metric(metric, ranks))
+        return np.full(largest, metric.exact(ranks))
     total = np.zeros(largest)
     for rows, order, n_relevant in _alike(ranks):
         places = np.arange(largest + 1) + order
@@ -278,18 +245,14 @@ def _alike(ranks: FullRanks) -> Iterator[tuple[NDArray[np.intp], int, int]]:
 def _sampled(ranks: FullRanks, rows: NDArray[np.intp], m: int, *, replace: bool) -> Floats:
     """Give how many of the rows are expected below 0, 1, .. m negatives, of shape (m + 1,)."""
     kinds = np.column_stack([ranks.above[rows], ranks.n_irrelevant[rows]])
-    (above, others), counts = _counted(kinds)
-    total = np.zeros(m + 1)
-    for block in blocks_of_rows(len(counts), m + 1):
-        pmf = sampled_rank_pmf(above[block] + 1, n=others[block] + 1, m=m, replace=replace)
+    distinct, counts = np.unique(kinds, axis=0, return_counts=True)
+    total, n_rows = np.zeros(m + 1), max(1, PROBABILITIES_AT_ONCE // (m + 1))
+    for start in range(0, len(counts), n_rows):
+        block = slice(start, start + n_rows)
+        above, others = distinct[block].T
+        pmf = sampled_rank_pmf(above + 1, n=others + 1, m=m, replace=replace)
         total += (pmf * (counts[block] / pmf.sum(axis=1))[:, np.newaxis]).sum(axis=0)
     return total
-
-
-def _counted(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Give the distinct rows, as columns, and how often each occurs."""
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    return distinct.T, counts
 
 
 def _thinned(shares: Floats, values: Floats) -> Floats:
@@ -300,14 +263,8 @@ def _thinned(shares: Floats, values: Floats) -> Floats:
 
     .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
 
-    carries all users down at once, and as no term is negative, nothing cancels.
-
-    Parameters
-    ----------
-    shares
-        Users below x of m negatives, c, of shape (m + 1,).
-    values
-        What each of them adds, of shape (m + 1,).
+    carries all users down at once, and as no term is negative, nothing cancels. Shares c are users
+    below x of m negatives, and values what each of them adds, both of shape (m + 1,).
 
     Examples
     --------

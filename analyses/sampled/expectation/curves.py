@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import expected_metric, sampled_moments
+from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.expectation.user_moments import Addends
 from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
+from qrels import FullRanks
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
@@ -50,18 +50,6 @@ class RankCurves:
         kept = {name: curve[:n_ranks] for name, curve in self.curves.items()}
         return replace(self, ranks=self.ranks[:n_ranks], curves=kept)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each curve and rank: curve, rank, value."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "curve": np.repeat([*self.curves], len(self.ranks)),
-                "rank": np.tile(self.ranks, len(self.curves)),
-                "value": np.concatenate([*self.curves.values()]),
-            }
-        )
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw all curves."""
         axes = axes_or_new(ax)
@@ -77,88 +65,53 @@ class RankCurves:
         return axes
 
 
-def metric_curves(
-    metrics: Sequence[str | RankMetric], *, n: int, upto: int | None = None
-) -> RankCurves:
-    """Give exact metrics against the rank of the relevant item.
+def metric_curves(metrics: Sequence[str], *, n: int, upto: int | None = None) -> RankCurves:
+    """Give exact metrics against the rank of the relevant item among n, or against the first ranks.
 
     Figure 1 of Krichene & Rendle (2020) has all ranks beside the first 100.
 
-    Parameters
-    ----------
-    metrics
-        Metrics of ranks.
-    n
-        Candidates.
-    upto
-        The last rank; n by default.
-
     Examples
     --------
-    >>> metric_curves(["AP"], n=9, upto=2).to_frame()
-      curve  rank  value
-    0    AP     1    1.0
-    1    AP     2    0.5
+    >>> metric_curves(["AP"], n=9, upto=2).curves
+    {'AP': array([1. , 0.5])}
     """
     ranks = np.arange(1, (upto or n) + 1)
-    read = [rank_metric(metric) for metric in metrics]
-    curves = {str(metric): metric(ranks, n=n) for metric in read}
+    curves = {str(metric): metric(ranks, n=n) for metric in map(rank_metric, metrics)}
     return RankCurves(ranks, curves, "rank", "metric")
 
 
-def expectation_curves(
-    metric: str | RankMetric,
-    *,
-    n: int,
-    negatives: Sequence[int],
-    replace: bool = True,
-    upto: int | None = None,
-) -> RankCurves:
+def expectation_curves(metric: str, *, n: int, negatives: Sequence[int], upto: int) -> RankCurves:
     """Give an expected sampled metric against the rank, by number of negatives, and the exact one.
 
-    Figure 3 of Krichene & Rendle (2020) has one panel for each metric, up to rank 1000.
-
-    Parameters
-    ----------
-    metric
-        A metric of ranks.
-    n
-        Candidates.
-    negatives
-        Numbers of sampled negatives.
-    replace
-        Whether they are drawn with replacement.
-    upto
-        The last rank; n by default.
+    Negatives are drawn with replacement. Figure 3 of Krichene & Rendle (2020) has one panel for
+    each metric, up to rank 1000.
 
     Examples
     --------
     One negative makes the expectation a line from M(1) to M(2):
 
-    >>> expectation_curves("AP", n=3, negatives=[1]).curves["m = 1"]
+    >>> expectation_curves("AP", n=3, negatives=[1], upto=3).curves["m = 1"]
     array([1.  , 0.75, 0.5 ])
     """
     read = rank_metric(metric)
-    ranks = np.arange(1, (upto or n) + 1)
-    curves = {
-        f"m = {m:,}": expected_metric(read, ranks, n=n, m=m, replace=replace) for m in negatives
-    }
+    ranks = np.arange(1, upto + 1)
+    alone = {m: Addends.of_metrics([read], m=m, n_orders=1, replace=True) for m in negatives}
+    curves = {f"m = {m:,}": _expected(addends, ranks, n) for m, addends in alone.items()}
     curves["exact"] = read(ranks, n=n)
     return RankCurves(ranks, curves, "rank", f"expected {read}", ordered=True)
 
 
+def _expected(addends: Addends, ranks: NDArray[np.int64], n: int) -> Floats:
+    return addends.means(FullRanks.of(ranks, n_candidates=n))[:, 0]
+
+
 def corrected_curves(
-    metric: str | RankMetric,
-    corrected: Mapping[str, Floats],
-    *,
-    n: int,
-    replace: bool = True,
-    upto: int | None = None,
+    metric: str, corrected: Mapping[str, Floats], *, n: int, upto: int
 ) -> tuple[RankCurves, RankCurves]:
     """Give corrected metrics against the rank in the sample, and their expectation by true rank.
 
-    Figure 4 of Krichene & Rendle (2020) has AP among 10,000 with 100 negatives, for bias-variance
-    trade-offs and constrained least squares.
+    Negatives are drawn with replacement. Figure 4 of Krichene & Rendle (2020) has AP among 10,000
+    with 100 negatives, for bias-variance trade-offs and constrained least squares.
 
     Parameters
     ----------
@@ -166,12 +119,8 @@ def corrected_curves(
         A metric of ranks.
     corrected
         By name of the estimator, what each rank in the sample adds, v, of shape (m + 1,).
-    n
-        Candidates.
-    replace
-        Whether negatives are drawn with replacement.
-    upto
-        The last true rank; n by default.
+    n, upto
+        Candidates, and the last true rank that is wanted.
 
     Returns
     -------
@@ -179,26 +128,21 @@ def corrected_curves(
 
     Examples
     --------
-    >>> given, expected = corrected_curves("AP", {"none": np.array([1.0, 0.5])}, n=3)
+    >>> of_none = {"none": np.array([1.0, 0.5])}
+    >>> given, expected = corrected_curves("AP", of_none, n=3, upto=3)
     >>> given.curves["none"], expected.curves["none"]
     (array([1. , 0.5]), array([1.  , 0.75, 0.5 ]))
     """
     read = rank_metric(metric)
-    ranks = np.arange(1, (upto or n) + 1)
-    n_places = len(next(iter(corrected.values())))
+    ranks = np.arange(1, upto + 1)
+    places = np.arange(1, len(next(iter(corrected.values()))) + 1)
+    sizes = np.array([n - 1])
     means = {
-        name: sampled_moments(values, ranks, n=n, replace=replace).mean
+        name: _expected(Addends((read,), values.reshape(1, 1, -1, 1), sizes, True), ranks, n)
         for name, values in corrected.items()
     }
+    means["exact"] = read(ranks, n=n)
     return (
-        RankCurves(
-            np.arange(1, n_places + 1), corrected, "rank in the sample", f"corrected {read}"
-        ),
-        RankCurves(
-            ranks,
-            means | {"exact": read(ranks, n=n)},
-            "rank",
-            f"expected corrected {read}",
-            by_factors=True,
-        ),
+        RankCurves(places, corrected, "rank in the sample", f"corrected {read}"),
+        RankCurves(ranks, means, "rank", f"expected corrected {read}", by_factors=True),
     )

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qrels import FullRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
@@ -83,20 +84,21 @@ class RankMetric:
         return self.name + options + ("" if self.cutoff is None else f"@{self.cutoff}")
 
     def __call__(self, ranks: ArrayLike, *, n: ArrayLike) -> Floats:
-        """Score users with one relevant item.
-
-        Parameters
-        ----------
-        ranks
-            Rank of the relevant item, from 1 to n, of shape (...).
-        n
-            Length of the list: all candidates, or m + 1 for a sample.
-
-        Returns
-        -------
-        Values in [0, 1], of shape (...).
-        """
+        """Score users with one relevant item, of ranks from 1 to n: values in [0, 1]."""
         return self.summands(ranks, n=n, order=1, n_relevant=1)
+
+    def exact(self, ranks: FullRanks) -> float:
+        """Give the mean over the users of the metric among all candidates.
+
+        Examples
+        --------
+        >>> RankMetric("AP").exact(FullRanks.of([1, 4], n_candidates=9))
+        0.625
+        """
+        terms = self.summands(
+            ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
+        )
+        return float(terms.sum() / len(np.unique(ranks.user)))
 
     def summands(
         self, ranks: ArrayLike, *, n: ArrayLike, order: ArrayLike, n_relevant: ArrayLike
@@ -149,10 +151,8 @@ class RankMetric:
 
         Parameters
         ----------
-        order, n_relevant
-            As for :meth:`summands`.
-        n_irrelevant
-            Irrelevant items of the list.
+        order, n_relevant, n_irrelevant
+            As for :meth:`summands`, with the irrelevant items of the list.
 
         Returns
         -------

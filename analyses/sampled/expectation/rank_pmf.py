@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, gammaln, xlog1py, xlogy
+from scipy.special import gammaln, xlog1py, xlogy
 
 Floats = NDArray[np.float64]
 
@@ -47,24 +47,17 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -
     >>> sampled_rank_pmf([3], n=5, m=2, replace=False).round(4)
     array([[0.1667, 0.6667, 0.1667]])
     """
-    return sampled_rank_head(ranks, n=n, m=m, replace=replace, n_columns=m + 1)
-
-
-def sampled_rank_head(
-    ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool, n_columns: int
-) -> Floats:
-    """Give the first columns of :func:`sampled_rank_pmf`, of shape (n_ranks, n_columns)."""
     above = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis] - 1
     others = np.broadcast_to(np.asarray(n, dtype=np.float64), above.shape[:1])[:, np.newaxis] - 1
-    sampled = np.arange(n_columns, dtype=np.float64)
+    sampled = np.arange(m + 1.0)
     if replace:
         return _binomial(sampled, m, above / others)
     return _hypergeometric(sampled, m, above, others)
 
 
 def _binomial(x: Floats, m: int, chance: Floats) -> Floats:
-    logarithm = gammaln(m + 1) - gammaln(x + 1) - gammaln(m - x + 1)
-    probabilities: Floats = np.exp(logarithm + xlogy(x, chance) + xlog1py(m - x, -chance))
+    ways = log_choices(m, x)
+    probabilities: Floats = np.exp(ways + xlogy(x, chance) + xlog1py(m - x, -chance))
     return probabilities
 
 
@@ -73,40 +66,11 @@ def _hypergeometric(x: Floats, m: int, above: Floats, others: Floats) -> Floats:
     possible = (x <= above) & (m - x <= below)
     # Outside the support the gamma function may be huge, so put a harmless place there.
     inside, outside = np.where(possible, x, 0.0), np.where(possible, m - x, 0.0)
-    logarithm = _log_choices(above, inside) + _log_choices(below, outside)
-    logarithm = logarithm - _log_choices(others, np.asarray(float(m)))
+    logarithm = log_choices(above, inside) + log_choices(below, outside)
+    logarithm = logarithm - log_choices(others, m)
     return np.exp(logarithm, out=np.zeros(possible.shape), where=possible)
 
 
-def _log_choices(n: Floats, k: Floats) -> Floats:
-    choices: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return choices
-
-
-def chance_within(cutoff: int, ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
-    """Give the chance that the rank in the sample is at most the cut-off.
-
-    Parameters
-    ----------
-    cutoff
-        Ranks considered, from 1.
-    ranks, n, m, replace
-        As for :func:`sampled_rank_pmf`.
-
-    Returns
-    -------
-    Of shape (n_ranks,).
-
-    Examples
-    --------
-    >>> chance_within(2, [3], n=5, m=2, replace=True)
-    array([0.75])
-    """
-    places = np.atleast_1d(np.asarray(ranks, dtype=np.float64))
-    if cutoff > m:
-        return np.ones(len(places))
-    if replace:
-        chances: Floats = bdtr(cutoff - 1, m, (places - 1) / (np.asarray(n) - 1))
-        return chances
-    head = sampled_rank_head(places, n=n, m=m, replace=False, n_columns=cutoff)
-    return np.minimum(head.sum(axis=1), 1.0)
+def log_choices(n: Floats | int, k: Floats | NDArray[np.int_] | int) -> Floats:
+    """Give the logarithm of the ways to choose k of n."""
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.candidates import nearest_size
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import Moments
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from qrels import FullRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+class Moments(NamedTuple):
+    """Mean and variance over samples, of one shape."""
+
+    mean: Floats
+    variance: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +78,7 @@ class Addends:
         return self.values.shape[2] - 1
 
     def means(self, ranks: FullRanks) -> Floats:
-        """Expect what each user adds.
-
-        Parameters
-        ----------
-        ranks
-            True ranks, which stay as they are while samples vary.
-
-        Returns
-        -------
-        By rising number of the user, of shape (n_users, n_metrics).
+        """Expect what each user adds, by rising number of the user: (n_users, n_metrics).
 
         Raises
         ------
@@ -90,30 +88,12 @@ class Addends:
         """
         from analyses.sampled.expectation.user_moments_loop import row_means
 
-        require_negatives(self.negatives, ranks.n_irrelevant)
-        rows = ranks.by_user
-        kinds, factors = self._kinds(ranks, rows)
-        above, others = ranks.above[rows], ranks.n_irrelevant[rows]
+        kinds, factors, above, others, ends = self._rows(ranks)
         each = factors * row_means(self._of_kinds, kinds, above, others, self.replace)
-        return np.add.reduceat(each, _starts(ranks, rows), axis=0)
+        return np.add.reduceat(each, ends[:-1], axis=0)
 
     def moments(self, ranks: FullRanks) -> Moments:
-        """Give mean and variance over samples of what each user adds.
-
-        Parameters
-        ----------
-        ranks
-            True ranks, which stay as they are while samples vary.
-
-        Returns
-        -------
-        By rising number of the user, each of shape (n_users, n_metrics).
-
-        Raises
-        ------
-        InputError
-            If some user has fewer irrelevant candidates than are sampled, or more relevant items
-            than there are values for.
+        """Give mean and variance of what each user adds, as :meth:`means` does.
 
         Examples
         --------
@@ -127,11 +107,7 @@ class Addends:
         """
         from analyses.sampled.expectation.user_moments_loop import user_moments
 
-        require_negatives(self.negatives, ranks.n_irrelevant)
-        rows = ranks.by_user
-        kinds, factors = self._kinds(ranks, rows)
-        above, others = ranks.above[rows], ranks.n_irrelevant[rows]
-        ends = np.append(_starts(ranks, rows), len(rows))
+        kinds, factors, above, others, ends = self._rows(ranks)
         return Moments(
             *user_moments(self._of_kinds, kinds, factors, above, others, ends, self.replace)
         )
@@ -141,34 +117,33 @@ class Addends:
         """Values by size and order as one axis: (n_kinds, m + 1, n_metrics)."""
         return np.ascontiguousarray(self.values.reshape(-1, *self.values.shape[2:]))
 
-    def _kinds(self, ranks: FullRanks, rows: Integers) -> tuple[NDArray[np.intp], Floats]:
-        """Give which values the rows have, and what their numbers of relevant items change."""
+    def _rows(self, ranks: FullRanks) -> tuple[Any, ...]:
+        """Check and give the rows, user by user, as the compiled walk takes them.
+
+        These are which values they have, what their numbers of relevant items change, irrelevant
+        candidates above and in all, and the first row of each user with their number.
+        """
+        require_negatives(self.negatives, ranks.n_irrelevant)
+        rows = ranks.by_user
         order, n_relevant = ranks.order[rows], ranks.n_relevant[rows]
         if n_relevant.max(initial=0) > self.values.shape[1]:
             raise InputError(
                 f"values are for users with up to {self.values.shape[1]} relevant items, and one "
                 f"has {n_relevant.max()}."
             )
-        size = nearest_size(self.sizes, ranks.n_irrelevant[rows])
+        above, others = ranks.above[rows], ranks.n_irrelevant[rows]
+        size = nearest_size(self.sizes, others)
         factors = [
             metric.rescaling(order, n_relevant, n_irrelevant=self.sizes[size])
             for metric in self.metrics
         ]
-        return size * self.values.shape[1] + order - 1, np.stack(factors, axis=1)
-
-
-def _starts(ranks: FullRanks, rows: Integers) -> NDArray[np.intp]:
-    """Give the first row of each user."""
-    return np.flatnonzero(np.diff(ranks.user[rows], prepend=-1))
+        kinds = size * self.values.shape[1] + order - 1
+        ends = np.flatnonzero(np.diff(ranks.user[rows], prepend=-1, append=-1))
+        return kinds, np.stack(factors, axis=1), above, others, ends
 
 
 def moments_of_mean(users: Moments) -> Moments:
-    """Give mean and variance of the mean over users, who are sampled independently.
-
-    Parameters
-    ----------
-    users
-        Moments of users along the first axis.
+    """Give mean and variance of the mean over users, the first axis, sampled independently.
 
     Examples
     --------

@@ -28,24 +28,8 @@ def fill_chances(
     """Write how likely x of m negatives come from ``above`` of ``others``, for x about the mode.
 
     Ratios of neighbours multiply up from the mode to both sides, so that no logarithm is taken and
-    the relative error is a few hundred roundings.
-
-    Parameters
-    ----------
-    chances
-        Written to from the first to the last x, of shape (at least m + 1,).
-    m
-        Negatives.
-    above, others
-        Candidates above some place, and in all.
-    replace
-        Whether negatives are drawn with replacement.
-    least
-        Part of the largest chance below which others are left out.
-
-    Returns
-    -------
-    The first and the last x that is not left out.
+    the relative error is a few hundred roundings. Chances below the part ``least`` of the largest
+    are left out; the first and the last x that is not are given.
     """
     below = others - above
     if m == 0 or above == 0 or below == 0:
@@ -79,20 +63,10 @@ def _ratio(x: int, m: int, above: int, below: int, taken: int) -> float:
 def row_means(
     values: Floats, kinds: Integers, above: Integers, others: Integers, replace: bool
 ) -> Floats:
-    """Expect what each relevant item adds.
+    """Expect what each relevant item adds: (n_rows, n_estimates).
 
-    Parameters
-    ----------
-    values
-        What items of each kind add when x negatives are above: (n_kinds, m + 1, n_estimates).
-    kinds, above, others
-        Kind of each item, irrelevant candidates above it, and in all: (n_rows,).
-    replace
-        Whether negatives are drawn with replacement.
-
-    Returns
-    -------
-    Of shape (n_rows, n_estimates).
+    Values are what items of each kind add when x negatives are above, (n_kinds, m + 1,
+    n_estimates); of the items there is the kind, and irrelevant candidates above and in all.
     """
     m, n_estimates = values.shape[1] - 1, values.shape[2]
     means = np.zeros((len(kinds), n_estimates))
@@ -115,20 +89,11 @@ def user_moments(
     starts: Integers,
     replace: bool,
 ) -> tuple[Floats, Floats]:
-    """Give mean and variance of what each user adds.
+    """Give mean and variance of what each user adds: (n_users, n_estimates) each.
 
-    Parameters
-    ----------
-    values, kinds, above, others, replace
-        As for :func:`row_means`, the rows of a user together and from the top.
-    factors
-        What the values of each item are multiplied by: (n_rows, n_estimates).
-    starts
-        First row of each user, and the number of rows: (n_users + 1,).
-
-    Returns
-    -------
-    Each of shape (n_users, n_estimates).
+    Rows are as for :func:`row_means`, those of a user together and from the top; factors, (n_rows,
+    n_estimates), multiply their values, and starts are the first row of each user, and the number
+    of rows.
     """
     m, n_estimates = values.shape[1] - 1, values.shape[2]
     means = np.zeros((len(starts) - 1, n_estimates))

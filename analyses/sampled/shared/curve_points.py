@@ -15,7 +15,6 @@ from analyses.sampled.estimators.nodes import HEAD
 from analyses.sampled.estimators.tally import Candidates, Tally
 from analyses.sampled.expectation.errors import relative_error
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import exact_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.shared.measure import Measure, Measures
 from qrels import FullRanks
@@ -109,7 +108,7 @@ class CurvePoints:
 
     def exact(self, ranks: FullRanks) -> Floats:
         """Give every column among all candidates, of shape (n_columns,)."""
-        return np.array([exact_metric(metric, ranks) for metric in self.columns])
+        return np.array([metric.exact(ranks) for metric in self.columns])
 
     def at_metrics(self, values: Floats) -> Floats:
         """Choose the metrics among the columns: (..., n_columns) to (..., n_metrics)."""
@@ -130,9 +129,7 @@ class CurvePoints:
         Of shape (n_samples, n_metrics); NaN for metrics of whole lists, and where the truth is 0
         at all cut-offs.
         """
-        return np.array(
-            [[relative_error(row[of], truth[of]).value for of in self._curves] for row in values]
-        )
+        return np.stack([relative_error(values[:, of], truth[of]) for of in self._curves], axis=-1)
 
     def zero_cutoffs(self, truth: Floats) -> NDArray[np.int64]:
         """Count the cut-offs of each curve that errors leave out, because the truth is 0."""

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from analyses.sampled.expectation.candidates import in_words, whose
-from analyses.sampled.expectation.crossings import require_same_users
 from qrels import FullRanks
-from runs import InputError
-
-
-def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
-    """Give the ranks of the first system, whose users are those of all others.
-
-    Raises
-    ------
-    InputError
-        If there are no ranks, or users differ.
-    """
-    require_same_users(systems)
-    first = next(iter(systems.values()))
-    if not len(first):
-        raise InputError("the systems have no ranks.")
-    return first
 
 
 @dataclass(frozen=True)
@@ -66,18 +47,6 @@ class Ranked:
         return in_words(self.candidates)
 
 
-class Asked(Protocol):
-    """What settings say of samples."""
-
-    @property
-    def replace(self) -> bool:
-        """Whether an item may be sampled twice."""
-
-    @property
-    def corrected_for(self) -> str:
-        """Whose number of candidates corrections take, ``"mean"`` or ``"users"``."""
-
-
 @dataclass(frozen=True)
 class Drawn:
     """How samples were drawn, and what corrections were told.
@@ -95,11 +64,6 @@ class Drawn:
     replace: bool
     corrected_for: str
     seed: int
-
-    @classmethod
-    def as_asked(cls, asked: Asked, *, seed: int) -> Drawn:
-        """Take what settings say."""
-        return cls(asked.replace, asked.corrected_for, seed)
 
     @property
     def how(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from analyses.sampled.expectation.crossings import require_same_users
+from analyses.sampled.expectation.crossings import first_of
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.lines import ID_HEADERS, check_width, distinct, read_lines
@@ -68,7 +68,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     _check_apart(path, rows)
     systems = _by_system(rows)
     try:
-        require_same_users(systems)
+        first_of(systems)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return systems

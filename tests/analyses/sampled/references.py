@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.moments import Moments
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
-from analyses.sampled.expectation.user_moments import Addends
+from analyses.sampled.expectation.user_moments import Addends, Moments
 from qrels import FullRanks
 
 Floats = NDArray[np.float64]
@@ -47,6 +46,20 @@ def expected_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> 
     _, group = np.unique(ranks.user, return_inverse=True)
     terms = expected_summands(name, ranks, m=m, replace=replace)
     return np.asarray(np.bincount(group, terms), dtype=np.float64)
+
+
+def moments_of_one_item(values: Floats, ranks: ArrayLike, *, n: int, replace: bool) -> Moments:
+    """Mean and variance of what users with one relevant item add, of the values at each rank."""
+    pmf = sampled_rank_pmf(ranks, n=n, m=len(values) - 1, replace=replace)
+    mean = (pmf * values).sum(axis=1)
+    return Moments(mean, (pmf * (values - mean[:, np.newaxis]) ** 2).sum(axis=1))
+
+
+def expected_of_ranks(metric: str, ranks: ArrayLike, *, n: int, m: int, replace: bool) -> Floats:
+    """Expected sampled metric of users with one relevant item."""
+    full = FullRanks.of(ranks, n_candidates=n)
+    addends = Addends.of_metrics([metric], m=m, n_orders=1, replace=replace)
+    return addends.means(full)[:, 0]
 
 
 def moments_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> Moments:

@@ -9,7 +9,7 @@ import pytest
 from analyses.sampled.estimates import estimates
 from analyses.sampled.estimators import Fitted, bv, mn, tally
 from analyses.sampled.expectation.designs import FixedSize
-from analyses.sampled.expectation.moments import exact_metric
+from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.priors import Priors, Settings, compare_priors, priors, true_masses
 from analyses.sampled.shared.ranks_alone import RanksAlone
 from analyses.shared.evidence import read_evidence, to_evidence
@@ -88,7 +88,7 @@ def test_the_posterior_mean_with_the_true_prior_is_right_on_average() -> None:
     sample = FixedSize(20).draw(NEAR, seed=1, repeat=0)
     counted = tally([sample], n="mean", path="full")
     fitted = Fitted(bv(1.0).fit_tally(counted, masses=true_masses(NEAR, counted)))
-    exact = exact_metric("Recall@10", NEAR)
+    exact = rank_metric("Recall@10").exact(NEAR)
     assert fitted.expectation("Recall@10", NEAR.rank) == pytest.approx(exact, abs=1e-12)
 
 

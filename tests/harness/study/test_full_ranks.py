@@ -5,7 +5,7 @@ from shutil import copytree
 
 import pytest
 
-from analyses.sampled.expectation.moments import exact_metric
+from analyses.sampled.expectation.metrics import rank_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
 from harness.readers.scores_parquet import scores_from_parquet
@@ -98,7 +98,7 @@ def test_full_ranks_agree_with_the_runs(ranked: Path) -> None:
 def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:
     ranks = read_evidence(ranked / "ranks/puresvd.npz", FullRanks)
     frame = read_frame(ranked, "sampled").query("system == 'puresvd' and metric == 'AP'")
-    assert frame["exact"].unique().tolist() == [exact_metric("AP", ranks)]
+    assert frame["exact"].unique().tolist() == [rank_metric("AP").exact(ranks)]
 
 
 @pytest.mark.parametrize(

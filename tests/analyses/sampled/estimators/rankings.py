@@ -1,10 +1,12 @@
 """Tables and samples that the tests of estimators share."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.estimators.em import em_steps
 from analyses.sampled.estimators.nodes import Nodes, nodes_for
 from analyses.sampled.estimators.tables import count_table
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -28,6 +30,13 @@ def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> Sampled
 def power_law(n: int, *, offset: float, exponent: float = 1.0) -> Floats:
     shares = (np.arange(1.0, n + 1) + offset) ** -exponent
     return shares / shares.sum()
+
+
+def learned(
+    tables: Sequence[Floats], shares: Sequence[Floats], *, weights: Floats, iterations: int
+) -> Floats:
+    """What so many iterations of EM have learned."""
+    return next(islice(em_steps(tables, shares, weights=weights), iterations, None))
 
 
 def draw(ranks: NDArray[np.int64], *, n: int, m: int, rng: np.random.Generator) -> SampledRanks:

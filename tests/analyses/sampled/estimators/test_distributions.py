@@ -10,7 +10,6 @@ from scipy.stats import binom
 from analyses.sampled.estimators import mes, mle, tally
 from analyses.sampled.estimators.em import (
     em_steps,
-    expectation_maximisation,
     likelihood_path,
     log_likelihood,
 )
@@ -21,6 +20,7 @@ from tests.analyses.sampled.estimators.rankings import (
     Floats,
     draw,
     draw_adaptively,
+    learned,
     nodes_and_table,
     power_law,
     sample_of,
@@ -98,9 +98,7 @@ def test_the_golden_truth_is_the_power_law() -> None:
 @pytest.mark.parametrize("iterations", GOLDEN)
 def test_em_on_exact_shares_gives_the_golden_values(iterations: int) -> None:
     table, _, shares = expected_shares()
-    mass = expectation_maximisation(
-        [table], [shares[:, None]], weights=np.ones(1000), iterations=iterations
-    )
+    mass = learned([table], [shares[:, None]], weights=np.ones(1000), iterations=iterations)
     np.testing.assert_allclose(recalls(mass[:, 0]), GOLDEN[iterations], rtol=1e-8)
 
 
@@ -142,9 +140,7 @@ def test_where_entropy_hardly_counts_the_fit_is_better_than_that_of_em() -> None
     own = most_entropy(
         table, shares, weights=nodes.weights, eta=1e-6, scale=51, fit_weights=np.ones(51)
     )
-    other = expectation_maximisation(
-        [table], [shares[:, None]], weights=nodes.weights, iterations=1000
-    )[:, 0]
+    other = learned([table], [shares[:, None]], weights=nodes.weights, iterations=1000)[:, 0]
     assert ((own @ table - shares) ** 2).sum() < ((other @ table - shares) ** 2).sum()
 
 
@@ -210,7 +206,7 @@ def test_the_rule_that_stops_sampling_can_be_ignored() -> None:
         np.bincount(sample.above[sample.n_negatives == size], minlength=size + 1)[:, None] / 300
         for size in sizes
     ]
-    expected = expectation_maximisation(exact, shares, weights=np.ones(n), iterations=50)[:, 0]
+    expected = learned(exact, shares, weights=np.ones(n), iterations=50)[:, 0]
     found = mle(iters=50).fit(sample, path="full").rank_distribution()
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -223,7 +219,7 @@ def test_more_iterations_than_100_make_estimates_worse() -> None:
     samples = [draw(rng.choice(n, 5000, p=truth) + 1, n=n, m=99, rng=rng) for _ in range(5)]
     exact = truth.cumsum()[:50]
     early, late = (
-        np.mean([relative_error(curve, exact).value for curve in curves])
+        relative_error(curves, exact).mean()
         for curves in (
             mle(iters=iterations).fit_repeats(samples).curve("Recall", cutoffs)
             for iterations in (100, 3000)

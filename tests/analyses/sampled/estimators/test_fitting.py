@@ -24,7 +24,7 @@ from analyses.sampled.estimators import (
 )
 from analyses.sampled.estimators.linear import posterior_means
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.moments import estimate_moments
+from analyses.sampled.expectation.user_moments import moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
@@ -37,6 +37,7 @@ from tests.analyses.sampled.estimators.rankings import (
     power_law,
     sample_of,
 )
+from tests.analyses.sampled.references import moments_of_one_item
 
 ALL = [
     uncorrected(),
@@ -357,7 +358,7 @@ def test_plain_ranks_are_of_users_with_the_candidates_of_the_fit(replace: bool) 
 def test_variances_are_those_of_the_corrected_values(metric: str) -> None:
     fitted = bv(0.1).fit(sample_of([1] * 21, n=300))
     values, ranks = fitted.corrected(metric), np.array([3, 70, 70, 290])
-    known = estimate_moments(values, ranks, n=300, replace=True)
+    known = moments_of_mean(moments_of_one_item(values, ranks, n=300, replace=True))
     np.testing.assert_allclose(fitted.variance(metric, ranks), known.variance, rtol=1e-9)
     np.testing.assert_allclose(fitted.expectation(metric, ranks), known.mean, rtol=1e-9)
 

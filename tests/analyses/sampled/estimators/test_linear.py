@@ -81,7 +81,11 @@ def test_bias_variance_takes_any_prior() -> None:
 def test_multinomial_takes_any_prior() -> None:
     table, weighted, values = first_of_five()
     solved = multinomial(
-        gram(table, PRIOR), table.T @ table, table.sum(axis=0), weighted, values, n_users=10
+        gram(table, PRIOR),
+        weighted,
+        values,
+        square=table.T @ table / 10,
+        sums=table.sum(axis=0) / 10,
     )
     expected = np.array([5720, -1448, -296]) / 7571
     np.testing.assert_allclose(solved[:, 0], expected, atol=1e-10)
@@ -209,7 +213,13 @@ def test_multinomial_with_a_uniform_prior_is_bias_variance(n_users: int) -> None
     nodes, table = nodes_and_table(n, m)
     uniform, values = np.full(n, 1 / n), (nodes.above < 5)[:, np.newaxis].astype(np.float64)
     weighted, grams = table * uniform[:, np.newaxis], gram(table, uniform)
-    mn_values = multinomial(grams, n * grams, table.sum(axis=0), weighted, values, n_users=n_users)
+    mn_values = multinomial(
+        grams,
+        weighted,
+        values,
+        square=n * grams / n_users,
+        sums=table.sum(axis=0) / n_users,
+    )
     bv_values = bias_variance(grams, weighted, values, gamma=n / n_users)
     np.testing.assert_allclose(mn_values, bv_values, atol=1e-12)
 

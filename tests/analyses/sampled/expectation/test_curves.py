@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analyses.sampled.expectation.curves import corrected_curves, expectation_curves, metric_curves
-from analyses.sampled.expectation.moments import expected_metric, sampled_values
+from analyses.sampled.expectation.metrics import rank_metric
 
 
 @pytest.mark.parametrize(("upto", "last"), [(None, 50), (9, 9)])
@@ -14,25 +14,25 @@ def test_metrics_are_drawn_up_to_a_rank(upto: int | None, last: int) -> None:
 
 
 def test_expectations_come_near_the_metric_with_more_negatives() -> None:
-    curves = expectation_curves("AP", n=200, negatives=[5, 50, 199], replace=False).curves
+    curves = expectation_curves("AP", n=200, negatives=[5, 50, 199], upto=200).curves
     away = [np.abs(curve - curves["exact"]).max() for curve in curves.values()]
     assert away == sorted(away, reverse=True)
 
 
+def test_there_is_a_curve_for_each_number_of_negatives() -> None:
+    curves = expectation_curves("AP", n=50, negatives=[1, 2], upto=10).curves
+    assert {name: len(curve) for name, curve in curves.items()} == {
+        "m = 1": 10,
+        "m = 2": 10,
+        "exact": 10,
+    }
+
+
 def test_what_is_not_corrected_has_the_expectation_of_the_metric() -> None:
-    values = {"uncorrected": sampled_values("nDCG", m=20)}
-    _, expected = corrected_curves("nDCG", values, n=200, replace=False)
-    np.testing.assert_allclose(
-        expected.curves["uncorrected"],
-        expected_metric("nDCG", expected.ranks, n=200, m=20, replace=False),
-        rtol=1e-14,
-    )
-
-
-def test_the_frame_has_a_row_for_each_curve_and_rank() -> None:
-    frame = expectation_curves("AP", n=50, negatives=[1, 2], upto=10).to_frame()
-    assert frame["curve"].unique().tolist() == ["m = 1", "m = 2", "exact"]
-    assert len(frame) == 30
+    values = {"uncorrected": rank_metric("nDCG")(np.arange(1, 22), n=21)}
+    _, expected = corrected_curves("nDCG", values, n=200, upto=200)
+    curves = expectation_curves("nDCG", n=200, negatives=[20], upto=200).curves
+    np.testing.assert_allclose(expected.curves["uncorrected"], curves["m = 20"], rtol=1e-14)
 
 
 def test_the_figure_has_a_line_for_each_curve() -> None:

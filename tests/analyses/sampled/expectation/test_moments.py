@@ -6,17 +6,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom, hypergeom
 
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.moments import (
-    estimate_moments,
-    expected_metric,
-    sampled_moments,
-    sampled_values,
-)
+from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from qrels import FullRanks
-from tests.analyses.sampled.references import expected_of_users, expected_summands
+from tests.analyses.sampled.references import (
+    expected_of_ranks,
+    expected_of_users,
+    expected_summands,
+    moments_of_users,
+)
 
 RANKS = [2, 40, 100, 212, 743, 1548, 4482]
 EVERY = np.arange(1, 301)
@@ -55,60 +56,61 @@ EVERY = np.arange(1, 301)
 def test_expectations_with_replacement_are_the_reference_s(
     metric: str, values: Sequence[float]
 ) -> None:
-    expected = expected_metric(metric, RANKS[: len(values)], n=10_000, m=99, replace=True)
+    expected = expected_of_ranks(metric, RANKS[: len(values)], n=10_000, m=99, replace=True)
     np.testing.assert_allclose(expected, values, rtol=1e-8)
 
 
 def test_expected_recall_without_replacement_is_the_reference_s() -> None:
-    expected = expected_metric("Recall@10", [100, 212, 743], n=10_000, m=99, replace=False)
+    expected = expected_of_ranks("Recall@10", [100, 212, 743], n=10_000, m=99, replace=False)
     np.testing.assert_allclose(expected, [0.9999999571, 0.999957087, 0.8018844022], rtol=1e-8)
 
 
 @pytest.mark.parametrize("m", [1, 2, 10, 99, 100, 1000])
-def test_the_closed_form_of_ap_is_the_sum(m: int) -> None:
-    ranks = np.arange(1, 1201)
-    closed = expected_metric("AP", ranks, n=1200, m=m, replace=True)
-    summed = sampled_moments(sampled_values("AP", m=m), ranks, n=1200, replace=True).mean
-    np.testing.assert_allclose(closed, summed, rtol=0, atol=1e-12)
+def test_the_expectation_of_ap_has_a_closed_form(m: int) -> None:
+    expected = expected_of_ranks("AP", np.arange(1, 1201), n=1200, m=m, replace=True)
+    above = np.arange(1, 1200) / 1199
+    closed = (1 - (1 - above) ** (m + 1)) / (above * (m + 1))
+    np.testing.assert_allclose(expected, [1, *closed], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["Recall@3", "P@3", "P@60"])
-def test_what_comes_from_the_distribution_function_is_the_sum(metric: str, replace: bool) -> None:
-    short = expected_metric(metric, EVERY, n=300, m=50, replace=replace)
-    values = sampled_values(metric, m=50)
-    summed = sampled_moments(values, EVERY, n=300, replace=replace).mean
-    np.testing.assert_allclose(short, summed, atol=1e-11)
+def test_recall_and_precision_are_chances_to_be_within_the_cutoff(
+    metric: str, replace: bool
+) -> None:
+    cutoff = rank_metric(metric).cutoff or 0
+    above = EVERY - 1
+    law = binom(50, above / 299) if replace else hypergeom(299, above, 50)
+    best = rank_metric(metric)(1, n=51)
+    expected = expected_of_ranks(metric, EVERY, n=300, m=50, replace=replace)
+    np.testing.assert_allclose(expected, best * law.cdf(cutoff - 1), atol=1e-11)
 
 
 @pytest.mark.parametrize("replace", [True, False])
 def test_auc_is_unbiased(replace: bool) -> None:
-    values = sampled_values("AUC", m=20)
-    expected = sampled_moments(values, EVERY, n=300, replace=replace).mean
+    expected = expected_of_ranks("AUC", EVERY, n=300, m=20, replace=replace)
     np.testing.assert_allclose(expected, (300 - EVERY) / 299, atol=1e-9)
-    np.testing.assert_allclose(
-        expected_metric("AUC", EVERY, n=300, m=20, replace=replace), expected, atol=1e-9
-    )
 
 
 @pytest.mark.parametrize("metric", ["AP", "nDCG", "Recall@1", "P@2", "AUC"])
 def test_one_negative_makes_every_metric_linear_in_the_rank(metric: str) -> None:
     first, second = rank_metric(metric)([1, 2], n=2)
     line = first + (EVERY - 1) / 299 * (second - first)
-    expected = expected_metric(metric, EVERY, n=300, m=1, replace=True)
+    expected = expected_of_ranks(metric, EVERY, n=300, m=1, replace=True)
     np.testing.assert_allclose(expected, line, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("metric", ["AP", "nDCG@5", "Recall@10", "P", "AUC"])
 def test_all_negatives_without_replacement_give_the_metric_itself(metric: str) -> None:
-    expected = expected_metric(metric, EVERY, n=300, m=299, replace=False)
+    expected = expected_of_ranks(metric, EVERY, n=300, m=299, replace=False)
     np.testing.assert_allclose(expected, rank_metric(metric)(EVERY, n=300), atol=1e-11)
 
 
 @pytest.mark.slow
 def test_variances_are_those_of_simulated_estimates() -> None:
     ranks, values = np.array([2, 9, 30, 30]), np.array([1.0, -0.3, 0.1, 0.0])
-    moments = estimate_moments(values, ranks, n=50, replace=False)
+    addends = Addends((rank_metric("AP"),), values.reshape(1, 1, -1, 1), np.array([49]), False)
+    moments = moments_of_mean(addends.moments(FullRanks.of(ranks, n_candidates=50)))
     estimates = np.array(
         [
             values[
@@ -126,8 +128,8 @@ def test_variances_are_those_of_simulated_estimates() -> None:
 
 
 def test_equal_ranks_with_unequal_candidates_are_kept_apart() -> None:
-    values = np.array([1.0, 0.0])
-    moments = estimate_moments(values, [3, 3], n=[5, 9], replace=True)
+    ranks = FullRanks.of([3, 3], n_candidates=[5, 9])
+    moments = moments_of_mean(moments_of_users("Recall@1", ranks, m=1, replace=True))
     np.testing.assert_allclose(moments.mean, (1 / 2 + 3 / 4) / 2)
     np.testing.assert_allclose(moments.variance, (1 / 4 + 3 / 16) / 4)
 
@@ -171,5 +173,5 @@ def test_several_relevant_items_are_enumerated(metric: str) -> None:
 def test_one_relevant_item_is_a_special_case_of_several(replace: bool) -> None:
     ranks = FullRanks.of(EVERY, n_candidates=300)
     several: NDArray[np.float64] = expected_summands("nDCG@7", ranks, m=20, replace=replace)
-    alone = expected_metric("nDCG@7", EVERY, n=300, m=20, replace=replace)
-    np.testing.assert_allclose(several, alone, rtol=1e-12)
+    alone = expected_of_ranks("nDCG@7", EVERY, n=300, m=20, replace=replace)
+    np.testing.assert_allclose(several, alone, rtol=1e-12, atol=1e-15)

@@ -1,12 +1,11 @@
 """Distribution of the rank in the sample."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
-from analyses.sampled.expectation.rank_pmf import chance_within, sampled_rank_pmf
+from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 
 EVERY = np.arange(1, 201)
 
@@ -44,11 +43,3 @@ def test_each_rank_may_have_its_own_number_of_candidates() -> None:
     both = sampled_rank_pmf([3, 3], n=[5, 9], m=2, replace=False)
     alone = [sampled_rank_pmf([3], n=n, m=2, replace=False)[0] for n in (5, 9)]
     np.testing.assert_array_equal(both, alone)
-
-
-@pytest.mark.parametrize("replace", [True, False])
-@pytest.mark.parametrize("cutoff", [1, 7, 30, 31, 50])
-def test_the_chance_to_be_within_a_cutoff_is_read_off_the_cdf(cutoff: int, replace: bool) -> None:
-    cdf = sampled_rank_pmf(EVERY, n=200, m=30, replace=replace).cumsum(axis=1)
-    within = chance_within(cutoff, EVERY, n=200, m=30, replace=replace)
-    np.testing.assert_allclose(within, cdf[:, min(cutoff, 31) - 1], atol=1e-11)

@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.moments import Moments, sampled_moments
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.user_moments import Addends, Moments, moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from qrels import FullRanks
 from runs import InputError
-from tests.analyses.sampled.references import expected_of_users, expected_summands, moments_of_users
+from tests.analyses.sampled.references import (
+    expected_of_users,
+    expected_summands,
+    moments_of_one_item,
+    moments_of_users,
+)
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +108,7 @@ def test_users_with_one_relevant_item_have_the_variances_of_one_item(replace: bo
     ranks = FullRanks.of(np.arange(1, 301), n_candidates=300)
     joint = moments_of_users("nDCG", ranks, m=50, replace=replace)
     values = rank_metric("nDCG")(np.arange(1, 52), n=51)
-    alone = sampled_moments(values, ranks.rank, n=300, replace=replace)
+    alone = moments_of_one_item(values, ranks.rank, n=300, replace=replace)
     np.testing.assert_allclose(joint.variance, alone.variance, rtol=1e-9, atol=1e-13)
 
 

@@ -1,0 +1,93 @@
+"""What all results of studies of samples have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.shared.facts import Drawn, Ranked
+from analyses.shared.drawing import axes_or_new, chosen_panel
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, tables_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledResult(Result):
+    """What is found of systems from samples of negatives.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels of axes.
+    ranked, drawn
+        Of whom, and how samples were drawn.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    ranked: Ranked
+    drawn: Drawn
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table, called as the first that is printed; see `to_frame`."""
+        return {tables_of(type(self))[0].name: self.to_frame()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give all numbers as a tidy table."""
+        raise NotImplementedError
+
+    def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, int]:
+        """Give axes with the name of a metric, by default the first, and its number."""
+        number = chosen_panel(self.measures.metrics, metric)
+        ax = axes_or_new(ax)
+        ax.set_title(self.measures.metrics[number])
+        return ax, number
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedResult(SampledResult):
+    """What is found from samples that are drawn again and again.
+
+    Parameters
+    ----------
+    errors
+        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of shape (...,
+        n_metrics, n_systems, n_repeats); NaN where the truth is 0 everywhere.
+    """
+
+    errors: Floats
+
+    @property
+    def repeated(self) -> Floats:
+        """What is averaged over the repeats, the last axis."""
+        return self.errors
+
+    @property
+    def n_repeats(self) -> int:
+        """Samples of each system."""
+        return self.errors.shape[-1]
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the repeats."""
+        return np.asarray(self.repeated.mean(axis=-1))
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation over the repeats: the noise of sampling, not that of users."""
+        return np.asarray(self.repeated.std(axis=-1, ddof=1))
