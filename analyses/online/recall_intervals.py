@@ -106,13 +106,5 @@ class RecallIntervals(Result):
 
     @figure("differences", "Differences of rho, with intervals", panels="kind", comparable=False)
     def plot(self, ax: Axes | None = None, *, kind: Family) -> Axes:
-        """Draw the differences of a family over the exponent, at one cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        kind
-            What is compared.
-        """
+        """Draw the differences of a family over the exponent, at one cut-off."""
         return self.comparison.plot(ax, family=kind, cutoff=self.cutoff)

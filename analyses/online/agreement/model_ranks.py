@@ -11,17 +11,12 @@ Floats = NDArray[np.float64]
 
 
 def whole_ranks(values: Floats) -> Floats:
-    """Rank models: those below less those above, which is twice the mean rank, centred.
-
-    Parameters
-    ----------
-    values
-        Of the models along the last axis, compared after rounding to `DECIMALS`.
+    """Rank models along the last axis: those below less those above, after rounding to `DECIMALS`.
 
     Returns
     -------
-    Whole numbers of the same shape that add up to 0; all 0 where a value is undefined (NaN), as
-    where all are equal.
+    Twice the mean ranks, centred: whole numbers of the same shape that add up to 0; all 0 where a
+    value is undefined (NaN), as where all are equal.
 
     Examples
     --------

@@ -20,13 +20,8 @@ PER_STREAM = 1024
 def random_orders(n_orders: int, n_models: int, *, seed: int, experiment: str) -> Iterator[Indices]:
     """Draw orders of the models, each as likely, a thousand at a time.
 
-    Parameters
-    ----------
-    n_orders, n_models
-        How many, and of how many models.
-    seed, experiment
-        Key of the draw: the orders of one data set do not depend on which others there are, nor
-        the first orders on how many follow.
+    Seed and experiment are the key of the draw: the orders of one data set do not depend on which
+    others there are, nor the first orders on how many follow.
 
     Yields
     ------

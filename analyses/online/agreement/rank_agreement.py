@@ -101,11 +101,7 @@ class Agreement:
     def over_experiments(self, chosen: Sequence[str] | None = None) -> pd.DataFrame:
         """Tables 4.5 and 4.7: each measure over the experiments, the best mean first.
 
-        Parameters
-        ----------
-        chosen
-            Experiments; all by default. Of those chosen for their rhos no conclusion can be drawn
-            but by `best_of_many`.
+        Of experiments chosen for their rhos no conclusion can be drawn but by `best_of_many`.
 
         Returns
         -------
@@ -125,15 +121,10 @@ class Agreement:
         frame["rank"] = frame["mean"].rank(ascending=False, method="min").astype("Int64")
         return frame.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
-    def best(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> pd.DataFrame:
+    def best(self, n: int, *, chosen: Sequence[str] | None = None) -> pd.DataFrame:
         """Give the n best of `over_experiments` and all that tie with the last of them."""
         defined = self.over_experiments(chosen).dropna(subset=["mean"])
         return defined[defined["mean"] >= defined["mean"].iloc[:n].min()]
-
-    def tied_with(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> int:
-        """Count the measures that have the same mean as the n-th best, itself among them."""
-        best = self.best(n, chosen=chosen)
-        return int((best["mean"] == best["mean"].min()).sum())
 
     def bins(self) -> pd.DataFrame:
         """Table 4.6: how many rhos are how large, and what random rates give.
@@ -224,11 +215,6 @@ class Agreement:
         A cell is an experiment, a cut-off, a validation and a beta above 0; LOO and LLOO are
         compared at that beta, and beta = 0 with that beta under that validation.
 
-        Parameters
-        ----------
-        chosen
-            Experiments; all by default.
-
         Returns
         -------
         Counts with rows LOO ``>``, ``=``, ``<`` LLOO and columns beta = 0 ``>``, ``=``, ``<`` the
@@ -253,16 +239,7 @@ class Agreement:
     ) -> Axes:
         """Draw the rhos of one experiment and validation: cut-offs up, betas to the right.
 
-        Undefined ones are grey.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        experiment
-            The first by default.
-        validation
-            ``"LOO"`` or ``"LLOO"``.
+        Undefined ones are grey. The experiment is the first by default.
 
         Raises
         ------
@@ -315,24 +292,20 @@ class Agreement:
             for row in orderings.itertuples()
         ]
         n_undefined = int(np.isnan(self.rhos).sum())
-        undefined = (
-            f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." if n_undefined else ""
-        )
+        undefined = f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." * (n_undefined > 0)
+        names = ", ".join(self.left_out)
+        left_out = f" Left out, as not known on all sides: {names}." if names else ""
         return (
             f"Spearman's rho between {len(self.measures):,} offline measures and the click-through "
             f"rate over models ({'; '.join(several)}). Values are compared to {DECIMALS} decimals, "
             f"tied models share their mean rank.{undefined} Counts of measures are no sample "
-            f"sizes.{self._left_out()}{caution(self.n_models)}"
+            f"sizes.{left_out}{caution(self.n_models)}"
         )
 
     @property
     def n_models(self) -> int:
         """Number of models; of several experiments, the smallest."""
         return min(len(models) for models in self.models)
-
-    def _left_out(self) -> str:
-        names = ", ".join(self.left_out)
-        return f" Left out, as not known on all sides: {names}." if names else ""
 
     def _columns(self, chosen: Sequence[str] | None) -> list[int]:
         """Give the numbers of the chosen experiments."""
@@ -397,16 +370,8 @@ def study_agreement(
 ) -> Agreement:
     """Correlate every measure with the click-through rate, over the models of each experiment.
 
-    Parameters
-    ----------
-    experiments
-        One or several, with the same measures.
-    random_rates
-        Random orders of the rates for the last columns of table 4.6.
-    seed
-        Of these.
-    left_out
-        Models that could not be compared, for the caption.
+    ``random_rates`` are the random orders behind the last columns of table 4.6; models that are
+    left out could not be compared, and only the caption names them.
 
     Raises
     ------
