@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.checks.crossing import Stickiness, stickiness
 from analyses.online.clicks.click_question import Question
+from analyses.online.clicks.cycles.cycles import Periodicity, periodicity
 from analyses.online.clicks.tallies import Tallies, tally
 from analyses.online.logs import Logs
 from analyses.online.logs.acceptance import (
@@ -19,7 +20,7 @@ from analyses.online.logs.acceptance import (
     implicit_clicks,
 )
 from analyses.online.logs.events import Events
-from analyses.online.logs.slates import Flags, Slates
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags, Slates
 from runs import InputError
 
 WHOLE_LOG = ("all",)
@@ -81,6 +82,14 @@ class Lists:
             arms=self.arms,
             period=self.period,
             periods=self.periods,
+        )
+
+    def cycles(self, *, least_days: int, zone: str, seed: int) -> Periodicity | None:
+        """Fit cycles of day and week, if the lists are of so many days at least."""
+        if not len(self) or int(np.ptp(self.time)) < least_days * MILLISECONDS_PER_DAY:
+            return None
+        return periodicity(
+            self.accepted, time=self.time, arm=self.arm, arms=self.arms, zone=zone, seed=seed
         )
 
     def of_arm(self, arm: str) -> Lists:

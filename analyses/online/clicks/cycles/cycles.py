@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, percentiles
-from analyses.online.clicks.cycles.cycle_bins import damping
 from analyses.online.clicks.cycles.local_time import wall_clock
 from analyses.online.clicks.tallies import require_named
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
@@ -84,8 +83,13 @@ class Periodicity:
 
     @property
     def damping(self) -> Floats:
-        """Share of the amplitude that bins of this width leave of each cycle."""
-        return np.array([damping(period, bin_width=self.bin_hours) for period in self.periods])
+        r"""Share of the amplitude of each cycle that means over bins still have.
+
+        .. math:: \left| \frac{\sin(\pi T / P)}{\pi T / P} \right|,
+
+        with bins of width T and cycles of length P.
+        """
+        return np.abs(np.sinc(self.bin_hours / np.asarray(self.periods)))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cycle.
@@ -223,18 +227,9 @@ def periodicity(
     estimate, and t is Student's for n_days - 2 degrees of freedom. Percentiles of the replicates'
     own amplitudes would lie too high, as noise has an amplitude too.
 
-    Parameters
-    ----------
-    accepted, time, arm
-        Of each list, of shape (n_slates,); times in milliseconds since 1970 in UTC.
-    arms
-        Names of the arms.
-    zone
-        IANA name of the zone whose wall clock the cycles follow.
-    bin_hours
-        Width of the bins. Bins of a training period (half a day to two) would hide a day.
-    replicates, seed
-        Bootstrap replicates of whole days, and their seed.
+    What is known of each list has the shape (n_slates,), times being milliseconds since 1970 in
+    UTC. The zone is that of the wall clock, by its IANA name. Bins as wide as a training period
+    (half a day to two) would hide a day. Replicates are of whole days.
 
     Raises
     ------
@@ -315,12 +310,7 @@ def _wall_hours(time: NDArray[np.int64], *, zone: str) -> Floats:
 
 
 def _design(hours: Floats, *, n_arms: int, periods: Sequence[float]) -> Floats:
-    """Columns of the model: levels, trends, cosine and sine of each period.
-
-    Returns
-    -------
-    Of shape (n_arms, n_bins, 2 n_arms + 2 n_periods).
-    """
+    """Levels, trends, cosine and sine of each period: (n_arms, n_bins, 2 n_arms + 2 n_periods)."""
     levels = np.repeat(np.eye(n_arms)[:, None], len(hours), axis=1)
     trends = levels * (hours - hours.mean())[:, None]
     angles = 2 * np.pi * hours[:, None] / np.asarray(periods)
@@ -368,12 +358,7 @@ def _amplitudes(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Give the amplitude of each cycle, its interval, and the p-value that it is none.
 
-    Parameters
-    ----------
-    cycles
-        Cosine and sine parts, of shape (n_periods, 2).
-    replicated
-        The same of shape (n_replicates, n_periods, 2).
+    Cosine and sine parts have the shape (n_periods, 2), replicated (n_replicates, n_periods, 2).
     """
     from scipy.special import fdtrc, stdtrit
 
