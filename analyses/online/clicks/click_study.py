@@ -23,12 +23,11 @@ from analyses.online.clicks.lists import (
     Lists,
     arms_of_users,
     counted_lists,
-    followed,
 )
 from analyses.online.clicks.off_policy import off_policy
 from analyses.online.clicks.rates import click_through, click_through_by_period
 from analyses.online.logs import Logs, read_logs
-from analyses.online.logs.acceptance import Credit
+from analyses.online.logs.acceptance import Credit, followed
 from analyses.online.logs.slates import Flags, busy_users
 from runs import InputError
 from runs.shared.progress import Progress

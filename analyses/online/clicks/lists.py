@@ -17,10 +17,9 @@ from analyses.online.logs.acceptance import (
     Credit,
     accepted_by_type,
     explicit_clicks,
-    implicit_clicks,
+    followed,
 )
-from analyses.online.logs.events import Events
-from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags, Slates
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags
 from runs import InputError
 
 WHOLE_LOG = ("all",)
@@ -163,41 +162,13 @@ def periods_of(logs: Logs) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return WHOLE_LOG, np.zeros(len(slates), dtype=np.int64)
 
 
-def followed(slates: Slates, events: Events, *, window: int, credit: Credit) -> Flags:
-    """Tell which lists were followed by an interaction of whichever type with one of their items.
-
-    Parameters
-    ----------
-    slates, window, credit
-        As for `analyses.online.logs.acceptance.implicit_clicks`.
-    events
-        Interactions over the numbering of the slates.
-    """
-    clicked = implicit_clicks(
-        slates,
-        user=events.user,
-        item=events.item,
-        time=events.time,
-        window=window,
-        credit=credit,
-    )
-    return slates.any_place(clicked)
-
-
 def accepted_lists(
     logs: Logs, *, window: int | None, credit: Credit, asked: str = "--explicit"
 ) -> Flags:
     """Tell which lists were accepted, by an interaction of whichever type.
 
-    Parameters
-    ----------
-    logs
-        The log.
-    window, credit
-        As for `analyses.online.logs.acceptance.implicit_clicks`; without a window, clicks name
-        their list, in one table or the other.
-    asked
-        What the user wrote to ask for such clicks.
+    Window and credit are those of `analyses.online.logs.acceptance.implicit_clicks`; without a
+    window, clicks name their list, in one table or the other, as the user asked in such words.
 
     Raises
     ------

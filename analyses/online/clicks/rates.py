@@ -92,9 +92,7 @@ class ClickThrough:
                 "slates": self.n_slates,
                 "accepted": self.n_accepted,
                 "rate": self.rates,
-                "error": self.errors,
-                "low": self.rates - REACH * self.errors,
-                "high": self.rates + REACH * self.errors,
+                **with_limits(self.rates, self.errors),
                 "bootstrap_low": bootstrap_low,
                 "bootstrap_high": bootstrap_high,
                 "mean_of_users": self.means_of_users,
@@ -125,9 +123,7 @@ class ClickThrough:
                 "arm_a": [self.arms[number] for number in a],
                 "arm_b": [self.arms[number] for number in b],
                 "difference": differences,
-                "error": errors,
-                "low": differences - REACH * errors,
-                "high": differences + REACH * errors,
+                **with_limits(differences, errors),
                 "bootstrap_low": low,
                 "bootstrap_high": high,
             }
@@ -191,6 +187,25 @@ class ClickThrough:
         )
 
 
+def with_limits(values: Floats, errors: Floats) -> dict[str, Floats]:
+    """Give the columns error, low and high: standard errors, and ends of 95 % intervals."""
+    return {
+        "error": errors,
+        "low": values - REACH * errors,
+        "high": values + REACH * errors,
+    }
+
+
+def draw_both(ax: Axes | None, both: Mapping[str, ClickThrough]) -> Axes:
+    """Draw two rates of every arm side by side, by their labels, with intervals over users."""
+    axes = axes_or_new(ax)
+    for (label, found), shift in zip(both.items(), (-0.1, 0.1), strict=True):
+        places = np.arange(len(found.arms)) + shift
+        axes.errorbar(places, found.rates, yerr=REACH * found.errors, fmt="o", label=label)
+        label_arms(axes, found.arms)
+    return axes
+
+
 def label_arms(axes: Axes, arms: Sequence[str]) -> None:
     """Finish a drawing of rates at places 0, 1, 2, ...: one for each arm."""
     axes.set_xticks(np.arange(len(arms)), arms)
@@ -210,16 +225,10 @@ def click_through(
     .. math:: R = \frac{\sum_u y_u}{\sum_u n_u}, \qquad
         \mathrm{var}(R) = \frac{U}{U - 1} \frac{\sum_u (y_u - R n_u)^2}{(\sum_u n_u)^2}.
 
-    Parameters
-    ----------
-    tallies
-        What each user was shown and accepted.
-    over_time
-        ``"pooled"``: R over all periods. ``"thesis"``: the mean of the R of the periods, weighted
-        by the number of the arm's users in them (Kasalický 2021, equation 2.7), which gives a user
-        with one list the weight of one with a thousand.
-    replicates, seed
-        Bootstrap replicates, 0 for none, and their seed.
+    Over time this is R over all periods (``"pooled"``), or the mean of the R of the periods,
+    weighted by the number of the arm's users in them (``"thesis"``; Kasalický 2021, equation 2.7),
+    which gives a user with one list the weight of one with a thousand. Without replicates there is
+    no bootstrap.
 
     Examples
     --------
@@ -250,30 +259,19 @@ def click_through(
     )
 
 
-def click_through_by_period(
-    tallies: Tallies, *, replicates: int = 0, seed: int = 0
-) -> Mapping[str, ClickThrough]:
-    """Estimate the rates in each period, by its name; parameters as in :func:`click_through`."""
+def click_through_by_period(tallies: Tallies) -> Mapping[str, ClickThrough]:
+    """Estimate the rates in each period, by its name."""
     return {
-        name: click_through(tallies.in_period(number), replicates=replicates, seed=seed)
+        name: click_through(tallies.in_period(number))
         for number, name in enumerate(tallies.periods)
     }
 
 
 def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
-    """Turn sums over users into rates.
+    """Turn sums over users into rates, of shape (n_arms, ...); NaN without lists.
 
-    Parameters
-    ----------
-    sums
-        Users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
-        `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
-    over_time
-        As for :func:`click_through`.
-
-    Returns
-    -------
-    Of shape (n_arms, ...); NaN without lists.
+    Sums are of users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
+    `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
 
     Examples
     --------

@@ -52,12 +52,7 @@ class Tallies:
         return sums.reshape(shape).astype(np.float64)
 
     def sums(self, weights: NDArray[Any] | float = 1.0) -> Floats:
-        """Add up over weighted users: users, lists shown, lists accepted.
-
-        Parameters
-        ----------
-        weights
-            One for each row, of shape (n_rows,).
+        """Add up over users, weighted by row: users, lists shown, lists accepted.
 
         Returns
         -------
@@ -92,14 +87,7 @@ def tally(
 ) -> Tallies:
     """Count the lists that were shown to each user in each arm and period, and the accepted ones.
 
-    Parameters
-    ----------
-    accepted
-        Whether each list was accepted, of shape (n_slates,); or whole numbers, credits of lists.
-    user, arm, period
-        Numbers from 0, of shape (n_slates,). One period by default.
-    arms, periods
-        Their names.
+    Columns have the shape (n_slates,); acceptance may also be whole numbers, credits of lists.
 
     Raises
     ------
@@ -139,25 +127,3 @@ def require_named(what: str, numbers: NDArray[np.integer], names: Sequence[str])
             f"there are {len(names)} {what}s, numbered from 0, but a list has number "
             f"{numbers.min() if numbers.min() < 0 else numbers.max()}."
         )
-
-
-def joined(chunks: Sequence[Tallies]) -> Tallies:
-    """Join the tallies of chunks of a log that share no user, arms and periods being the same.
-
-    Raises
-    ------
-    InputError
-        If arms or periods differ, or a user, arm and period stands in two chunks.
-    """
-    first = chunks[0]
-    if any((chunk.arms, chunk.periods) != (first.arms, first.periods) for chunk in chunks):
-        raise InputError("tallies of one log must have the same arms and periods.")
-    columns = ("user", "arm", "period", "n_slates", "n_accepted")
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in columns
-    }
-    together = replace(first, **whole)
-    n_cells = len(first.arms) * len(first.periods)
-    if len(np.unique(together.user * n_cells + together.cell)) < len(together.user):
-        raise InputError("chunks of a log must not share users.")
-    return together

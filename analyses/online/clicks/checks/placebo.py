@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, ClickThrough, click_through, label_arms
+from analyses.online.clicks.rates import ClickThrough, click_through, draw_both, with_limits
 from analyses.online.clicks.tallies import tally
 from analyses.online.logs.slates import Slates
-from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -53,28 +52,19 @@ class Placebo:
         """
         import pandas as pd
 
-        excess, errors = self.excess.rates, self.excess.errors
         return pd.DataFrame(
             {
                 "arm": self.shown.arms,
                 "rate": self.shown.rates,
                 "placebo": self.placebo.rates,
-                "excess": excess,
-                "error": errors,
-                "low": excess - REACH * errors,
-                "high": excess + REACH * errors,
+                "excess": self.excess.rates,
+                **with_limits(self.excess.rates, self.excess.errors),
             }
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw both rates of every arm, with intervals over users."""
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.shown.arms))
-        for rates, shift, label in ((self.shown, -0.1, "shown"), (self.placebo, 0.1, "placebo")):
-            reach = REACH * rates.errors
-            axes.errorbar(places + shift, rates.rates, yerr=reach, fmt="o", label=label)
-        label_arms(axes, self.shown.arms)
-        return axes
+        return draw_both(ax, {"shown": self.shown, "placebo": self.placebo})
 
     def caption(self) -> str:
         """Say what the placebo is."""
@@ -88,16 +78,9 @@ class Placebo:
 def placebo(slates: Slates, alternatives: Slates, accept: Accept) -> Placebo:
     """Compare lists with others that could have been shown to the same users at the same times.
 
-    Parameters
-    ----------
-    slates
-        Lists that were shown.
-    alternatives
-        Others in the same order, such as those that another arm's model makes; see
-        `analyses.online.logs.slates.Slates.showing`. An item that both hold is accepted in both,
-        so that the excess is that of what they do not share.
-    accept
-        Tells which of some lists are accepted.
+    Alternatives are in the same order, such as those that another arm's model makes; see
+    `analyses.online.logs.slates.Slates.showing`. An item that both hold is accepted in both, so
+    that the excess is that of what they do not share.
 
     Raises
     ------

@@ -133,16 +133,8 @@ def sample_ratio(
     day of the first list alone, so that days are independent, and an arm that makes its users
     come back is not accused.
 
-    Parameters
-    ----------
-    users
-        First arm and time of every user.
-    arms
-        Names of the arms.
-    shares
-        Planned share of each arm, by its name and in any unit; equal ones by default.
-    zone
-        IANA name of the zone whose days are meant.
+    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of a zone, by
+    its IANA name.
 
     Raises
     ------
@@ -186,12 +178,7 @@ def _planned(arms: Sequence[str], shares: Mapping[str, float] | None) -> Floats:
 def chi_square(counts: NDArray[np.integer], shares: Floats) -> tuple[Floats, Floats]:
     """Test counts against shares by Pearson's chi-square, with n_arms - 1 degrees of freedom.
 
-    Parameters
-    ----------
-    counts
-        Of shape (..., n_arms).
-    shares
-        Of shape (n_arms,), adding up to 1.
+    Counts have the shape (..., n_arms), shares (n_arms,).
 
     Returns
     -------
