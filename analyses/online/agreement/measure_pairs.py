@@ -98,8 +98,6 @@ class Comparison:
 
         No correction is made for the number of pairs.
 
-        Returns
-        -------
         Columns first, second, difference (of rho, the first less the second), low, high (95 %) and
         beyond_noise: whether the interval excludes 0.
         """

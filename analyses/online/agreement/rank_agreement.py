@@ -103,8 +103,6 @@ class Agreement:
 
         Of experiments chosen for their rhos no conclusion can be drawn but by `best_of_many`.
 
-        Returns
-        -------
         Columns measure, validation, beta, cutoff, weights, min, mean, max (of rho; NaN where one is
         undefined), undefined (their number) and rank (1 is the best mean; equal means have
         the best of their ranks).
@@ -129,8 +127,6 @@ class Agreement:
     def bins(self) -> pd.DataFrame:
         """Table 4.6: how many rhos are how large, and what random rates give.
 
-        Returns
-        -------
         Columns experiment, bin, count, random_mean, random_low and random_high (the middle 95 % of
         random orders). Measures are so alike that random counts are all over the place.
         """
@@ -148,8 +144,6 @@ class Agreement:
     def orderings(self) -> pd.DataFrame:
         """How many different orderings of the models the measures are.
 
-        Returns
-        -------
         Columns experiment, models, measures, orderings (different weak orders of the models), most
         (measures that share the most frequent one) and undefined (measures without a rho).
         """
@@ -170,8 +164,6 @@ class Agreement:
     def levels(self) -> pd.DataFrame:
         """Table 4.4: in how many cells (model, beta, cut-off) the LOO value is the larger.
 
-        Returns
-        -------
         Columns experiment, cells, larger, share and orderings (different ones among all measures).
         The first item of a user cannot be hit under LLOO, which alone makes its values smaller.
         """
@@ -193,8 +185,6 @@ class Agreement:
     def validations(self) -> pd.DataFrame:
         """Table 4.8: whether LOO or LLOO follows the rates better, at the same beta and cut-off.
 
-        Returns
-        -------
         Columns experiment, cells, ``>``, ``=``, ``<`` (LOO better, equal, LLOO better), undefined
         and orderings (different ones among all measures). Cells are no independent observations.
         """
@@ -203,8 +193,6 @@ class Agreement:
     def betas(self) -> pd.DataFrame:
         """Table 4.9: whether beta = 0 follows the rates better than a beta above 0.
 
-        Returns
-        -------
         Columns as in `validations`: ``>`` where beta = 0 is better.
         """
         return self._compared([(zero, above) for above, zero in beta_pairs(self.measures)])

@@ -83,8 +83,6 @@ class OffPolicy:
     def to_frame(self) -> pd.DataFrame:
         """One row per estimator.
 
-        Returns
-        -------
         Columns estimator, clicks_per_slate, error, low, high (95 %, over users), slates, users,
         matched_places, effective_size, largest_weight, clipped_share and unsupported_share.
         """

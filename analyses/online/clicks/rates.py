@@ -76,8 +76,6 @@ class ClickThrough:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
-        Returns
-        -------
         Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over
         users), bootstrap_low, bootstrap_high (95 %; NaN without replicates), mean_of_users,
         binomial_error_too_small and over_time.
@@ -104,8 +102,6 @@ class ClickThrough:
     def differences(self) -> pd.DataFrame:
         """One row per pair of arms; no correction is made for the number of pairs.
 
-        Returns
-        -------
         Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method),
         bootstrap_low and bootstrap_high (95 %; a user who is in both arms has one weight).
         """
@@ -132,8 +128,6 @@ class ClickThrough:
     def compared(self) -> pd.DataFrame:
         """Compare the arms in pairs.
 
-        Returns
-        -------
         Columns of `differences`, then p (two-sided, of the difference divided by its error as a
         normal deviate) and p_holm (adjusted for the number of pairs).
         """
@@ -149,8 +143,6 @@ class ClickThrough:
     def against_others(self, best: int) -> pd.DataFrame:
         """Compare one arm, by its number, with each other.
 
-        Returns
-        -------
         Columns other, difference (the arm less the other), low, high and p_holm (over all pairs of
         arms).
         """

@@ -80,8 +80,6 @@ class ArmsNeeded:
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and number of arms.
 
-        Returns
-        -------
         Columns measure, arms, true_rho (over all models), mean, low, high (middle 95 %) and
         deviation of the subsets' rhos, positive (share above 0), smallest_rho, shown (share of at
         least that: the power, if true_rho is positive) and shown_reversed (share as far below 0).
@@ -113,8 +111,6 @@ class ArmsNeeded:
 
         The best of many owes a part of its rho to chance, and the more the fewer arms there are.
 
-        Returns
-        -------
         One row per number of arms. Columns arms, observed, observed_low, observed_high (largest rho
         of all measures: mean and middle 95 %), true, true_low, true_high (true rho of the measure
         that has it, the mean of those that tie), best_true (of the truly best measure) and

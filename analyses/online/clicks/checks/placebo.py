@@ -46,8 +46,6 @@ class Placebo:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
-        Returns
-        -------
         Columns arm, rate, placebo, excess, error, low and high (of the excess; 95 %, over users).
         """
         import pandas as pd

@@ -64,8 +64,6 @@ class SampleRatio:
     def to_frame(self) -> pd.DataFrame:
         """One row for all users, then one per day.
 
-        Returns
-        -------
         Columns day ("all" first), one of users for each arm, chi_square, degrees_of_freedom, p,
         p_holm (of days: adjusted for the number of days) and mismatch (whether that is < .001).
         """

@@ -94,8 +94,6 @@ class Periodicity:
     def to_frame(self) -> pd.DataFrame:
         """One row per cycle.
 
-        Returns
-        -------
         Columns period (hours), amplitude, low, high (95 %, over days), undamped_amplitude (as
         without bins), peak (hours after midnight, or Monday's) and p.
         """
@@ -133,8 +131,6 @@ class Periodicity:
     def profile(self, over: Profile = "day") -> pd.DataFrame:
         """Give the rate in each hour of the day or the week, of all arms together.
 
-        Returns
-        -------
         Columns weekday (of a week), hour, slates, accepted, rate, low and high (95 %, over days).
         """
         import pandas as pd
