@@ -216,16 +216,6 @@ def compare_parametrisations(
     -----
     Resampling adds noise, and noise moves a rho towards 0. Intervals are symmetric about what was
     observed, and hold the percentiles (see `analyses.intervals.resampling.interval`).
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    >>> one = Experiment("A", ("a", "b", "c"), ("AP", "RR"), values, np.array([0.4, 0.5, 0.6]))
-    >>> again = compare_parametrisations(one, values=np.stack([values, values]),
-    ...                                  rates=np.array([[0.4, 0.5, 0.6], [0.5, 0.4, 0.6]]))
-    >>> again.replicates
-    array([[ 1. ,  0.5],
-           [-1. , -0.5]])
     """
     n_replicates = len(rates)
     shape = (n_replicates, len(experiment.measures), len(experiment.models))

@@ -43,12 +43,7 @@ def rank_correlations(ranks: Floats, reference: Floats) -> Floats:
     differ (up to 79 models). Elsewhere, in :func:`analyses.ordering.spearman`, the last bit may
     differ.
 
-    Parameters
-    ----------
-    ranks
-        From `whole_ranks`, of shape (..., n_models).
-    reference
-        Of shape (n_models,).
+    Ranks are those of `whole_ranks`, of shape (..., n_models) and (n_models,).
 
     Returns
     -------

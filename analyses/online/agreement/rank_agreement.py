@@ -369,14 +369,6 @@ def study_agreement(
     References
     ----------
     Kasalický (2021), equation 2.9 and section 4.4.
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.3, 0.4], [0.5, 0.5, 0.5, 0.5]])
-    >>> one = Experiment("A", ("a", "b", "c", "d"), ("AP", "RR", "P@5"), values,
-    ...                  rates=np.array([0.03, 0.04, 0.05, 0.06]))
-    >>> study_agreement([one], seed=1).rhos.ravel().round(9)
-    array([1. , 0.8, nan])
     """
     check_experiments(experiments)
     if random_rates < 1:

@@ -47,19 +47,10 @@ def study_log(
 ) -> Clicks:
     """Estimate the click-through rates of a log's arms, and all that makes them credible.
 
-    Parameters
-    ----------
-    recommendations, interactions, models, assignment
-        As for `analyses.online.logs.read_logs`.
-    question
-        What is asked. The arms are those of the planned shares, if there are any.
-    policy
-        A table of lists to evaluate off-policy; see
-        `analyses.online.clicks.alternatives.items_instead`.
-    placebo
-        A table of lists that were not shown, to see how often they seem accepted.
-    progress
-        Shows what is being done.
+    The files are those of `analyses.online.logs.read_logs`, and lists that were not shown: to be
+    evaluated off-policy, or to see how often they seem accepted; see
+    `analyses.online.clicks.alternatives.items_instead`. The arms are those of the planned shares,
+    if there are any.
 
     Raises
     ------

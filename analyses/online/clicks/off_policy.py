@@ -26,14 +26,9 @@ STRENGTH: Final = 10.0
 
 
 class ExpectedClicks(NamedTuple):
-    """A model of the reward: the chance of a click, of shape (n_places,) both.
+    """A model of the reward: the chance of a click on what was logged and would be shown.
 
-    Parameters
-    ----------
-    logged
-        On the item that the log showed at each place.
-    shown
-        On the item that the target would have shown there.
+    Both are of shape (n_places,).
     """
 
     logged: Floats
@@ -63,8 +58,6 @@ class OffPolicy:
     unsupported_share
         Share of the target's places whose item the log never showed at that position: what it earns
         there is not in the estimates (of DR, only by the model).
-    clip
-        The largest weight that was let pass, if one was set.
     """
 
     estimators: tuple[str, ...]
@@ -78,7 +71,6 @@ class OffPolicy:
     largest_weight: float
     clipped_share: float
     unsupported_share: float
-    clip: float | None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per estimator.
@@ -195,7 +187,6 @@ def off_policy(
         largest_weight=float(raw.max()),
         clipped_share=float(1 - weights.sum() / raw.sum()),
         unsupported_share=_unsupported_share(slates, shown),
-        clip=clip,
     )
 
 

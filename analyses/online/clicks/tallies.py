@@ -93,13 +93,6 @@ def tally(
     ------
     InputError
         If columns differ in length, or a number has no name.
-
-    Examples
-    --------
-    >>> counts = tally(np.array([True, False, True]), user=np.array([7, 7, 8]),
-    ...                arm=np.array([0, 0, 1]), arms=["A", "B"])
-    >>> counts.user.tolist(), counts.n_slates.tolist(), counts.n_accepted.tolist()
-    ([7, 8], [2, 1], [1, 1])
     """
     when = np.zeros(len(accepted), dtype=np.int64) if period is None else period.astype(np.int64)
     if {len(accepted), len(user), len(arm), len(when)} != {len(accepted)}:

@@ -27,22 +27,11 @@ def implicit_clicks(
 ) -> Flags:
     """Find shown items with which their user interacts soon after: in [t, t + window].
 
-    Parameters
-    ----------
-    slates
-        What was shown.
-    user, item, time
-        Interactions in any order, of shape (n_events,), over the numbering of the slates (-1 for
-        what it does not know) and in milliseconds.
-    window
-        How long after it was shown an interaction counts, in milliseconds; both ends count.
-    credit
-        An interaction counts for ``"all"`` lists with its item in whose window it falls, or for the
-        ``"last"`` of them alone; of those shown at one time, for the one that stands last.
-
-    Returns
-    -------
-    Of shape (n_places,).
+    Interactions are in any order, of shape (n_events,), over the numbering of the slates (-1 for
+    what it does not know) and in milliseconds, as the window is; both its ends count. One counts
+    for ``"all"`` lists with its item in whose window it falls, or for the ``"last"`` of them alone;
+    of those shown at one time, for the one that stands last. What is found has the shape
+    (n_places,).
 
     Raises
     ------
@@ -149,12 +138,6 @@ def explicit_clicks(slates: Slates, *, slate: NDArray[np.int64], item: NDArray[n
 
     Of each click the number of its list (-1 for none), and of its item, of shape (n_events,). A
     click on an item that the list does not have counts for nothing.
-
-    Examples
-    --------
-    >>> slates = Slates.of([["a", "b"], ["b", "a"]], user=["u", "u"], arm=["A", "A"], time=[0, 5])
-    >>> explicit_clicks(slates, slate=np.array([1, -1]), item=np.array([0, 1]))
-    array([False, False, False,  True])
     """
     n_items = len(slates.items)
     named = (slate >= 0) & (item >= 0)

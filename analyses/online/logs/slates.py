@@ -235,14 +235,6 @@ def busy_users(
 
     The rule does not look at the arm, so that it cannot favour one. User and time are those of each
     list, of shape (n_slates,); the result is of shape (n_users,).
-
-    Examples
-    --------
-    User 0 sees three lists within a day, user 1 within two:
-
-    >>> user, time = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 2, 3, 1, 2, 90_000_000])
-    >>> busy_users(user, time, per_day=2, n_users=2)
-    array([ True, False])
     """
     if per_day < 1:
         raise InputError(f"`per_day` must be at least 1 list, got {per_day}.")

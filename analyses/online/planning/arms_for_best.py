@@ -107,15 +107,6 @@ def arms_for_best(
     -----
     It costs up to 10 CPU-ms per subset for 588 measures of 24 models, but 150 for 8 models and 2 s
     for 9, whose orders are all gone through.
-
-    Examples
-    --------
-    None of the 6 orders of three models is rare enough, one of the 24 of four is:
-
-    >>> values = np.array([[1.0, 2, 3, 4]])
-    >>> found = arms_for_best(values, rates=values, sizes=[3, 4], subsets=5, seed=1)
-    >>> found.shown
-    array([0., 1.])
     """
     n_measures, n_models = values.shape
     if rates.ndim != 2 or rates.shape[1] != n_models or not len(rates):

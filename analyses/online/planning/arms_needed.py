@@ -137,7 +137,7 @@ class ArmsNeeded:
         chosen = mean_of_defined(np.moveaxis(true, 0, -1))
         return np.where(np.isfinite(largest), largest, np.nan), chosen
 
-    def needed(self, measure: str, *, power: float = WANTED_POWER) -> int | None:
+    def needed(self, measure: str) -> int | None:
         """Give the number of arms from which the true sign is shown often enough; None if never.
 
         Raises
@@ -151,7 +151,7 @@ class ArmsNeeded:
             )
         row = self.measures.index(measure)
         shown = self.shown[row] if self.true_rhos[row] >= 0 else self.shown_reversed[row]
-        enough = np.logical_and.accumulate((shown >= power)[::-1])[::-1]
+        enough = np.logical_and.accumulate((shown >= WANTED_POWER)[::-1])[::-1]
         return self.sizes[int(enough.argmax())] if enough.any() else None
 
     def conclusion(self, measure: str, *, arms: int = 5) -> str:
@@ -254,15 +254,6 @@ def arms_needed(
     ------
     InputError
         If shapes or sizes do not fit.
-
-    Examples
-    --------
-    Only a perfect order of three models has a rho of 1, and even that has a chance of 1 / 6:
-
-    >>> found = arms_needed(np.array([[1.0, 2, 3, 4]]), true_rates=np.array([0.1, 0.2, 0.3, 0.4]),
-    ...                     measures=["AP"], sizes=[3, 4], subsets=10, seed=1)
-    >>> found.shown
-    array([[0., 1.]])
     """
     n_measures, n_models = values.shape
     observed = true_rates[np.newaxis] if observed_rates is None else observed_rates

@@ -59,18 +59,9 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     may have period, users, recommendations, accepted and experiment. The rate may be left out where
     recommendations and accepted are there.
 
-    Parameters
-    ----------
-    path
-        The table.
-    over_time
-        How a model's periods are averaged. ``"thesis"``: the mean of their rates, weighted by their
-        users if there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``:
-        all that was accepted over all recommendations.
-
-    Returns
-    -------
-    One for each experiment, in the order of the file.
+    A model's periods are averaged: ``"thesis"``, the mean of their rates, weighted by their users if
+    there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
+    accepted over all recommendations. Experiments are in the order of the file.
 
     Raises
     ------

@@ -69,11 +69,7 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     else by commas. The first column is called model, arm or system. In a wide table every other
     column is a measure, such as ``nDCG@10`` or ``LLOO(beta=0.35)@5``; a long one has the columns
     measure and value, or metric, cutoff and mean as ``tables/means.csv`` of a study, which is
-    meant by the folder of a study. A column experiment names data sets.
-
-    Returns
-    -------
-    One for each experiment, in the order of the file.
+    meant by the folder of a study. A column experiment names data sets, in the order of the file.
 
     Raises
     ------

@@ -68,16 +68,6 @@ def stickiness(
     """Find the first arm of every user, and who saw others; from columns of shape (n_slates,).
 
     Of lists shown at one time, the one that stands first is the first.
-
-    Examples
-    --------
-    User 1 begins with arm 1 and then sees arm 0:
-
-    >>> found = stickiness(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([5, 9, 7]))
-    >>> found.first_arm.tolist(), found.crossed.tolist()
-    ([0, 1], [False, True])
-    >>> found.settle(np.array([0, 1, 1]), crossing="first")
-    (array([ True,  True,  True]), array([0, 1, 1]))
     """
     order = np.lexsort((time, user))
     users, heads = np.unique(user[order], return_index=True)

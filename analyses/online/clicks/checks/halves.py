@@ -106,18 +106,6 @@ def halves(tallies: Tallies, hashes: NDArray[np.uint64]) -> Halves:
     ------
     InputError
         If there are several arms, or too few users for two in each half.
-
-    Examples
-    --------
-    Even and odd users accept alike, whichever bit decides:
-
-    >>> from analyses.online.clicks.tallies import tally
-    >>> user = np.repeat(np.arange(64), 2)
-    >>> counts = tally(np.tile([1, 0], 64), user=user, arm=0 * user, arms=["A"])
-    >>> hashes = np.random.default_rng(1).integers(2**64, size=64, dtype=np.uint64)
-    >>> found = halves(counts, hashes)
-    >>> len(found.differences), float(np.abs(found.differences).max()), bool(found.covered.all())
-    (64, 0.0, True)
     """
     if len(tallies.arms) != 1:
         raise InputError(f"halves are made of one arm, got {len(tallies.arms)}.")

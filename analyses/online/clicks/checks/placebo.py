@@ -84,17 +84,6 @@ def placebo(slates: Slates, alternatives: Slates, accept: Accept) -> Placebo:
     ------
     InputError
         If the alternatives are not for the same users, arms and times.
-
-    Examples
-    --------
-    The user looks at what was shown and, unasked, at what was not:
-
-    >>> slates = Slates.of([["a"], ["b"]], user=["u", "v"], arm=["A", "A"], time=[0, 0])
-    >>> others = slates.showing(slates.item[::-1])
-    >>> looked_at_a = lambda lists: lists.any_place(lists.item == 0)
-    >>> found = placebo(slates, others, looked_at_a)
-    >>> found.shown.rates.tolist(), found.placebo.rates.tolist(), found.excess.rates.tolist()
-    ([0.5], [0.5], [0.0])
     """
     same = (slates.user, alternatives.user), (slates.arm, alternatives.arm)
     times = slates.time, alternatives.time

@@ -36,8 +36,6 @@ class Robots:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm, with and without robots.
 
-        Returns
-        -------
         Column users_counted ("all", "without robots") before those of
         `analyses.online.clicks.rates.ClickThrough.to_frame`, among them the mean of users.
         """

@@ -142,16 +142,6 @@ def sample_ratio(
     Notes
     -----
     Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
-
-    Examples
-    --------
-    Five users, where two to three is the closest to equal:
-
-    >>> from analyses.online.clicks.checks.crossing import stickiness
-    >>> users = stickiness(np.arange(5), np.array([0, 1, 0, 1, 1]), np.zeros(5, dtype=int))
-    >>> found = sample_ratio(users, arms=["A", "B"])
-    >>> found.counts.tolist(), round(found.p, 3), found.mismatch
-    ([2, 3], 0.655, False)
     """
     planned = _planned(arms, shares)
     require_named("arm", users.first_arm, arms)

@@ -51,8 +51,6 @@ class Periodicity:
         When each cycle is highest: hours after midnight, or after Monday's midnight.
     p
         p-value of each cycle, of shape (n_periods,): Hotelling's test over days that it is none.
-    trends
-        By how much the rate of each arm grows in a day, of shape (n_arms,).
     times
         Middles of the bins, in milliseconds since 1970 in UTC, of shape (n_bins,).
     n_slates, n_accepted, fitted
@@ -73,7 +71,6 @@ class Periodicity:
     high: Floats
     peaks: Floats
     p: Floats
-    trends: Floats
     times: NDArray[np.int64]
     n_slates: NDArray[np.int64]
     n_accepted: NDArray[np.int64]
@@ -258,7 +255,6 @@ def periodicity(
         high=high,
         peaks=_peaks(cycles.reshape(-1, 2), periods),
         p=p,
-        trends=whole[len(arms) : 2 * len(arms)] * 24,
         times=times,
         n_slates=shown,
         n_accepted=taken,

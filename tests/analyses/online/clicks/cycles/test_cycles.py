@@ -122,7 +122,6 @@ def test_a_trend_is_no_cycle() -> None:
     accepted = rng.random(n_slates) < 0.1 + 0.01 * time / (24 * HOUR)
     arm = np.zeros(n_slates, dtype=np.int64)
     found = periodicity(accepted, time=time, arm=arm, arms=["A"], seed=1)
-    assert found.trends[0] == pytest.approx(0.01, rel=0.05)
     assert found.amplitudes.max() < 0.01
 
 
