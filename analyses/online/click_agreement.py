@@ -110,15 +110,7 @@ def click_agreement(work: Work, settings: Settings) -> ClickStudy:
 
 @dataclass(frozen=True, eq=False)
 class ClickStudy(Result):
-    """What was found about offline measures and click-through rates.
-
-    Parameters
-    ----------
-    agreement
-        Every measure with the rates, in every experiment.
-    best
-        The best measure against the best by chance.
-    """
+    """Every measure with the rates, in every experiment, and the best one with that by chance."""
 
     agreement: Agreement
     best: BestOfMany

@@ -50,16 +50,7 @@ def recall_intervals(work: ExperimentWork, settings: ArmSettings) -> RecallInter
 class RecallIntervals(Result):
     """Rhos of recall variants with the rates, and their differences, with intervals.
 
-    Parameters
-    ----------
-    comparison
-        What was found for resampled users.
-    resampled
-        What the intervals are over.
-    shown
-        Measures that are spoken of: low, middle and high exponents at one cut-off.
-    cutoff
-        That cut-off.
+    Those that are shown have low, middle and high exponents at one cut-off.
     """
 
     comparison: Comparison

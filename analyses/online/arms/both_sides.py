@@ -54,17 +54,7 @@ class ExperimentWork(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BothSides:
-    """Offline values and click-through rates of the arms.
-
-    Parameters
-    ----------
-    record
-        What is kept of the experiment.
-    settings
-        How it is measured.
-    name, seed
-        Of the study.
-    """
+    """Offline values and click-through rates of the arms, from what is kept of an experiment."""
 
     record: Record
     settings: ArmSettings

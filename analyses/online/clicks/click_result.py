@@ -48,18 +48,9 @@ _rounded = partial(shown, decimals=5)
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """What some of the users did.
+    """What some of the users did: rates of the arms, also over all periods together.
 
-    Parameters
-    ----------
-    rates
-        Click-through rates of the arms.
-    pooled
-        The same over all periods together.
-    by_type
-        Rates by the type of interaction, if asked.
-    split
-        Users per arm against the planned shares; None with one arm.
+    Rates by type of interaction are given if asked, the split of users with two arms or more.
     """
 
     rates: ClickThrough

@@ -61,16 +61,9 @@ class Lists:
 
     def select(self, kept: Flags) -> Lists:
         """Keep some lists."""
-        return replace(
-            self,
-            slate=self.slate[kept],
-            user=self.user[kept],
-            arm=self.arm[kept],
-            period=self.period[kept],
-            time=self.time[kept],
-            accepted=self.accepted[kept],
-            by_type={name: accepted[kept] for name, accepted in self.by_type.items()},
-        )
+        columns = {n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)}
+        by_type = {name: accepted[kept] for name, accepted in self.by_type.items()}
+        return replace(self, by_type=by_type, **columns)
 
     def tallies(self, accepted: Flags | None = None) -> Tallies:
         """Count what each user was shown and accepted; accepted as by one type, if given."""

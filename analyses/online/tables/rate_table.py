@@ -34,16 +34,8 @@ class RateRow(NamedTuple):
 class RateTable:
     """Click-through rates of the models of one experiment, periods being averaged.
 
-    Parameters
-    ----------
-    path
-        The file.
-    experiment
-        Name of the data set; `ONE_EXPERIMENT` if the file names none.
-    rates
-        By model.
-    lines
-        By model: the first line that has it.
+    Both are by model: the rate, and the first line of the file that has it. An experiment that the
+    file does not name is called `ONE_EXPERIMENT`.
     """
 
     path: Path
@@ -59,7 +51,7 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     may have period, users, recommendations, accepted and experiment. The rate may be left out where
     recommendations and accepted are there.
 
-    A model's periods are averaged: ``"thesis"``, the mean of their rates, weighted by their users if
+    Periods of a model are averaged: ``"thesis"``, the mean of their rates, weighted by users if
     there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
     accepted over all recommendations. Experiments are in the order of the file.
 

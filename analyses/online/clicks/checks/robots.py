@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Robots:
-    """Rates of all users, and of those who are not robots.
-
-    Parameters
-    ----------
-    everyone, people
-        Rates of the arms.
-    per_day
-        The most lists of a person's day.
-    """
+    """Rates of all users, and of those who are not robots: with few enough lists on every day."""
 
     everyone: ClickThrough
     people: ClickThrough
