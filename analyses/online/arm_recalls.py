@@ -14,7 +14,8 @@ from analyses.online.agreement.measure_names import Parametrisation
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
 from analyses.online.arms.frame_tables import frame_table
-from analyses.online.arms.offline_values import VALIDATIONS, Place
+from analyses.online.arms.offline_values import Place
+from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.recall_curves import draw_recall_over_time, draw_recalls
 from analyses.shared.analysis import analysis
@@ -163,15 +164,7 @@ class ArmRecalls(Result):
         panels="panel",
     )
     def plot_over_beta(self, ax: Axes | None = None, *, panel: str) -> Axes:
-        """Draw the mean recall of an arm over the exponent, a line for each cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        panel
-            One of `panels`.
-        """
+        """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
         arm, _, validation = panel.rpartition(", ")
         side, first = VALIDATIONS.index(validation), self.grids[0]
         own = [

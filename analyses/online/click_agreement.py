@@ -46,6 +46,8 @@ CROSSED = (
     "with that of LLOO at that beta, columns that of beta = 0 with that beta's. Cells are no "
     "independent observations."
 )
+VALIDATIONS = {">": "LOO better", "=": "equal", "<": "LLOO better"}
+BETAS = {">": "beta = 0 better", "=": "equal", "<": "beta > 0 better"}
 
 
 class Settings(AnalysisSettings):
@@ -108,15 +110,7 @@ def click_agreement(work: Work, settings: Settings) -> ClickStudy:
 
 @dataclass(frozen=True, eq=False)
 class ClickStudy(Result):
-    """What was found about offline measures and click-through rates.
-
-    Parameters
-    ----------
-    agreement
-        Every measure with the rates, in every experiment.
-    best
-        The best measure against the best by chance.
-    """
+    """Every measure with the rates, in every experiment, and the best one with that by chance."""
 
     agreement: Agreement
     best: BestOfMany
@@ -214,7 +208,8 @@ class ClickStudy(Result):
 
     def _of_ties(self) -> str:
         n_measures = len(self.agreement.measures)
-        others = self.agreement.tied_with(N_BEST, chosen=self.best.chosen) - 1
+        means = self.agreement.best(N_BEST, chosen=self.best.chosen)["mean"]
+        others = int((means == means.min()).sum()) - 1
         level = f"; {others:,} others tie with the tenth" if n_measures > N_BEST and others else ""
         return (
             f"The {n_measures:,} measures are {self.best.n_orderings:,} different orderings of the "
@@ -227,35 +222,28 @@ class ClickStudy(Result):
         frame = self.ranking().dropna(subset=["mean"]).head(N_BEST)
         several = len(self.best.chosen) > 1
         columns = {
+            "measure": "measure",
             "mean": "mean rho" if several else "rho",
             **({"min": "min", "max": "max"} if several else {}),
             "tau_b": "mean tau-b" if several else "tau-b",
             "p_alone": "p alone",
             "p_adjusted": "p as best of all",
         }
-        return Table(
-            name="online",
-            title="The best measures by their agreement with click-through rates",
-            note=self.agreement.caption(),
-            headings=["measure", *columns.values()],
-            rows=_rows(frame, ["measure", *columns]),
-        )
+        title = "The best measures by their agreement with click-through rates"
+        return _table("online", title, self.agreement.caption(), frame, columns)
 
     @table("online_orderings", "different orderings of the models behind the measures")
     def orderings(self) -> Table:
         """Tabulate the different orderings, and what so many models can show."""
         frame = self.agreement.orderings()
         smallest = [smallest_rho(n_models, alpha=ALPHA) for n_models in frame["models"]]
-        names = ["experiment", "models", "measures", "orderings", "most", "undefined"]
-        rows = _rows(frame, names)
-        return Table(
-            name="online_orderings",
-            title="Different orderings of the models",
-            note="Most: measures that share the most frequent ordering. The last column is the "
-            "smallest rho of one measure, named beforehand, that so few random orders reach.",
-            headings=[*names, f"rho of chance {print_p(ALPHA)}"],
-            rows=[[*row, rho] for row, rho in zip(rows, smallest, strict=True)],
+        note = (
+            "Most: measures that share the most frequent ordering. The last column is the smallest "
+            "rho of one measure, named beforehand, that so few random orders reach."
         )
+        columns = {name: name for name in frame} | {"smallest": f"rho of chance {print_p(ALPHA)}"}
+        title = "Different orderings of the models"
+        return _table("online_orderings", title, note, frame.assign(smallest=smallest), columns)
 
     @table("online_bins", "how many measures have how large a rho, and by chance")
     def bins(self) -> Table:
@@ -278,35 +266,23 @@ class ClickStudy(Result):
     @table("online_levels", "how often recall under LOO is above that under LLOO")
     def levels(self) -> Table:
         """Tabulate in how many cells the LOO value is the larger: table 4.4."""
-        return Table(
-            name="online_levels",
-            title="Cells (model, beta, cut-off) where recall under LOO is above that under LLOO",
-            note="The first item of a user cannot be hit under LLOO, which alone makes it smaller.",
-            headings=["experiment", "cells", "LOO larger", "share", "orderings"],
-            rows=_compared(
-                self.agreement.levels(), ["experiment", "cells", "larger", "share", "orderings"]
-            ),
-        )
+        title = "Cells (model, beta, cut-off) where recall under LOO is above that under LLOO"
+        note = "The first item of a user cannot be hit under LLOO, which alone makes it smaller."
+        frame = self.agreement.levels()
+        columns = {name: name for name in frame} | {"larger": "LOO larger"}
+        return _table("online_levels", title, note, frame, columns)
 
     @table("online_validations", "whether LOO or LLOO follows click-through rates better")
     def validations(self) -> Table:
         """Tabulate whether LOO or LLOO follows the rates better: table 4.8."""
-        return _signs(
-            self.agreement.validations(),
-            name="online_validations",
-            title="Rho under LOO and under LLOO, at the same beta and cut-off",
-            headings=("LOO better", "equal", "LLOO better"),
-        )
+        title = "Rho under LOO and under LLOO, at the same beta and cut-off"
+        return _signs("online_validations", title, self.agreement.validations(), VALIDATIONS)
 
     @table("online_betas", "whether beta = 0 or a larger beta follows click-through rates better")
     def betas(self) -> Table:
         """Tabulate whether beta = 0 follows the rates better than a beta above: table 4.9."""
-        return _signs(
-            self.agreement.betas(),
-            name="online_betas",
-            title="Rho of beta = 0 and of betas above 0, at the same validation and cut-off",
-            headings=("beta = 0 better", "equal", "beta > 0 better"),
-        )
+        title = "Rho of beta = 0 and of betas above 0, at the same validation and cut-off"
+        return _signs("online_betas", title, self.agreement.betas(), BETAS)
 
     @table("online_crossed", "the last two, crossed")
     def crossed(self) -> Table:
@@ -321,15 +297,9 @@ class ClickStudy(Result):
 
     def _crossed_table(self, name: str, experiments: Sequence[str]) -> Table:
         frame = self._crossed(experiments)
-        first = ["LOO better", "equal", "LLOO better"][: len(frame)]
-        rows = _rows(frame, [str(sign) for sign in frame.columns[1:]])
-        return Table(
-            name=name,
-            title=f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}",
-            note=CROSSED,
-            headings=["rho", "beta = 0 better", "equal", "beta > 0 better"],
-            rows=[[heading, *row] for heading, row in zip(first, rows, strict=True)],
-        )
+        title = f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}"
+        shown = frame.assign(rho=[*VALIDATIONS.values()][: len(frame)])
+        return _table(name, title, CROSSED, shown, {"rho": "rho", **BETAS})
 
     @figure(
         "online_rhos",
@@ -340,15 +310,7 @@ class ClickStudy(Result):
         of="agreement",
     )
     def plot(self, ax: Axes | None = None, *, panel: str) -> Axes:
-        """Draw the rhos of a metric against the cut-off, or of a grid of betas and cut-offs.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        panel
-            One of `panels`.
-        """
+        """Draw the rhos of a metric against the cut-off, or of a grid of betas and cut-offs."""
         return draw_rhos(self.agreement, axes_or_new(ax), panel)
 
     @figure(
@@ -378,18 +340,7 @@ def study_clicks(
 ) -> ClickStudy:
     """Study whether offline measures follow click-through rates.
 
-    Parameters
-    ----------
-    experiments
-        One or several, with the same measures.
-    permutations
-        Random orders of the rates behind p-values, where there are too many to go through.
-    seed
-        Of all draws.
-    chosen
-        Experiments that were chosen after looking at the rhos.
-    left_out
-        Models that could not be compared.
+    See `best_of_many` and `study_agreement`, which tell what they take.
 
     Raises
     ------
@@ -401,21 +352,15 @@ def study_clicks(
     return ClickStudy(agreement, best)
 
 
-def _signs(frame: pd.DataFrame, *, name: str, title: str, headings: Sequence[str]) -> Table:
-    columns = ["experiment", "cells", ">", "=", "<", "undefined", "orderings"]
-    return Table(
-        name=name,
-        title=title,
-        note="Counts of cells are no sample sizes: mind the number of orderings.",
-        headings=["experiment", "cells", *headings, "undefined", "orderings"],
-        rows=_compared(frame, columns),
-    )
+def _signs(name: str, title: str, frame: pd.DataFrame, headings: Mapping[str, str]) -> Table:
+    note = "Counts of cells are no sample sizes: mind the number of orderings."
+    return _table(name, title, note, frame, {name: name for name in frame} | headings)
 
 
-def _compared(frame: pd.DataFrame, columns: Sequence[str]) -> list[list[Cell]]:
-    """Give rows of counts of cells; none if the measures have no pairs."""
-    return _rows(frame, columns) if frame["cells"].any() else []
-
-
-def _rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[list[Cell]]:
-    return [list(row) for row in frame[list(columns)].astype(object).itertuples(index=False)]
+def _table(
+    name: str, title: str, note: str, frame: pd.DataFrame, columns: Mapping[str, str]
+) -> Table:
+    """Show columns of a frame under their headings; no row if measures have no pairs to compare."""
+    is_empty = "cells" in frame and not frame["cells"].any()
+    rows = [] if is_empty else frame[[*columns]].astype(object).itertuples(index=False)
+    return Table(name, title, note, [*columns.values()], [list(row) for row in rows])

@@ -49,15 +49,7 @@ def fewer_arms(work: ExperimentWork, settings: ArmSettings) -> FewerArms:
 
 @dataclass(frozen=True, eq=False)
 class FewerArms(Result):
-    """What fewer arms would have shown.
-
-    Parameters
-    ----------
-    needed
-        Of some measures, where the truth is known.
-    for_best
-        How often their best measure would stand the test.
-    """
+    """What fewer arms would have shown of some measures, if the truth is known, and of the best."""
 
     needed: ArmsNeeded | None
     for_best: ArmsForBest

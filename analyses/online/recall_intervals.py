@@ -50,16 +50,7 @@ def recall_intervals(work: ExperimentWork, settings: ArmSettings) -> RecallInter
 class RecallIntervals(Result):
     """Rhos of recall variants with the rates, and their differences, with intervals.
 
-    Parameters
-    ----------
-    comparison
-        What was found for resampled users.
-    resampled
-        What the intervals are over.
-    shown
-        Measures that are spoken of: low, middle and high exponents at one cut-off.
-    cutoff
-        That cut-off.
+    Those that are shown have low, middle and high exponents at one cut-off.
     """
 
     comparison: Comparison
@@ -106,13 +97,5 @@ class RecallIntervals(Result):
 
     @figure("differences", "Differences of rho, with intervals", panels="kind", comparable=False)
     def plot(self, ax: Axes | None = None, *, kind: Family) -> Axes:
-        """Draw the differences of a family over the exponent, at one cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        kind
-            What is compared.
-        """
+        """Draw the differences of a family over the exponent, at one cut-off."""
         return self.comparison.plot(ax, family=kind, cutoff=self.cutoff)

@@ -125,16 +125,19 @@ class BestOfMany:
 
     def caption(self) -> str:
         """Say what was permuted, and what was chosen again each time."""
+        several = f"mean of Spearman's rho in {len(self.chosen)} data sets"
+        statistic = "Spearman's rho" if len(self.chosen) == 1 else several
+        chosen_anew = (
+            f" {', '.join(self.chosen)} were chosen among {len(self.experiments)} data sets after "
+            "looking: in every order the best as many are chosen anew."
+        )
+        selection = "" if len(self.chosen) == len(self.experiments) else chosen_anew
         return (
-            f"The largest {self._statistic()} between {len(self.measures):,} measures "
+            f"The largest {statistic} between {len(self.measures):,} measures "
             f"({self.n_orderings:,} different orderings) and click-through rates that are "
             f"{self._orders()}. All measures are computed again for every order, and the best is "
-            f"taken.{self._selection()}{caution(min(self.n_models))}"
+            f"taken.{selection}{caution(min(self.n_models))}"
         )
-
-    def _statistic(self) -> str:
-        n_sets = len(self.chosen)
-        return "Spearman's rho" if n_sets == 1 else f"mean of Spearman's rho in {n_sets} data sets"
 
     def _orders(self) -> str:
         among = f"the {self.n_models[0]} models" if len(self.n_models) == 1 else "the models"
@@ -144,14 +147,6 @@ class BestOfMany:
         return (
             f"dealt out among {among}{where} in {len(self.maxima):,} random orders "
             f"(seed {self.seed})"
-        )
-
-    def _selection(self) -> str:
-        if len(self.chosen) == len(self.experiments):
-            return ""
-        return (
-            f" {', '.join(self.chosen)} were chosen among {len(self.experiments)} data sets after "
-            "looking: in every order the best as many are chosen anew."
         )
 
 
@@ -173,15 +168,8 @@ def best_of_many(
     or, for one data set of up to 9 models, the share among all L! orders. The chance that any
     measure gets :math:`\tilde p \le \alpha` is at most :math:`\alpha`.
 
-    Parameters
-    ----------
-    experiments
-        One or several, with the same measures.
-    permutations, seed
-        Random orders, where there are too many to go through, and their seed.
-    chosen
-        Names of the data sets that the statistic is of, if they were chosen after looking at the
-        rhos. Every order then takes, for each measure, the data sets of the largest rhos, as many.
+    If the statistic is of data sets that were chosen after looking at the rhos, every order takes,
+    for each measure, the data sets of the largest rhos, as many.
 
     Raises
     ------
@@ -218,10 +206,16 @@ def best_of_many(
     orderings, which = _different_orderings(experiments)
     if not len(orderings[0]):
         raise InputError("no measure has a rho in all experiments.")
-    observed = _rhos(orderings, [_standard(one.rates)[:, np.newaxis] for one in experiments])
+    ranks = [_standardised(whole_ranks(one.rates)) for one in experiments]
+    observed = _rhos(orderings, [rates[:, np.newaxis] for rates in ranks])
     statistics = observed[sets, :, 0].mean(axis=0)
     is_exact = len(experiments) == 1 and len(experiments[0].models) <= MOST_ENUMERATED
-    dealt = _deal_all(experiments[0]) if is_exact else _deal(experiments, permutations, seed)
+    orders = (
+        ([every] for every in all_orders(len(ranks[0])))
+        if is_exact
+        else _random_orders(experiments, permutations, seed)
+    )
+    dealt = ([rates[order].T for rates, order in zip(ranks, some, strict=True)] for some in orders)
     maxima, reached = _go_through(orderings, dealt, statistics, sets)
     beyond = len(maxima) - np.searchsorted(maxima, statistics - TOLERANCE)
     # All orders have the observed one among them; random orders need not.
@@ -269,33 +263,20 @@ def _different_orderings(experiments: Sequence[Experiment]) -> tuple[list[Floats
     return [_standardised(part) for part in np.split(joint, ends[:-1], axis=1)], which
 
 
-def _standard(rates: Floats) -> Floats:
-    return _standardised(whole_ranks(rates))
-
-
 def _standardised(ranks: Floats) -> Floats:
     """Scale ranks so that a product of two orderings is rho."""
     return ranks / np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
 
 
-def _deal_all(experiment: Experiment) -> Iterator[list[Floats]]:
-    """Give the rates in every order, some orders at a time."""
-    rates = _standard(experiment.rates)
-    for orders in all_orders(len(rates)):
-        yield [rates[orders].T]
-
-
-def _deal(
+def _random_orders(
     experiments: Sequence[Experiment], permutations: int, seed: int
-) -> Iterator[list[Floats]]:
-    """Give the rates of each experiment in random orders, of shape (n_models, n_orders)."""
-    rates = [_standard(one.rates) for one in experiments]
+) -> Iterator[tuple[Indices, ...]]:
+    """Give random orders of the models of each experiment, some at a time."""
     streams = [
         random_orders(permutations, len(one.models), seed=seed, experiment=one.name)
         for one in experiments
     ]
-    for orders in zip(*streams, strict=True):
-        yield [some[order].T for some, order in zip(rates, orders, strict=True)]
+    yield from zip(*streams, strict=True)
 
 
 def _rhos(orderings: Sequence[Floats], rates: Sequence[Floats]) -> Floats:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
+from analyses.recall.grids import BETAS, CUTOFFS
+from analyses.recall.hidden_parts import VALIDATIONS, Validation
+from analyses.recall.stratification import Weights
 from runs import InputError
 
-Validation = Literal["LOO", "LLOO"]
-Weights = Literal["uniform", "stratified"]
-
-THESIS_BETAS: Final = tuple(round(0.05 * step, 2) for step in range(21))
-THESIS_CUTOFFS: Final = (*range(1, 11), 15, 20, 25, 50)
-
-_PRINTED = re.compile(
+_PRINTED: Final = re.compile(
     r"(?P<validation>LOO|LLOO)"
     r"\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?:,weights='(?P<weights>uniform|stratified)')?\)"
     r"@(?P<cutoff>[0-9]+)"
@@ -64,7 +61,7 @@ class Parametrisation:
     weights: Weights = "uniform"
 
     def __post_init__(self) -> None:
-        if self.validation not in get_args(Validation):
+        if self.validation not in VALIDATIONS:
             raise InputError(f"`validation` must be 'LOO' or 'LLOO', got {self.validation!r}.")
         if self.weights not in get_args(Weights):
             raise InputError(f"`weights` must be 'uniform' or 'stratified', got {self.weights!r}.")
@@ -81,9 +78,8 @@ class Parametrisation:
 
 def recall_grid(
     *,
-    validations: Sequence[Validation] = get_args(Validation),
-    betas: Sequence[float] = THESIS_BETAS,
-    cutoffs: Sequence[int] = THESIS_CUTOFFS,
+    betas: Sequence[float] = BETAS,
+    cutoffs: Sequence[int] = CUTOFFS,
     weights: Weights = "uniform",
 ) -> tuple[Parametrisation, ...]:
     """Give every combination, the last cut-off changing first; by default those of the thesis.
@@ -97,7 +93,7 @@ def recall_grid(
     """
     return tuple(
         Parametrisation(validation, beta, cutoff, weights)
-        for validation, beta, cutoff in product(validations, betas, cutoffs)
+        for validation, beta, cutoff in product(VALIDATIONS, betas, cutoffs)
     )
 
 
@@ -144,13 +140,7 @@ def validation_pairs(measures: Sequence[str]) -> list[Pair]:
     >>> validation_pairs(["LOO(beta=0)@5", "AP", "LLOO(beta=0)@5", "LLOO(beta=1)@5"])
     [(2, 0)]
     """
-    place = _places(measures)
-    return [
-        (number, place[partner])
-        for one, number in place.items()
-        if one.validation == "LLOO"
-        and (partner := Parametrisation("LOO", one.beta, one.cutoff, one.weights)) in place
-    ]
+    return _paired(measures, lambda one: one.validation == "LLOO", validation="LOO")
 
 
 def beta_pairs(measures: Sequence[str]) -> list[Pair]:
@@ -161,15 +151,14 @@ def beta_pairs(measures: Sequence[str]) -> list[Pair]:
     >>> beta_pairs(["LOO(beta=0)@5", "LOO(beta=0.5)@5", "LOO(beta=1)@5", "LLOO(beta=1)@5"])
     [(1, 0), (2, 0)]
     """
-    place = _places(measures)
-    return [
-        (number, place[partner])
-        for one, number in place.items()
-        if one.beta > 0
-        and (partner := Parametrisation(one.validation, 0, one.cutoff, one.weights)) in place
-    ]
+    return _paired(measures, lambda one: one.beta > 0, beta=0)
 
 
-def _places(measures: Sequence[str]) -> dict[Parametrisation, int]:
+def _paired(
+    measures: Sequence[str], is_first: Callable[[Parametrisation], bool], **other: Any
+) -> list[Pair]:
+    """Pair the measures that may be first with those that differ from them as said."""
     found = ((find_parametrisation(name), number) for number, name in enumerate(measures))
-    return {one: number for one, number in found if one is not None}
+    place = {one: number for one, number in found if one is not None}
+    firsts = [(number, replace(one, **other)) for one, number in place.items() if is_first(one)]
+    return [(number, place[second]) for number, second in firsts if second in place]

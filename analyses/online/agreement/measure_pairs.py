@@ -98,8 +98,6 @@ class Comparison:
 
         No correction is made for the number of pairs.
 
-        Returns
-        -------
         Columns first, second, difference (of rho, the first less the second), low, high (95 %) and
         beyond_noise: whether the interval excludes 0.
         """
@@ -147,15 +145,14 @@ class Comparison:
 
         rows = []
         for family, (compared, _) in FAMILIES.items():
-            pairs = [(a, b) for a, b in _pairs(family, self.measures) if self._is_defined(a, b)]
-            if pairs:
-                first, second = np.array(pairs, dtype=np.intp).T
+            pairs = np.array(_pairs(family, self.measures), dtype=np.intp).reshape(-1, 2)
+            first, second = pairs[np.isfinite(self.rhos[pairs].sum(axis=1))].T
+            if len(first):
                 difference = (self.rhos[first] - self.rhos[second]).mean()
                 replicates = (self.replicates[first] - self.replicates[second]).mean(axis=0)
-                low, high = interval(difference, replicates, limits=(-2.0, 2.0))
-                is_beyond = bool(low > 0 or high < 0)
-                row = (family, compared, len(pairs), difference, float(low), float(high), is_beyond)
-                rows.append(row)
+                low, high = map(float, interval(difference, replicates, limits=(-2.0, 2.0)))
+                is_beyond = low > 0 or high < 0
+                rows.append((family, compared, len(first), difference, low, high, is_beyond))
         columns = ["family", "compared", "pairs", "difference", "low", "high", "beyond_noise"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -201,24 +198,14 @@ class Comparison:
             f"models: others may differ by more.{left_out}{caution(len(self.models))}"
         )
 
-    def _is_defined(self, first: int, second: int) -> bool:
-        return bool(np.isfinite(self.rhos[first] + self.rhos[second]))
-
 
 def compare_parametrisations(
     experiment: Experiment, *, values: Floats, rates: Floats
 ) -> Comparison:
     """Correlate measures with click-through rates again for resampled users.
 
-    Parameters
-    ----------
-    experiment
-        What was observed.
-    values
-        Offline values of resampled users, of shape (n_replicates, n_measures, n_models); see
-        `analyses.online.agreement.replicated_means`.
-    rates
-        Click-through rates of the same resampled users, of shape (n_replicates, n_models).
+    Their offline values have the shape (n_replicates, n_measures, n_models), see
+    `analyses.online.agreement.replicated_means`, and their rates (n_replicates, n_models).
 
     Raises
     ------
@@ -229,16 +216,6 @@ def compare_parametrisations(
     -----
     Resampling adds noise, and noise moves a rho towards 0. Intervals are symmetric about what was
     observed, and hold the percentiles (see `analyses.intervals.resampling.interval`).
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    >>> one = Experiment("A", ("a", "b", "c"), ("AP", "RR"), values, np.array([0.4, 0.5, 0.6]))
-    >>> again = compare_parametrisations(one, values=np.stack([values, values]),
-    ...                                  rates=np.array([[0.4, 0.5, 0.6], [0.5, 0.4, 0.6]]))
-    >>> again.replicates
-    array([[ 1. ,  0.5],
-           [-1. , -0.5]])
     """
     n_replicates = len(rates)
     shape = (n_replicates, len(experiment.measures), len(experiment.models))

@@ -11,17 +11,12 @@ Floats = NDArray[np.float64]
 
 
 def whole_ranks(values: Floats) -> Floats:
-    """Rank models: those below less those above, which is twice the mean rank, centred.
-
-    Parameters
-    ----------
-    values
-        Of the models along the last axis, compared after rounding to `DECIMALS`.
+    """Rank models along the last axis: those below less those above, after rounding to `DECIMALS`.
 
     Returns
     -------
-    Whole numbers of the same shape that add up to 0; all 0 where a value is undefined (NaN), as
-    where all are equal.
+    Twice the mean ranks, centred: whole numbers of the same shape that add up to 0; all 0 where a
+    value is undefined (NaN), as where all are equal.
 
     Examples
     --------
@@ -48,12 +43,7 @@ def rank_correlations(ranks: Floats, reference: Floats) -> Floats:
     differ (up to 79 models). Elsewhere, in :func:`analyses.ordering.spearman`, the last bit may
     differ.
 
-    Parameters
-    ----------
-    ranks
-        From `whole_ranks`, of shape (..., n_models).
-    reference
-        Of shape (n_models,).
+    Ranks are those of `whole_ranks`, of shape (..., n_models) and (n_models,).
 
     Returns
     -------

@@ -101,14 +101,8 @@ class Agreement:
     def over_experiments(self, chosen: Sequence[str] | None = None) -> pd.DataFrame:
         """Tables 4.5 and 4.7: each measure over the experiments, the best mean first.
 
-        Parameters
-        ----------
-        chosen
-            Experiments; all by default. Of those chosen for their rhos no conclusion can be drawn
-            but by `best_of_many`.
+        Of experiments chosen for their rhos no conclusion can be drawn but by `best_of_many`.
 
-        Returns
-        -------
         Columns measure, validation, beta, cutoff, weights, min, mean, max (of rho; NaN where one is
         undefined), undefined (their number) and rank (1 is the best mean; equal means have
         the best of their ranks).
@@ -125,21 +119,14 @@ class Agreement:
         frame["rank"] = frame["mean"].rank(ascending=False, method="min").astype("Int64")
         return frame.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
-    def best(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> pd.DataFrame:
+    def best(self, n: int, *, chosen: Sequence[str] | None = None) -> pd.DataFrame:
         """Give the n best of `over_experiments` and all that tie with the last of them."""
         defined = self.over_experiments(chosen).dropna(subset=["mean"])
         return defined[defined["mean"] >= defined["mean"].iloc[:n].min()]
 
-    def tied_with(self, n: int = 10, *, chosen: Sequence[str] | None = None) -> int:
-        """Count the measures that have the same mean as the n-th best, itself among them."""
-        best = self.best(n, chosen=chosen)
-        return int((best["mean"] == best["mean"].min()).sum())
-
     def bins(self) -> pd.DataFrame:
         """Table 4.6: how many rhos are how large, and what random rates give.
 
-        Returns
-        -------
         Columns experiment, bin, count, random_mean, random_low and random_high (the middle 95 % of
         random orders). Measures are so alike that random counts are all over the place.
         """
@@ -157,8 +144,6 @@ class Agreement:
     def orderings(self) -> pd.DataFrame:
         """How many different orderings of the models the measures are.
 
-        Returns
-        -------
         Columns experiment, models, measures, orderings (different weak orders of the models), most
         (measures that share the most frequent one) and undefined (measures without a rho).
         """
@@ -179,8 +164,6 @@ class Agreement:
     def levels(self) -> pd.DataFrame:
         """Table 4.4: in how many cells (model, beta, cut-off) the LOO value is the larger.
 
-        Returns
-        -------
         Columns experiment, cells, larger, share and orderings (different ones among all measures).
         The first item of a user cannot be hit under LLOO, which alone makes its values smaller.
         """
@@ -202,8 +185,6 @@ class Agreement:
     def validations(self) -> pd.DataFrame:
         """Table 4.8: whether LOO or LLOO follows the rates better, at the same beta and cut-off.
 
-        Returns
-        -------
         Columns experiment, cells, ``>``, ``=``, ``<`` (LOO better, equal, LLOO better), undefined
         and orderings (different ones among all measures). Cells are no independent observations.
         """
@@ -212,8 +193,6 @@ class Agreement:
     def betas(self) -> pd.DataFrame:
         """Table 4.9: whether beta = 0 follows the rates better than a beta above 0.
 
-        Returns
-        -------
         Columns as in `validations`: ``>`` where beta = 0 is better.
         """
         return self._compared([(zero, above) for above, zero in beta_pairs(self.measures)])
@@ -223,11 +202,6 @@ class Agreement:
 
         A cell is an experiment, a cut-off, a validation and a beta above 0; LOO and LLOO are
         compared at that beta, and beta = 0 with that beta under that validation.
-
-        Parameters
-        ----------
-        chosen
-            Experiments; all by default.
 
         Returns
         -------
@@ -253,16 +227,7 @@ class Agreement:
     ) -> Axes:
         """Draw the rhos of one experiment and validation: cut-offs up, betas to the right.
 
-        Undefined ones are grey.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        experiment
-            The first by default.
-        validation
-            ``"LOO"`` or ``"LLOO"``.
+        Undefined ones are grey. The experiment is the first by default.
 
         Raises
         ------
@@ -315,24 +280,20 @@ class Agreement:
             for row in orderings.itertuples()
         ]
         n_undefined = int(np.isnan(self.rhos).sum())
-        undefined = (
-            f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." if n_undefined else ""
-        )
+        undefined = f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." * (n_undefined > 0)
+        names = ", ".join(self.left_out)
+        left_out = f" Left out, as not known on all sides: {names}." if names else ""
         return (
             f"Spearman's rho between {len(self.measures):,} offline measures and the click-through "
             f"rate over models ({'; '.join(several)}). Values are compared to {DECIMALS} decimals, "
             f"tied models share their mean rank.{undefined} Counts of measures are no sample "
-            f"sizes.{self._left_out()}{caution(self.n_models)}"
+            f"sizes.{left_out}{caution(self.n_models)}"
         )
 
     @property
     def n_models(self) -> int:
         """Number of models; of several experiments, the smallest."""
         return min(len(models) for models in self.models)
-
-    def _left_out(self) -> str:
-        names = ", ".join(self.left_out)
-        return f" Left out, as not known on all sides: {names}." if names else ""
 
     def _columns(self, chosen: Sequence[str] | None) -> list[int]:
         """Give the numbers of the chosen experiments."""
@@ -397,16 +358,8 @@ def study_agreement(
 ) -> Agreement:
     """Correlate every measure with the click-through rate, over the models of each experiment.
 
-    Parameters
-    ----------
-    experiments
-        One or several, with the same measures.
-    random_rates
-        Random orders of the rates for the last columns of table 4.6.
-    seed
-        Of these.
-    left_out
-        Models that could not be compared, for the caption.
+    ``random_rates`` are the random orders behind the last columns of table 4.6; models that are
+    left out could not be compared, and only the caption names them.
 
     Raises
     ------
@@ -416,14 +369,6 @@ def study_agreement(
     References
     ----------
     Kasalický (2021), equation 2.9 and section 4.4.
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.3, 0.4], [0.5, 0.5, 0.5, 0.5]])
-    >>> one = Experiment("A", ("a", "b", "c", "d"), ("AP", "RR", "P@5"), values,
-    ...                  rates=np.array([0.03, 0.04, 0.05, 0.06]))
-    >>> study_agreement([one], seed=1).rhos.ravel().round(9)
-    array([1. , 0.8, nan])
     """
     check_experiments(experiments)
     if random_rates < 1:

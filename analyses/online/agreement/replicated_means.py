@@ -33,19 +33,11 @@ def replicate_means(
 
     Uniform weights have :math:`x = R_u, d = 1`, stratified ones :math:`x = D_u R_u, d = D_u`.
 
-    Parameters
-    ----------
-    numerators
-        Of shape (n_users, n_measures).
-    denominators
-        Of shape (n_users, n), where n_measures / n measures that lie side by side share a column:
-        1 for uniform weights, the number of betas for stratified ones.
-    weigh
-        Gives the weights of the users in a replicate, of shape (n_users,), from its number. They
-        should depend on the user and the replicate alone, as keyed random numbers do: then a user
-        has one weight in all measures, models and rates.
-    replicates
-        How many.
+    Numerators are of shape (n_users, n_measures), denominators of shape (n_users, n), where
+    n_measures / n measures that lie side by side share a column: 1 for uniform weights, the number
+    of betas for stratified ones. What weighs the users of a replicate, by its number, gives the
+    shape (n_users,) and should depend on the user and the replicate alone, as keyed random numbers
+    do: then a user has one weight in all measures, models and rates.
 
     Returns
     -------
@@ -57,14 +49,6 @@ def replicate_means(
     ------
     InputError
         If numerators and denominators do not fit.
-
-    Examples
-    --------
-    >>> numerators = np.array([[0.0, 1.0], [1.0, 1.0]], dtype=np.float32)
-    >>> ones = np.ones((2, 1), dtype=np.float32)
-    >>> replicate_means(numerators, ones, weigh=lambda replicate: np.array([3.0, 1.0]),
-    ...                 replicates=1)
-    array([[0.25, 1.  ]])
     """
     n_users, n_measures = numerators.shape
     n_denominators = denominators.shape[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -21,35 +20,15 @@ SMALLEST_STEP: Final = 1e-9
 """Values of rho that differ by less are the same."""
 
 
-@dataclass(frozen=True, eq=False)
-class NullDistribution:
-    """Values of rho, or of a mean of rhos, on a lattice from -1 to 1, with their chances.
-
-    Parameters
-    ----------
-    values
-        Rising, in equal steps, of shape (n_values,); some may have no chance.
-    chances
-        They add up to 1.
-    """
-
-    values: Floats
-    chances: Floats
-
-    def at_least(self, rho: float) -> float:
-        """Chance of this value or a larger one."""
-        return float(self.chances[self.values >= rho - SMALLEST_STEP].sum())
-
-
-def null_of_spearman(n_models: int) -> NullDistribution:
+def null_of_spearman(n_models: int) -> tuple[Floats, Floats]:
     r"""Give the exact distribution of rho if all orders of the models are equally likely.
 
     With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)`.
 
-    Parameters
-    ----------
-    n_models
-        From 2 to 12; there are no ties.
+    Returns
+    -------
+    Values of 2 to 12 models without ties, rising in equal steps from -1 to 1, and their chances,
+    which add up to 1, of shape (n_values,) both; some values may have no chance.
 
     Raises
     ------
@@ -64,8 +43,8 @@ def null_of_spearman(n_models: int) -> NullDistribution:
     --------
     Of the six orders of three models, one has a rho of 1, and two have .5:
 
-    >>> null = null_of_spearman(3)
-    >>> null.values, null.chances * 6
+    >>> values, chances = null_of_spearman(3)
+    >>> values, chances * 6
     (array([-1. , -0.5,  0. ,  0.5,  1. ]), array([1., 2., 0., 2., 1.]))
     """
     if not 2 <= n_models <= MOST_EXACT:
@@ -74,7 +53,7 @@ def null_of_spearman(n_models: int) -> NullDistribution:
             f"got {n_models}."
         )
     chances = _count_orders(n_models) / math.factorial(n_models)
-    return NullDistribution(np.linspace(-1.0, 1.0, len(chances)), chances)
+    return np.linspace(-1.0, 1.0, len(chances)), chances
 
 
 @cache
@@ -101,13 +80,8 @@ def _count_orders(n_models: int) -> NDArray[np.int64]:
 def chance_of_rho(rho: float, n_models: int) -> float:
     """Give the one-sided p of a rho: the chance of it or a larger one if order means nothing.
 
-    Parameters
-    ----------
-    rho
-        In [-1, 1], of orderings without ties.
-    n_models
-        2 or more. Exact up to 12; beyond, an Edgeworth series half a step below the next value
-        that rho can have, whose error is below 2e-4 and falls with the number of models.
+    Exact for 2 to 12 models without ties; beyond, an Edgeworth series half a step below the next
+    value that rho can have, whose error is below 2e-4 and falls with the number of models.
 
     References
     ----------
@@ -121,7 +95,8 @@ def chance_of_rho(rho: float, n_models: int) -> float:
     5
     """
     if n_models <= MOST_EXACT:
-        return null_of_spearman(n_models).at_least(rho)
+        values, chances = null_of_spearman(n_models)
+        return float(chances[values >= rho - SMALLEST_STEP].sum())
     step = _step(n_models)
     next_value = math.ceil((rho + 1) / step - SMALLEST_STEP) * step - 1
     # The series may fall below the chance of a single order.
@@ -146,13 +121,6 @@ def _edgeworth_tail(rho: float, n_models: int) -> float:
 
 def smallest_rho(n_models: int, *, alpha: float = 0.05) -> float:
     """Give the smallest rho whose one-sided p is at most alpha; NaN if no order is so rare.
-
-    Parameters
-    ----------
-    n_models
-        2 or more.
-    alpha
-        Level of the test.
 
     Examples
     --------

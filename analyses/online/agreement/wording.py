@@ -25,19 +25,8 @@ def are_enough(n_models: int) -> bool:
     return n_models >= FEWEST_MODELS
 
 
-def word_finding(rho: float, p: float, *, n_models: int, alpha: float = ALPHA) -> str:
-    """Say what a correlation amounts to, in a clause.
-
-    Parameters
-    ----------
-    rho
-        Spearman's, or a mean of several.
-    p
-        Chance of as large a value if the order of the models means nothing.
-    n_models
-        Number of models; of several data sets, the smallest.
-    alpha
-        Level of significance, where there are enough models to speak of it.
+def word_finding(rho: float, p: float, *, n_models: int) -> str:
+    """Say what a correlation amounts to, in a clause; of several data sets, by the fewest models.
 
     Examples
     --------
@@ -53,8 +42,8 @@ def word_finding(rho: float, p: float, *, n_models: int, alpha: float = ALPHA) -
     beginning = f"rho = {print_rho(rho)} over {n_models} models"
     if not are_enough(n_models):
         return f"{beginning}, which a random order of them reaches with chance {print_p(p)}"
-    verdict = "significant" if p <= alpha else "not significant"
-    return f"{beginning}, {verdict} at the level {print_p(alpha)} (p = {print_p(p)})"
+    verdict = "significant" if p <= ALPHA else "not significant"
+    return f"{beginning}, {verdict} at the level {print_p(ALPHA)} (p = {print_p(p)})"
 
 
 def caution(n_models: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.arm_clicks import ArmClicks, count_clicks
+from analyses.online.arms.arm_clicks import ArmRates, count_clicks
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.offline_values import (
     Measured,
@@ -23,6 +23,7 @@ from analyses.online.arms.offline_values import (
 from analyses.online.arms.record import Record
 from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.rates import rates_of
+from analyses.online.clicks.tallies import Tallies
 from analyses.online.tables.experiment import Experiment
 from runs.shared.progress import Progress
 
@@ -53,17 +54,7 @@ class ExperimentWork(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BothSides:
-    """Offline values and click-through rates of the arms.
-
-    Parameters
-    ----------
-    record
-        What is kept of the experiment.
-    settings
-        How it is measured.
-    name, seed
-        Of the study.
-    """
+    """Offline values and click-through rates of the arms, from what is kept of an experiment."""
 
     record: Record
     settings: ArmSettings
@@ -86,10 +77,9 @@ class BothSides:
         return {place: by_start[start] for place, start in record.starts.items()}
 
     @cached_property
-    def clicks(self) -> ArmClicks:
-        """The online side."""
-        record = self.record
-        return count_clicks(record.logs, self.settings, shares=record.shares, seed=self.seed)
+    def counted(self) -> tuple[ArmRates, Tallies]:
+        """The online side: rates, and counts by user, arm and period."""
+        return count_clicks(self.record, self.settings, seed=self.seed)
 
     @cached_property
     def measured(self) -> Measured:
@@ -99,7 +89,7 @@ class BothSides:
     @property
     def columns(self) -> list[int]:
         """Numbers that the measured arms have in the log."""
-        return [self.clicks.overall.arms.index(arm) for arm in self.measured.arms]
+        return [self.counted[0].overall.arms.index(arm) for arm in self.measured.arms]
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -111,7 +101,7 @@ class BothSides:
             measured.arms,
             (*measured.measures, *estimates),
             np.stack([*measured.values, *estimates.values()]),
-            self.clicks.overall.rates[self.columns],
+            self.counted[0].overall.rates[self.columns],
         )
 
     @property
@@ -128,7 +118,7 @@ class BothSides:
     def periods(self) -> NDArray[np.int64]:
         """How often each period is drawn, of shape (n_periods, n_replicates)."""
         return draw_periods(
-            len(self.clicks.tallies.periods),
+            len(self.counted[1].periods),
             replicates=self.settings.replicates,
             seed=self.seed,
             fixed=self.settings.resampled == "users",
@@ -145,7 +135,7 @@ class BothSides:
     def rates_again(self) -> Floats:
         """Rates of the same resampled users and periods, of shape (n_replicates, n_arms)."""
         replicates = self.periods.shape[1]
-        sums = replicate_sums(self.clicks.tallies, replicates=replicates, seed=self.seed)
+        sums = replicate_sums(self.counted[1], replicates=replicates, seed=self.seed)
         rates = rates_of(sums * self.periods, over_time=self.settings.over_time)
         return rates.T[:, self.columns]
 

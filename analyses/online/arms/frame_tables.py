@@ -18,13 +18,7 @@ MOST_ROWS = 40
 
 
 def frame_table(name: str, title: str) -> Callable[[Result], Table]:
-    """Declare ``NAME_table``, the first rows of the frame of that name.
-
-    Parameters
-    ----------
-    name, title
-        See `analyses.shared.result.TableFace`.
-    """
+    """Declare ``NAME_table``, the first rows of the frame of that name."""
 
     def tabulate(self: Result) -> Table:
         return _table_of(name, capitalised(title), self.frames().get(name))

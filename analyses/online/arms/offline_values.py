@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.agreement.measure_names import Parametrisation
+from analyses.online.agreement.measure_names import Parametrisation, recall_grid
 from analyses.online.agreement.replicated_means import replicate_means
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.clicks.poisson_bootstrap import poisson_weights
+from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import Popularity, popularity_counts
 from analyses.recall.user_recalls import user_recalls
@@ -26,8 +27,6 @@ from runs.shared.streams import random_uniforms
 Floats = NDArray[np.float64]
 Place = tuple[str, int]
 """An arm and its period, from 0."""
-
-VALIDATIONS: tuple[Literal["LOO", "LLOO"], ...] = ("LOO", "LLOO")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +54,10 @@ class Measured:
     settings: ArmSettings
 
     @property
-    def parametrisations(self) -> list[Parametrisation]:
+    def parametrisations(self) -> tuple[Parametrisation, ...]:
         """The recall variants, in the order of the values."""
-        return [
-            Parametrisation(validation, beta=beta, cutoff=cutoff, weights=self.settings.weights)
-            for validation, beta, cutoff in product(
-                VALIDATIONS, self.settings.betas, self.settings.cutoffs
-            )
-        ]
+        asked = self.settings
+        return recall_grid(betas=asked.betas, cutoffs=asked.cutoffs, weights=asked.weights)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -91,14 +86,7 @@ def measure_arms(
 ) -> Measured:
     """Measure all recall variants, and other metrics at beta 0, of every arm in every period.
 
-    Parameters
-    ----------
-    ranks
-        Ranks of the hidden items by each model that was live.
-    counts
-        How popular items were when it learnt, of shape (n_items,).
-    settings
-        What is measured.
+    Counts say how popular items were when a model learnt, of shape (n_items,).
     """
     grids = {
         place: measure_recall(
@@ -144,16 +132,8 @@ def replicate_values(
 ) -> Floats:
     """Measure the recall variants again for resampled users and periods.
 
-    Weights of users are those of resampled click-through rates with the same seed.
-
-    Parameters
-    ----------
-    ranks, counts, settings
-        As of `measure_arms`.
-    periods
-        How often each period was drawn, of shape (n_periods, n_replicates); see `draw_periods`.
-    seed
-        Of the users.
+    Weights of users are those of resampled click-through rates with the same seed. How often each
+    period was drawn, `draw_periods` says.
 
     Returns
     -------
@@ -202,7 +182,7 @@ def _replicated(
     ranks: HiddenRanks,
     counts: NDArray[np.integer],
     settings: ArmSettings,
-    validation: Literal["LOO", "LLOO"],
+    validation: Validation,
     replicates: int,
     seed: int,
 ) -> Floats:
@@ -220,20 +200,16 @@ def _replicated(
     users = np.concatenate([block.users for block in blocks])
     shares = np.concatenate([block.shares for block in blocks])
     wholes = np.concatenate([block.denominators for block in blocks])
-    weigh = _weights_of(users, seed=seed)
     if settings.weights == "uniform":
-        ones = np.ones((len(users), 1))
-        return replicate_means(_flat(shares), ones, weigh=weigh, replicates=replicates)
-    weighted = (shares * wholes[:, :, np.newaxis]).astype(np.float32)
-    return replicate_means(_flat(weighted), wholes, weigh=weigh, replicates=replicates)
-
-
-def _flat(shares: NDArray[np.float32]) -> NDArray[np.float32]:
-    return shares.reshape(len(shares), -1)
-
-
-def _weights_of(users: NDArray[np.integer], *, seed: int) -> Callable[[int], Floats]:
-    return lambda replicate: poisson_weights(users, replicate=replicate, seed=seed)
+        wholes = np.ones((len(users), 1))
+    else:
+        shares = (shares * wholes[:, :, np.newaxis]).astype(np.float32)
+    return replicate_means(
+        shares.reshape(len(users), -1),
+        wholes,
+        weigh=lambda replicate: poisson_weights(users, replicate=replicate, seed=seed),
+        replicates=replicates,
+    )
 
 
 def counts_before(

@@ -55,8 +55,6 @@ class Truth:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm and period.
 
-        Returns
-        -------
         Columns arm, period (from 1), users (who came, to any arm), rate, clicks_per_slate and
         shown_rate.
         """

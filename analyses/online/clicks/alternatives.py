@@ -16,13 +16,8 @@ from runs import InputError, Numbering
 def items_instead(path: Path, slates: Slates) -> NDArray[np.int32]:
     """Read lists that stand for those of a log.
 
-    Parameters
-    ----------
-    path
-        A table laid out as the recommendations are: for each of their lists one of the same length,
-        under the same ``rec_id``.
-    slates
-        The log.
+    The table is laid out as the recommendations are: for each of their lists one of the same
+    length, under the same ``rec_id``.
 
     Returns
     -------

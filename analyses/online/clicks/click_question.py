@@ -89,16 +89,7 @@ class Question:
 def question_of(
     *, window: str | None, explicit: bool, shares: str | None, **asked: Any
 ) -> Question:
-    """Read what the command line says.
-
-    Parameters
-    ----------
-    window, shares
-        As text: ``"30 min"`` and ``"A=0.5,B=0.5"``.
-    explicit
-        Whether only clicks count that name their list; then there is no window.
-    asked
-        Further fields of the question.
+    """Read what the command line says: ``"30 min"``, ``"A=0.5,B=0.5"``, and further fields.
 
     Raises
     ------

@@ -30,23 +30,27 @@ EVERYONE: Final = "all"
 PEOPLE: Final = "without robots"
 RED: Final = "#C00000"
 
+ERROR: Final = ("error", "95 % interval")
+COUNTED: Final = ("users", "lists", "accepted", "rate", *ERROR)
+"""What stands in every table of rates."""
+
+COLUMNS: Final = {
+    "lists": "slates",
+    "pooled rate": "pooled_rate",
+    "mean of users": "mean_of_users",
+    "binomial error (too small)": "binomial_error_too_small",
+    "clicks per list": "clicks_per_slate",
+}
+"""Where columns of frames are called otherwise than in tables."""
+
 _rounded = partial(shown, decimals=5)
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """What some of the users did.
+    """What some of the users did: rates of the arms, also over all periods together.
 
-    Parameters
-    ----------
-    rates
-        Click-through rates of the arms.
-    pooled
-        The same over all periods together.
-    by_type
-        Rates by the type of interaction, if asked.
-    split
-        Users per arm against the planned shares; None with one arm.
+    Rates by type of interaction are given if asked, the split of users with two arms or more.
     """
 
     rates: ClickThrough
@@ -129,19 +133,14 @@ class Clicks(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give all tables in full, by name; those of what was not asked are left out."""
-        groups = self.groups
         frames = {
-            "arms": _joined({name: group.rates.to_frame() for name, group in groups.items()}),
+            "arms": self._every_rate(),
             "rates": self.plain_rates(),
-            "differences": _joined(
-                {name: group.rates.compared() for name, group in groups.items()}
-            ),
+            "differences": self._every_difference(),
             "facts": self.facts.to_frame(),
         }
         if self.chosen.by_type:
-            frames["types"] = _joined(
-                {name: _by(group.by_type, label="type") for name, group in groups.items()}
-            )
+            frames["types"] = self._every_type()
         if self.splits:
             frames["sample_ratio"] = _joined(
                 {name: split.to_frame() for name, split in self.splits.items()}
@@ -156,11 +155,20 @@ class Clicks(Result):
         further = {"halves": self.halves, "placebo": self.placebo, "off_policy": self.policy}
         return frames | {name: part.to_frame() for name, part in further.items() if part}
 
+    def _every_rate(self) -> pd.DataFrame:
+        return _joined({name: group.rates.to_frame() for name, group in self.groups.items()})
+
+    def _every_difference(self) -> pd.DataFrame:
+        return _joined({name: group.rates.compared() for name, group in self.groups.items()})
+
+    def _every_type(self) -> pd.DataFrame:
+        return _joined(
+            {name: _by(group.by_type, label="type") for name, group in self.groups.items()}
+        )
+
     def plain_rates(self) -> pd.DataFrame:
         """Give the rates of arms by period, of the group that counts, as `harness online` reads.
 
-        Returns
-        -------
         Columns model (the arm), period, rate, users, recommendations and accepted; no row where an
         arm showed nothing.
         """
@@ -244,39 +252,30 @@ class Clicks(Result):
     @table("clicks_rates", "click-through rates of the arms")
     def rates_table(self) -> Table:
         """Tabulate the rates of every group."""
-        rows = []
-        for name, group in self.groups.items():
-            pooled = group.pooled.rates
-            for number, row in enumerate(_rows(group.rates.to_frame())):
-                cells: dict[str, Cell] = {"arm": _label(row["arm"], name), **_counted(row)}
-                if self.question.over_time == "thesis":
-                    cells["pooled rate"] = _rounded(float(pooled[number]))
-                if self._has_bootstrap:
-                    cells["bootstrap"] = _interval(row, "bootstrap_")
-                cells["mean of users"] = _rounded(row["mean_of_users"])
-                cells["binomial error (too small)"] = _rounded(row["binomial_error_too_small"])
-                rows.append(cells)
+        pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
+        more = ("mean of users", "binomial error (too small)")
+        thesis = ("pooled rate",) if self.question.over_time == "thesis" else ()
+        rows = [
+            {"arm": _label(row["arm"], row)}
+            | _cells(row, *COUNTED, *thesis, *self._bootstrap, *more)
+            for row in _rows(self._every_rate().assign(pooled_rate=pooled))
+        ]
         return _table("rates", "Click-through rates", self.caption(), rows)
 
     @property
-    def _has_bootstrap(self) -> bool:
-        return self.chosen.rates.replicates.shape[1] > 0
+    def _bootstrap(self) -> tuple[str, ...]:
+        """Heading of the intervals of the bootstrap, if there are any."""
+        return ("bootstrap",) if self.chosen.rates.replicates.shape[1] else ()
 
     @table("clicks_differences", "differences of the arms' click-through rates")
     def differences_table(self) -> Table:
         """Tabulate the differences of every two arms."""
-        rows = []
-        for name, group in self.groups.items():
-            for row in _rows(group.rates.compared()):
-                cells: dict[str, Cell] = {
-                    "arms": _label(f"{row['arm_a']} - {row['arm_b']}", name),
-                    "difference": _rounded(row["difference"]),
-                    "error": _rounded(row["error"]),
-                    "95 % interval": _interval(row),
-                }
-                if self._has_bootstrap:
-                    cells["bootstrap"] = _interval(row, "bootstrap_")
-                rows.append(cells | {"p": row["p"], "p (Holm)": row["p_holm"]})
+        rows = [
+            {"arms": _label(f"{row['arm_a']} - {row['arm_b']}", row)}
+            | _cells(row, "difference", *ERROR, *self._bootstrap)
+            | {"p": row["p"], "p (Holm)": row["p_holm"]}
+            for row in _rows(self._every_difference())
+        ]
         note = (
             "Intervals are of each pair alone; p-values by Holm's method are adjusted for the "
             "number of pairs."
@@ -301,11 +300,9 @@ class Clicks(Result):
     @table("clicks_types", "rates by the type of interaction")
     def types_table(self) -> Table:
         """Tabulate the rates by type of interaction, if asked."""
-        rows: list[dict[str, Cell]] = [
-            {"type, arm": _label(f"{type}, {row['arm']}", name), **_counted(row)}
-            for name, group in self.groups.items()
-            for type, rates in group.by_type.items()
-            for row in _rows(rates.to_frame())
+        rows = [
+            {"type, arm": _label(f"{row['type']}, {row['arm']}", row)} | _cells(row, *COUNTED)
+            for row in (_rows(self._every_type()) if self.chosen.by_type else ())
         ]
         note = (
             "Share of the lists with an interaction of each type: of views the click-through rate, "
@@ -316,10 +313,9 @@ class Clicks(Result):
     @table("clicks_periods", "click-through rates by version of the model")
     def periods_table(self) -> Table:
         """Tabulate the rates by version, if the log names them."""
-        rows: list[dict[str, Cell]] = [
-            {"version, arm": f"{period}, {row['arm']}", **_counted(row)}
-            for period, rates in self.periods.items()
-            for row in _rows(rates.to_frame())
+        rows = [
+            {"version, arm": f"{row['period']}, {row['arm']}"} | _cells(row, *COUNTED)
+            for row in (_rows(_by(self.periods, label="period")) if self.periods else ())
             if row["slates"]
         ]
         note = "A period is the time in which a version of an arm's model was live."
@@ -329,13 +325,9 @@ class Clicks(Result):
     def cycles_table(self) -> Table:
         """Tabulate the cycles, if the log is long enough."""
         rows: list[dict[str, Cell]] = [
-            {
-                "cycle": f"{row['period']:g} h",
-                "amplitude": _rounded(row["amplitude"]),
-                "95 % interval": _interval(row),
-                "peak": f"{row['peak']:.1f} h",
-                "p": row["p"],
-            }
+            {"cycle": f"{row['period']:g} h"}
+            | _cells(row, "amplitude", "95 % interval")
+            | {"peak": f"{row['peak']:.1f} h", "p": row["p"]}
             for row in _rows_of(self.cycles)
         ]
         said = "" if self.cycles is None else self.cycles.caption()
@@ -345,15 +337,8 @@ class Clicks(Result):
     @table("clicks_placebo", "click-through rates beside those of lists not shown")
     def placebo_table(self) -> Table:
         """Tabulate the rates of lists that were not shown, if asked."""
-        rows: list[dict[str, Cell]] = [
-            {
-                "arm": row["arm"],
-                "rate": _rounded(row["rate"]),
-                "placebo": _rounded(row["placebo"]),
-                "excess": _rounded(row["excess"]),
-                "error": _rounded(row["error"]),
-                "95 % interval": _interval(row),
-            }
+        rows = [
+            _cells(row, "arm", "rate", "placebo", "excess", *ERROR)
             for row in _rows_of(self.placebo)
         ]
         note = "" if self.placebo is None else self.placebo.caption()
@@ -363,13 +348,8 @@ class Clicks(Result):
     def policy_table(self) -> Table:
         """Tabulate off-policy estimates, if asked."""
         rows: list[dict[str, Cell]] = [
-            {
-                "estimator": row["estimator"],
-                "clicks per list": _rounded(row["clicks_per_slate"]),
-                "error": _rounded(row["error"]),
-                "95 % interval": _interval(row),
-                "effective size": f"{row['effective_size']:,.0f}",
-            }
+            _cells(row, "estimator", "clicks per list", *ERROR)
+            | {"effective size": f"{row['effective_size']:,.0f}"}
             for row in _rows_of(self.policy)
         ]
         note = "" if self.policy is None else self.policy.caption()
@@ -465,7 +445,8 @@ def _rows_of(part: Periodicity | Placebo | OffPolicy | None) -> Iterable[Mapping
     return () if part is None else _rows(part.to_frame())
 
 
-def _label(name: str, group: str) -> str:
+def _label(name: str, row: Mapping[str, Any]) -> str:
+    group = row["users_counted"]
     return name if group == EVERYONE else f"{name}, {group}"
 
 
@@ -473,16 +454,17 @@ def _interval(row: Mapping[str, Any], prefix: str = "") -> str:
     return f"{_rounded(row[f'{prefix}low'])} to {_rounded(row[f'{prefix}high'])}"
 
 
-def _counted(row: Mapping[str, Any]) -> dict[str, Cell]:
-    """Write what stands in every table of rates."""
-    return {
-        "users": f"{row['users']:,}",
-        "lists": f"{row['slates']:,}",
-        "accepted": f"{row['accepted']:,}",
-        "rate": _rounded(row["rate"]),
-        "error": _rounded(row["error"]),
-        "95 % interval": _interval(row),
-    }
+def _cells(row: Mapping[str, Any], *headings: str) -> dict[str, Cell]:
+    """Write cells of a row under their headings: counts whole, other numbers rounded."""
+    intervals = {"95 % interval": "", "bootstrap": "bootstrap_"}
+    cells: dict[str, Cell] = {}
+    for heading in headings:
+        if heading in intervals:
+            cells[heading] = _interval(row, intervals[heading])
+        else:
+            value = row[COLUMNS.get(heading, heading)]
+            cells[heading] = f"{value:,}" if isinstance(value, int) else _rounded(value)
+    return cells
 
 
 def _share(value: float | None) -> str | None:

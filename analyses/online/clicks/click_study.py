@@ -17,25 +17,18 @@ from analyses.online.clicks.checks.placebo import Placebo, placebo
 from analyses.online.clicks.checks.sample_ratio import SampleRatio, sample_ratio
 from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group
-from analyses.online.clicks.cycles.cycles import (
-    MILLISECONDS_PER_HOUR,
-    PERIODS,
-    Periodicity,
-    periodicity,
-)
 from analyses.online.clicks.cycles.local_time import wall_clock
 from analyses.online.clicks.lists import (
     WHOLE_LOG,
     Lists,
     arms_of_users,
     counted_lists,
-    followed,
 )
-from analyses.online.clicks.off_policy import OffPolicy, off_policy
-from analyses.online.clicks.rates import ClickThrough, click_through, click_through_by_period
+from analyses.online.clicks.off_policy import off_policy
+from analyses.online.clicks.rates import click_through, click_through_by_period
 from analyses.online.logs import Logs, read_logs
-from analyses.online.logs.acceptance import Credit
-from analyses.online.logs.slates import Flags, Slates, busy_users
+from analyses.online.logs.acceptance import Credit, followed
+from analyses.online.logs.slates import Flags, busy_users
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.streams import id_hashes
@@ -52,58 +45,28 @@ def study_log(
     placebo: Path | None = None,
     progress: Progress,
 ) -> Clicks:
-    """Read a log, and study it.
+    """Estimate the click-through rates of a log's arms, and all that makes them credible.
 
-    Parameters
-    ----------
-    recommendations, interactions, models, assignment
-        As for `analyses.online.logs.read_logs`.
-    question, policy, placebo, progress
-        As for :func:`study_clicks`. The arms are those of the planned shares, if there are any.
+    The files are those of `analyses.online.logs.read_logs`, and lists that were not shown: to be
+    evaluated off-policy, or to see how often they seem accepted; see
+    `analyses.online.clicks.alternatives.items_instead`. The arms are those of the planned shares,
+    if there are any.
+
+    Raises
+    ------
+    InputError
+        If the files break a rule, or what is asked makes no sense for this log.
     """
-    arms = None if question.shares is None else [*question.shares]
     with progress("Reading the log", 1) as bar:
         logs = read_logs(
             recommendations,
             interactions,
             models=models,
             assignment=assignment,
-            arms=arms,
+            arms=None if question.shares is None else [*question.shares],
             values=None,
         )
         bar.advance()
-    return study_clicks(logs, question, policy=policy, placebo=placebo, progress=progress)
-
-
-def study_clicks(
-    logs: Logs,
-    question: Question,
-    *,
-    policy: Path | None = None,
-    placebo: Path | None = None,
-    progress: Progress,
-) -> Clicks:
-    """Estimate the click-through rates of the arms, and all that makes them credible.
-
-    Parameters
-    ----------
-    logs
-        The log.
-    question
-        What is asked.
-    policy
-        A table of lists to evaluate off-policy; see
-        `analyses.online.clicks.alternatives.items_instead`.
-    placebo
-        A table of lists that were not shown, to see how often they seem accepted.
-    progress
-        Shows what is being done.
-
-    Raises
-    ------
-    InputError
-        If what is asked makes no sense for this log.
-    """
     _check(logs, question, with_placebo=placebo is not None)
     users = arms_of_users(logs)
     with progress("Matching clicks with lists", 1) as bar:
@@ -122,10 +85,12 @@ def study_clicks(
         users=users,
         n_lists=len(lists),
         groups=groups,
-        periods=_by_period(chosen),
-        cycles=_cycles(chosen, question),
+        periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(chosen.tallies()),
+        cycles=chosen.cycles(least_days=2, zone=question.zone, seed=question.seed),
         halves=_halves(logs, chosen, question),
-        policy=None if policy is None else _off_policy(policy, logs.slates),
+        policy=None
+        if policy is None
+        else off_policy(logs.slates, items_instead(policy, logs.slates)),
         placebo=None
         if placebo is None or question.window is None
         else _placebo(placebo, logs, chosen, window=question.window, credit=question.credit),
@@ -183,34 +148,8 @@ def _split(
 ) -> SampleRatio | None:
     if len(arms) < 2:
         return None
-    kept = is_member[users.users]
-    members = replace(
-        users,
-        users=users.users[kept],
-        first_arm=users.first_arm[kept],
-        first_time=users.first_time[kept],
-        crossed=users.crossed[kept],
-    )
+    members = users.select(is_member[users.users])
     return sample_ratio(members, arms=arms, shares=question.shares, zone=question.zone)
-
-
-def _by_period(lists: Lists) -> Mapping[str, ClickThrough]:
-    if lists.periods == WHOLE_LOG:
-        return {}
-    return click_through_by_period(lists.tallies())
-
-
-def _cycles(lists: Lists, question: Question) -> Periodicity | None:
-    if int(np.ptp(lists.time)) < 2 * PERIODS[0] * MILLISECONDS_PER_HOUR:
-        return None
-    return periodicity(
-        lists.accepted,
-        time=lists.time,
-        arm=lists.arm,
-        arms=lists.arms,
-        zone=question.zone,
-        seed=question.seed,
-    )
 
 
 def _halves(logs: Logs, lists: Lists, question: Question) -> Halves | None:
@@ -218,10 +157,6 @@ def _halves(logs: Logs, lists: Lists, question: Question) -> Halves | None:
         return None
     hashes: NDArray[np.uint64] = id_hashes(logs.slates.users.ids, "halves")
     return halves(lists.of_arm(question.halves).tallies(), hashes)
-
-
-def _off_policy(path: Path, slates: Slates) -> OffPolicy:
-    return off_policy(slates, items_instead(path, slates))
 
 
 def _placebo(path: Path, logs: Logs, lists: Lists, *, window: int, credit: Credit) -> Placebo:

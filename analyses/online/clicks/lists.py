@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.checks.crossing import Stickiness, stickiness
 from analyses.online.clicks.click_question import Question
+from analyses.online.clicks.cycles.cycles import Periodicity, periodicity
 from analyses.online.clicks.tallies import Tallies, tally
 from analyses.online.logs import Logs
 from analyses.online.logs.acceptance import (
     Credit,
     accepted_by_type,
     explicit_clicks,
-    implicit_clicks,
+    followed,
 )
-from analyses.online.logs.events import Events
-from analyses.online.logs.slates import Flags, Slates
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags
 from runs import InputError
 
 WHOLE_LOG = ("all",)
@@ -61,16 +61,9 @@ class Lists:
 
     def select(self, kept: Flags) -> Lists:
         """Keep some lists."""
-        return replace(
-            self,
-            slate=self.slate[kept],
-            user=self.user[kept],
-            arm=self.arm[kept],
-            period=self.period[kept],
-            time=self.time[kept],
-            accepted=self.accepted[kept],
-            by_type={name: accepted[kept] for name, accepted in self.by_type.items()},
-        )
+        columns = {n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)}
+        by_type = {name: accepted[kept] for name, accepted in self.by_type.items()}
+        return replace(self, by_type=by_type, **columns)
 
     def tallies(self, accepted: Flags | None = None) -> Tallies:
         """Count what each user was shown and accepted; accepted as by one type, if given."""
@@ -81,6 +74,14 @@ class Lists:
             arms=self.arms,
             period=self.period,
             periods=self.periods,
+        )
+
+    def cycles(self, *, least_days: int, zone: str, seed: int) -> Periodicity | None:
+        """Fit cycles of day and week, if the lists are of so many days at least."""
+        if not len(self) or int(np.ptp(self.time)) < least_days * MILLISECONDS_PER_DAY:
+            return None
+        return periodicity(
+            self.accepted, time=self.time, arm=self.arm, arms=self.arms, zone=zone, seed=seed
         )
 
     def of_arm(self, arm: str) -> Lists:
@@ -154,41 +155,13 @@ def periods_of(logs: Logs) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return WHOLE_LOG, np.zeros(len(slates), dtype=np.int64)
 
 
-def followed(slates: Slates, events: Events, *, window: int, credit: Credit) -> Flags:
-    """Tell which lists were followed by an interaction of whichever type with one of their items.
-
-    Parameters
-    ----------
-    slates, window, credit
-        As for `analyses.online.logs.acceptance.implicit_clicks`.
-    events
-        Interactions over the numbering of the slates.
-    """
-    clicked = implicit_clicks(
-        slates,
-        user=events.user,
-        item=events.item,
-        time=events.time,
-        window=window,
-        credit=credit,
-    )
-    return slates.any_place(clicked)
-
-
 def accepted_lists(
     logs: Logs, *, window: int | None, credit: Credit, asked: str = "--explicit"
 ) -> Flags:
     """Tell which lists were accepted, by an interaction of whichever type.
 
-    Parameters
-    ----------
-    logs
-        The log.
-    window, credit
-        As for `analyses.online.logs.acceptance.implicit_clicks`; without a window, clicks name
-        their list, in one table or the other.
-    asked
-        What the user wrote to ask for such clicks.
+    Window and credit are those of `analyses.online.logs.acceptance.implicit_clicks`; without a
+    window, clicks name their list, in one table or the other, as the user asked in such words.
 
     Raises
     ------

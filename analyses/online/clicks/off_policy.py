@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH
-from analyses.online.logs.slates import Slates, require_propensities
+from analyses.online.clicks.rates import REACH, with_limits
+from analyses.online.logs.slates import Slates
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
 from runs.shared.streams import random_uniforms
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+FOLDS: Final = 5
+STRENGTH: Final = 10.0
+"""Lists that the rate of a position is worth."""
+
 
 class ExpectedClicks(NamedTuple):
-    """A model of the reward: the chance of a click, of shape (n_places,) both.
+    """A model of the reward: the chance of a click on what was logged and would be shown.
 
-    Parameters
-    ----------
-    logged
-        On the item that the log showed at each place.
-    shown
-        On the item that the target would have shown there.
+    Both are of shape (n_places,).
     """
 
     logged: Floats
@@ -59,8 +58,6 @@ class OffPolicy:
     unsupported_share
         Share of the target's places whose item the log never showed at that position: what it earns
         there is not in the estimates (of DR, only by the model).
-    clip
-        The largest weight that was let pass, if one was set.
     """
 
     estimators: tuple[str, ...]
@@ -74,13 +71,10 @@ class OffPolicy:
     largest_weight: float
     clipped_share: float
     unsupported_share: float
-    clip: float | None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per estimator.
 
-        Returns
-        -------
         Columns estimator, clicks_per_slate, error, low, high (95 %, over users), slates, users,
         matched_places, effective_size, largest_weight, clipped_share and unsupported_share.
         """
@@ -90,9 +84,7 @@ class OffPolicy:
             {
                 "estimator": self.estimators,
                 "clicks_per_slate": self.values,
-                "error": self.errors,
-                "low": self.values - REACH * self.errors,
-                "high": self.values + REACH * self.errors,
+                **with_limits(self.values, self.errors),
                 "slates": self.n_slates,
                 "users": self.n_users,
                 "matched_places": self.n_matched,
@@ -145,17 +137,10 @@ def off_policy(
 
     where :math:`n_k` lists have a place k: all, if lists are equally long.
 
-    Parameters
-    ----------
-    slates
-        The log, with clicks and propensities.
-    shown
-        Numbers of the items that the target shows at the places of the log, of shape (n_places,).
-    clip
-        Largest weight; larger ones are cut down to it, which trades variance for bias.
-    expected
-        Model of the reward, such as `cross_fitted_clicks` gives; it must not know the clicks of the
-        users that it is used for.
+    The log needs clicks and propensities. What the target shows are numbers of items at the places
+    of the log, of shape (n_places,). A model of the reward must not know the clicks of the users
+    that it is used for, see `cross_fitted_clicks`. Weights above ``clip`` are cut down to it, which
+    trades variance for bias.
 
     Raises
     ------
@@ -202,7 +187,6 @@ def off_policy(
         largest_weight=float(raw.max()),
         clipped_share=float(1 - weights.sum() / raw.sum()),
         unsupported_share=_unsupported_share(slates, shown),
-        clip=clip,
     )
 
 
@@ -221,7 +205,6 @@ def _require_log(
             f"the target must show an item at each of {len(slates.item):,} places, got "
             f"{len(shown):,}."
         )
-    require_propensities(slates.propensity)
     never = ~np.isin(shown, slates.item)
     if never.any():
         item = str(slates.items.ids[shown[never.argmax()]])
@@ -268,56 +251,30 @@ def _unsupported_share(slates: Slates, shown: NDArray[np.int32]) -> float:
     return float(1 - known.mean())
 
 
-def cross_fitted_clicks(
-    slates: Slates, shown: NDArray[np.int32], *, seed: int, folds: int = 5, strength: float = 10.0
-) -> ExpectedClicks:
+def cross_fitted_clicks(slates: Slates, shown: NDArray[np.int32], *, seed: int) -> ExpectedClicks:
     """Predict clicks from item and position, for each user from the clicks of others.
 
     Users fall into folds. For those of one, the chance of a click is the rate of the item at the
-    position among the users of the others, as if it had been shown there ``strength`` times more
-    with the rate of the position.
-
-    Parameters
-    ----------
-    slates
-        The log, with clicks.
-    shown
-        As for :func:`off_policy`.
-    seed
-        Key of the folds.
-    folds
-        Number of folds, at least 2.
-    strength
-        Lists that the rate of the position is worth, above 0.
+    position among the users of the others, as if it had been shown there `STRENGTH` times more with
+    the rate of the position. What a target shows is given as for :func:`off_policy`.
 
     Raises
     ------
     InputError
-        If a setting is out of range, or the log has no clicks.
+        If the log has no clicks.
     """
     if slates.clicked is None:
         raise InputError("a model of clicks needs a log with clicks.")
-    if folds < 2 or not strength > 0:
-        raise InputError(
-            f"`folds` must be at least 2 and `strength` above 0, got {folds} and {strength}."
-        )
-    fold = (random_uniforms(slates.user, seed, "folds") * folds).astype(np.int64)[slates.slate]
-    rates = _rates_of_others(slates, slates.clicked, fold, folds=folds, strength=strength)
+    fold = (random_uniforms(slates.user, seed, "folds") * FOLDS).astype(np.int64)[slates.slate]
+    rates = _rates_of_others(slates, slates.clicked, fold)
     column = slates.position - 1
     return ExpectedClicks(rates[fold, slates.item, column], rates[fold, shown, column])
 
 
-def _rates_of_others(
-    slates: Slates,
-    clicked: NDArray[np.bool_],
-    fold: NDArray[np.int64],
-    *,
-    folds: int,
-    strength: float,
-) -> Floats:
+def _rates_of_others(slates: Slates, clicked: NDArray[np.bool_], fold: NDArray[np.int64]) -> Floats:
     """Give the rates outside of each fold, of shape (folds, n_items, n_positions)."""
     column = slates.position - 1
-    shape = (folds, len(slates.items), int(column.max()) + 1)
+    shape = (FOLDS, len(slates.items), int(column.max()) + 1)
     cells = np.ravel_multi_index((fold, slates.item, column), shape)
     n_cells = int(np.prod(shape))
     inside = [np.bincount(cells, w, minlength=n_cells).reshape(shape) for w in (None, clicked)]
@@ -325,5 +282,5 @@ def _rates_of_others(
     positions = n_clicked.sum(axis=1, keepdims=True) / np.maximum(
         n_shown.sum(axis=1, keepdims=True), 1
     )
-    rates: Floats = (n_clicked + strength * positions) / (n_shown + strength)
+    rates: Floats = (n_clicked + STRENGTH * positions) / (n_shown + STRENGTH)
     return rates

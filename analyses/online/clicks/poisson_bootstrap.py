@@ -24,13 +24,6 @@ def poisson_weights(user: NDArray[np.integer], *, replicate: int, seed: int) -> 
     A weight depends on the seed, the replicate and the number of the user alone: whoever holds some
     of the users, of whichever arm or analysis, draws the same for them.
 
-    Parameters
-    ----------
-    user
-        Numbers of users, of shape (n,).
-    replicate, seed
-        Key of the replicate.
-
     Returns
     -------
     Whole numbers, of shape (n,).

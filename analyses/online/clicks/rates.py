@@ -76,8 +76,6 @@ class ClickThrough:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
-        Returns
-        -------
         Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over
         users), bootstrap_low, bootstrap_high (95 %; NaN without replicates), mean_of_users,
         binomial_error_too_small and over_time.
@@ -92,9 +90,7 @@ class ClickThrough:
                 "slates": self.n_slates,
                 "accepted": self.n_accepted,
                 "rate": self.rates,
-                "error": self.errors,
-                "low": self.rates - REACH * self.errors,
-                "high": self.rates + REACH * self.errors,
+                **with_limits(self.rates, self.errors),
                 "bootstrap_low": bootstrap_low,
                 "bootstrap_high": bootstrap_high,
                 "mean_of_users": self.means_of_users,
@@ -106,8 +102,6 @@ class ClickThrough:
     def differences(self) -> pd.DataFrame:
         """One row per pair of arms; no correction is made for the number of pairs.
 
-        Returns
-        -------
         Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method),
         bootstrap_low and bootstrap_high (95 %; a user who is in both arms has one weight).
         """
@@ -125,9 +119,7 @@ class ClickThrough:
                 "arm_a": [self.arms[number] for number in a],
                 "arm_b": [self.arms[number] for number in b],
                 "difference": differences,
-                "error": errors,
-                "low": differences - REACH * errors,
-                "high": differences + REACH * errors,
+                **with_limits(differences, errors),
                 "bootstrap_low": low,
                 "bootstrap_high": high,
             }
@@ -136,8 +128,6 @@ class ClickThrough:
     def compared(self) -> pd.DataFrame:
         """Compare the arms in pairs.
 
-        Returns
-        -------
         Columns of `differences`, then p (two-sided, of the difference divided by its error as a
         normal deviate) and p_holm (adjusted for the number of pairs).
         """
@@ -153,8 +143,6 @@ class ClickThrough:
     def against_others(self, best: int) -> pd.DataFrame:
         """Compare one arm, by its number, with each other.
 
-        Returns
-        -------
         Columns other, difference (the arm less the other), low, high and p_holm (over all pairs of
         arms).
         """
@@ -191,6 +179,25 @@ class ClickThrough:
         )
 
 
+def with_limits(values: Floats, errors: Floats) -> dict[str, Floats]:
+    """Give the columns error, low and high: standard errors, and ends of 95 % intervals."""
+    return {
+        "error": errors,
+        "low": values - REACH * errors,
+        "high": values + REACH * errors,
+    }
+
+
+def draw_both(ax: Axes | None, both: Mapping[str, ClickThrough]) -> Axes:
+    """Draw two rates of every arm side by side, by their labels, with intervals over users."""
+    axes = axes_or_new(ax)
+    for (label, found), shift in zip(both.items(), (-0.1, 0.1), strict=True):
+        places = np.arange(len(found.arms)) + shift
+        axes.errorbar(places, found.rates, yerr=REACH * found.errors, fmt="o", label=label)
+        label_arms(axes, found.arms)
+    return axes
+
+
 def label_arms(axes: Axes, arms: Sequence[str]) -> None:
     """Finish a drawing of rates at places 0, 1, 2, ...: one for each arm."""
     axes.set_xticks(np.arange(len(arms)), arms)
@@ -210,16 +217,10 @@ def click_through(
     .. math:: R = \frac{\sum_u y_u}{\sum_u n_u}, \qquad
         \mathrm{var}(R) = \frac{U}{U - 1} \frac{\sum_u (y_u - R n_u)^2}{(\sum_u n_u)^2}.
 
-    Parameters
-    ----------
-    tallies
-        What each user was shown and accepted.
-    over_time
-        ``"pooled"``: R over all periods. ``"thesis"``: the mean of the R of the periods, weighted
-        by the number of the arm's users in them (Kasalický 2021, equation 2.7), which gives a user
-        with one list the weight of one with a thousand.
-    replicates, seed
-        Bootstrap replicates, 0 for none, and their seed.
+    Over time this is R over all periods (``"pooled"``), or the mean of the R of the periods,
+    weighted by the number of the arm's users in them (``"thesis"``; Kasalický 2021, equation 2.7),
+    which gives a user with one list the weight of one with a thousand. Without replicates there is
+    no bootstrap.
 
     Examples
     --------
@@ -250,30 +251,19 @@ def click_through(
     )
 
 
-def click_through_by_period(
-    tallies: Tallies, *, replicates: int = 0, seed: int = 0
-) -> Mapping[str, ClickThrough]:
-    """Estimate the rates in each period, by its name; parameters as in :func:`click_through`."""
+def click_through_by_period(tallies: Tallies) -> Mapping[str, ClickThrough]:
+    """Estimate the rates in each period, by its name."""
     return {
-        name: click_through(tallies.in_period(number), replicates=replicates, seed=seed)
+        name: click_through(tallies.in_period(number))
         for number, name in enumerate(tallies.periods)
     }
 
 
 def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
-    """Turn sums over users into rates.
+    """Turn sums over users into rates, of shape (n_arms, ...); NaN without lists.
 
-    Parameters
-    ----------
-    sums
-        Users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
-        `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
-    over_time
-        As for :func:`click_through`.
-
-    Returns
-    -------
-    Of shape (n_arms, ...); NaN without lists.
+    Sums are of users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
+    `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
 
     Examples
     --------

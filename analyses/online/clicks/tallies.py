@@ -52,12 +52,7 @@ class Tallies:
         return sums.reshape(shape).astype(np.float64)
 
     def sums(self, weights: NDArray[Any] | float = 1.0) -> Floats:
-        """Add up over weighted users: users, lists shown, lists accepted.
-
-        Parameters
-        ----------
-        weights
-            One for each row, of shape (n_rows,).
+        """Add up over users, weighted by row: users, lists shown, lists accepted.
 
         Returns
         -------
@@ -92,26 +87,12 @@ def tally(
 ) -> Tallies:
     """Count the lists that were shown to each user in each arm and period, and the accepted ones.
 
-    Parameters
-    ----------
-    accepted
-        Whether each list was accepted, of shape (n_slates,); or whole numbers, credits of lists.
-    user, arm, period
-        Numbers from 0, of shape (n_slates,). One period by default.
-    arms, periods
-        Their names.
+    Columns have the shape (n_slates,); acceptance may also be whole numbers, credits of lists.
 
     Raises
     ------
     InputError
         If columns differ in length, or a number has no name.
-
-    Examples
-    --------
-    >>> counts = tally(np.array([True, False, True]), user=np.array([7, 7, 8]),
-    ...                arm=np.array([0, 0, 1]), arms=["A", "B"])
-    >>> counts.user.tolist(), counts.n_slates.tolist(), counts.n_accepted.tolist()
-    ([7, 8], [2, 1], [1, 1])
     """
     when = np.zeros(len(accepted), dtype=np.int64) if period is None else period.astype(np.int64)
     if {len(accepted), len(user), len(arm), len(when)} != {len(accepted)}:
@@ -139,25 +120,3 @@ def require_named(what: str, numbers: NDArray[np.integer], names: Sequence[str])
             f"there are {len(names)} {what}s, numbered from 0, but a list has number "
             f"{numbers.min() if numbers.min() < 0 else numbers.max()}."
         )
-
-
-def joined(chunks: Sequence[Tallies]) -> Tallies:
-    """Join the tallies of chunks of a log that share no user, arms and periods being the same.
-
-    Raises
-    ------
-    InputError
-        If arms or periods differ, or a user, arm and period stands in two chunks.
-    """
-    first = chunks[0]
-    if any((chunk.arms, chunk.periods) != (first.arms, first.periods) for chunk in chunks):
-        raise InputError("tallies of one log must have the same arms and periods.")
-    columns = ("user", "arm", "period", "n_slates", "n_accepted")
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in columns
-    }
-    together = replace(first, **whole)
-    n_cells = len(first.arms) * len(first.periods)
-    if len(np.unique(together.user * n_cells + together.cell)) < len(together.user):
-        raise InputError("chunks of a log must not share users.")
-    return together

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.online.clicks.checks.sample_ratio import SampleRatio
 from analyses.online.clicks.rates import ClickThrough
@@ -22,16 +21,8 @@ ALPHA: Final = 0.05
 def verdict(rates: ClickThrough, *, mismatch: bool, group: str = "") -> str:
     """Say which arm is clicked most: none, if users are not split as planned or it may be luck.
 
-    An arm wins if its rate is above that of each other arm, by Holm's method over all pairs.
-
-    Parameters
-    ----------
-    rates
-        Of the arms.
-    mismatch
-        Whether users are not split as planned.
-    group
-        What stands before the finding: whose rates they are.
+    An arm wins if its rate is above that of each other arm, by Holm's method over all pairs. The
+    group, whose rates they are, stands before the finding.
     """
     if len(rates.arms) < 2:
         return "There is one arm, and nothing to compare it with."
@@ -40,7 +31,7 @@ def verdict(rates: ClickThrough, *, mismatch: bool, group: str = "") -> str:
             "No winner is named: the users are not split as planned, so that the arms' users may "
             "differ in more than their lists."
         )
-    best = leader(rates.rates)
+    best = int(np.nanargmax(rates.rates))
     others = rates.against_others(best).sort_values("difference", kind="stable")
     name, p = rates.arms[best], others["p_holm"]
     n_pairs = len(rates.arms) * (len(rates.arms) - 1) // 2
@@ -53,27 +44,8 @@ def verdict(rates: ClickThrough, *, mismatch: bool, group: str = "") -> str:
     return f"{group}No winner: the rate of {name} is {gap}, which may be luck ({chance}{by})."
 
 
-def leader(rates: NDArray[np.float64]) -> int:
-    """Find the largest rate; arms without lists have none.
-
-    Examples
-    --------
-    >>> leader(np.array([0.1, np.nan, 0.3, 0.2]))
-    2
-    """
-    return int(np.nanargmax(rates))
-
-
 def alarm(splits: Mapping[str, SampleRatio], *, are_planned: bool) -> str:
-    """Say loudly that users are not split as planned, and where; nothing if they are.
-
-    Parameters
-    ----------
-    splits
-        By the users who count.
-    are_planned
-        Whether shares were given.
-    """
+    """Say loudly that users are not split as planned, and where; nothing if they are."""
     findings = [
         f"{name}: {finding}" for name, split in splits.items() if (finding := _mismatch(split))
     ]

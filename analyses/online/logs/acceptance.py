@@ -27,22 +27,11 @@ def implicit_clicks(
 ) -> Flags:
     """Find shown items with which their user interacts soon after: in [t, t + window].
 
-    Parameters
-    ----------
-    slates
-        What was shown.
-    user, item, time
-        Interactions in any order, of shape (n_events,), over the numbering of the slates (-1 for
-        what it does not know) and in milliseconds.
-    window
-        How long after it was shown an interaction counts, in milliseconds; both ends count.
-    credit
-        An interaction counts for ``"all"`` lists with its item in whose window it falls, or for the
-        ``"last"`` of them alone; of those shown at one time, for the one that stands last.
-
-    Returns
-    -------
-    Of shape (n_places,).
+    Interactions are in any order, of shape (n_events,), over the numbering of the slates (-1 for
+    what it does not know) and in milliseconds, as the window is; both its ends count. One counts
+    for ``"all"`` lists with its item in whose window it falls, or for the ``"last"`` of them alone;
+    of those shown at one time, for the one that stands last. What is found has the shape
+    (n_places,).
 
     Raises
     ------
@@ -145,29 +134,37 @@ def _credit_last(keys: _Keys, events: NDArray[np.int64], window: int) -> Flags:
 
 
 def explicit_clicks(slates: Slates, *, slate: NDArray[np.int64], item: NDArray[np.int32]) -> Flags:
-    """Find shown items whose click names the list it was made in.
+    """Find shown items, of shape (n_places,), whose click names the list it was made in.
 
-    Parameters
-    ----------
-    slates
-        What was shown.
-    slate, item
-        Number of the list that each click names (-1 for none), and of its item, of shape
-        (n_events,). A click on an item that the list does not have counts for nothing.
-
-    Returns
-    -------
-    Of shape (n_places,).
-
-    Examples
-    --------
-    >>> slates = Slates.of([["a", "b"], ["b", "a"]], user=["u", "u"], arm=["A", "A"], time=[0, 5])
-    >>> explicit_clicks(slates, slate=np.array([1, -1]), item=np.array([0, 1]))
-    array([False, False, False,  True])
+    Of each click the number of its list (-1 for none), and of its item, of shape (n_events,). A
+    click on an item that the list does not have counts for nothing.
     """
     n_items = len(slates.items)
     named = (slate >= 0) & (item >= 0)
     return np.isin(slates.slate * n_items + slates.item, (slate * n_items + item)[named])
+
+
+def followed(
+    slates: Slates,
+    events: Events,
+    *,
+    window: int,
+    credit: Credit,
+    chosen: Flags | slice = slice(None),
+) -> Flags:
+    """Tell which lists were followed by an interaction with one of their items, among the chosen.
+
+    Window and credit are those of :func:`implicit_clicks`.
+    """
+    clicked = implicit_clicks(
+        slates,
+        user=events.user[chosen],
+        item=events.item[chosen],
+        time=events.time[chosen],
+        window=window,
+        credit=credit,
+    )
+    return slates.any_place(clicked)
 
 
 def accepted_by_type(
@@ -175,28 +172,12 @@ def accepted_by_type(
 ) -> dict[str, Flags]:
     """Tell which lists were accepted by each type of interaction: views, carts, purchases.
 
-    Parameters
-    ----------
-    slates, window, credit
-        As for :func:`implicit_clicks`.
-    events
-        Interactions over the numbering of the slates.
-
     Returns
     -------
-    By name of the type, of shape (n_slates,) each: a list is accepted if any of its items is. Means
-    of them are the click-through, cart and conversion rates.
+    By name of the type, of shape (n_slates,) each. Means of them are the click-through, cart and
+    conversion rates.
     """
-    accepted = {}
-    for number, name in enumerate(events.types):
-        chosen = events.type == number
-        clicked = implicit_clicks(
-            slates,
-            user=events.user[chosen],
-            item=events.item[chosen],
-            time=events.time[chosen],
-            window=window,
-            credit=credit,
-        )
-        accepted[name] = slates.any_place(clicked)
-    return accepted
+    return {
+        name: followed(slates, events, window=window, credit=credit, chosen=events.type == number)
+        for number, name in enumerate(events.types)
+    }

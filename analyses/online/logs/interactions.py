@@ -84,18 +84,8 @@ class Interactions:
             raise self.table.error("rec_id", row, rule.format(repr(rec[row])))
 
 
-def read_interactions(
-    table: LogTable, *, values: Mapping[str, float] | None = VALUES
-) -> Interactions:
-    """Read interactions in file order.
-
-    Parameters
-    ----------
-    table
-        The file.
-    values
-        Value of each type, for a file without a column of values; None if any type is welcome,
-        and worth 1.
+def read_interactions(table: LogTable, *, values: Mapping[str, float] | None) -> Interactions:
+    """Read interactions in file order; values as for `analyses.online.logs.read_logs`.
 
     Raises
     ------

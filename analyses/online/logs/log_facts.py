@@ -48,7 +48,7 @@ class LogFacts:
         Share of the lists that another arm showed than their user was assigned to. These two, and
         the two before, are None if there is no such table.
     further
-        Columns without a meaning here, by table; they are kept.
+        Columns without a meaning here, by table.
     """
 
     slates: int

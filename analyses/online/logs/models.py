@@ -44,14 +44,7 @@ class Models:
     def at(self, arm: NDArray[np.int32], time: NDArray[np.int64]) -> NDArray[np.int64]:
         """Find the version that was live in an arm at a time: the period of what it then showed.
 
-        Parameters
-        ----------
-        arm, time
-            Of shape (n,).
-
-        Returns
-        -------
-        Number of the version, of shape (n,); -1 where none was.
+        Its number is -1 where none was; all columns are of shape (n,).
 
         Examples
         --------
@@ -115,13 +108,7 @@ def _require_apart(
     *,
     rows: NDArray[np.intp],
 ) -> None:
-    """Compare neighbours: among intervals that are sorted by arm and beginning, two overlap there.
-
-    Parameters
-    ----------
-    rows
-        Rows of the sorted intervals, for the error.
-    """
+    """Compare neighbours: of intervals that are sorted by arm and beginning, two overlap there."""
     overlaps = (arm[1:] == arm[:-1]) & (begin[1:] < end[:-1])
     if overlaps.any():
         at = int(overlaps.argmax())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,6 @@ class Logs:
         (n_users,), -1 where the log does not say; None without such a table.
     facts
         How far the tables fit together.
-    tables
-        The files by table, for columns that have no meaning here.
     """
 
     slates: Slates
@@ -59,11 +57,6 @@ class Logs:
     models: Models | None
     assigned: NDArray[np.int32] | None
     facts: LogFacts
-    tables: Mapping[str, LogTable]
-
-    def further(self, table: str, column: str) -> Any:
-        """Read a column that has no meaning here, in the order of its file, as an Arrow array."""
-        return self.tables[table].column(column)
 
 
 def read_logs(
@@ -74,13 +67,12 @@ def read_logs(
     assignment: str | Path | None = None,
     arms: Sequence[str] | None = None,
     values: Mapping[str, float] | None = interacting.VALUES,
-    days_around: int = DAYS_AROUND,
 ) -> Logs:
     r"""Read the log of an experiment from Parquet or CSV files.
 
     A CSV file has one row for each item of a list, with ``rec_id``, ``position`` and ``item``; a
     Parquet file may have one row for each list instead, with lists in ``items``, ``propensity`` and
-    ``clicked``. Columns are read one at a time; those without a meaning when they are asked for.
+    ``clicked``. Columns are read one at a time; those without a meaning are named in the facts.
 
     Parameters
     ----------
@@ -99,8 +91,6 @@ def read_logs(
     values
         Value of each type of interaction, for a file without a column of values; None if any type
         is welcome, and worth 1: values serve training, not rates.
-    days_around
-        The most days that an interaction may be before the first or after the last list.
 
     Raises
     ------
@@ -135,7 +125,7 @@ def read_logs(
         _numbering(shown.user, done.user), _numbering(shown.item, done.item), arms
     )
     events = done.events(slates)
-    _require_near(tables["interactions"], events, slates, days=days_around)
+    _require_near(tables["interactions"], events, slates)
     arm_names = Numbering.of(slates.arms)
     live = assigned = None
     if "models" in tables:
@@ -144,16 +134,16 @@ def read_logs(
         assigned = assignments.read_assignment(tables["assignment"], slates.users, arm_names)
     further = {name: table.further(KNOWN[name]) for name, table in tables.items()}
     facts = facts_of(slates, events, live, assigned, further)
-    return Logs(slates, events, live, assigned, facts, tables)
+    return Logs(slates, events, live, assigned, facts)
 
 
 def _numbering(*columns: Ids) -> Numbering:
     return Numbering.of(np.concatenate([column.ids for column in columns]))
 
 
-def _require_near(table: LogTable, events: Events, slates: Slates, *, days: int) -> None:
+def _require_near(table: LogTable, events: Events, slates: Slates) -> None:
     """Refuse interactions so far from all lists that their times must have another unit."""
-    reach = days * MILLISECONDS_PER_DAY
+    reach = DAYS_AROUND * MILLISECONDS_PER_DAY
     begin, end = int(slates.time.min()) - reach, int(slates.time.max()) + reach
     far = (events.time < begin) | (events.time > end)
     if far.any():
@@ -161,6 +151,7 @@ def _require_near(table: LogTable, events: Events, slates: Slates, *, days: int)
         raise table.error(
             "time",
             row,
-            f"an interaction must be within {days:,} days of the recommendations, which are from "
-            f"{slates.time.min()} to {slates.time.max()} ms, got {events.time[row]} ms (seconds?).",
+            f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which are "
+            f"from {slates.time.min()} to {slates.time.max()} ms, got {events.time[row]} ms "
+            "(seconds?).",
         )

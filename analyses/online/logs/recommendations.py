@@ -125,8 +125,11 @@ def read_recommendations(table: LogTable) -> Recommendations:
 
 def _of_lists(table: LogTable) -> Recommendations:
     """Read one row for each list."""
-    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
-    _require_once(table, rec)
+    rec = _ids(table, "rec_id")
+    again = rec.repetition()
+    if again is not None:
+        row, head = again
+        raise table.error("rec_id", row, f"{rec[row]!r} stands again, after row {head + 1}.")
     shown = table.lists("items")
     lengths = np.diff(shown.first)
     if (lengths == 0).any():
@@ -136,9 +139,9 @@ def _of_lists(table: LogTable) -> Recommendations:
         "items",
         rows=np.repeat(np.arange(len(rec.places)), lengths),
         rec=rec,
-        user=read_ids(table.column("user"), table.fail("user")),
-        arm=read_ids(table.column("arm"), table.fail("arm")),
-        version=_version(table),
+        user=_ids(table, "user"),
+        arm=_ids(table, "arm"),
+        version=_ids(table, "model_version") if "model_version" in table else None,
         time=read_times(table.column("time"), table.fail("time")),
         first=shown.first,
         item=read_ids(shown.values, shown.fail),
@@ -149,25 +152,40 @@ def _of_lists(table: LogTable) -> Recommendations:
 
 def _of_places(table: LogTable) -> Recommendations:
     """Read one row for each item of a list, in any order."""
-    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
+    rec = _ids(table, "rec_id")
     position = read_positions(table.column("position"), table.fail("position"))
     rows = np.lexsort((position, rec.places))
     _require_positions(table, rec, position, rows)
     first = np.concatenate([[0], np.cumsum(np.bincount(rec.places))]).astype(np.int64)
-    item = read_ids(table.column("item"), table.fail("item"))
+    heads = rows[first[:-1]]
+
+    def require_one(name: str, values: NDArray[np.int64]) -> None:
+        """Refuse a list whose rows disagree."""
+        of_heads = np.repeat(heads, np.diff(first))
+        differing = values[rows] != values[of_heads]
+        if differing.any():
+            at = int(differing.argmax())
+            row, head = int(rows[at]), int(of_heads[at])
+            finding = f"list {rec[row]!r} has another {name} here than in row {head + 1}."
+            raise table.error(name, row, finding)
+
+    def of_list(name: str) -> Ids:
+        ids = _ids(table, name)
+        require_one(name, ids.places)
+        return Ids(ids.ids, ids.places[heads])
+
+    item = _ids(table, "item")
     time = read_times(table.column("time"), table.fail("time"))
-    _require_one("time", time, table, rec, rows, first)
+    require_one("time", time)
     return Recommendations(
         table,
         "item",
         rows=rows,
         rec=Ids(rec.ids, np.arange(len(rec.ids))),
-        user=_of_list("user", table, rec, rows, first),
-        arm=_of_list("arm", table, rec, rows, first),
-        version=_of_list("model_version", table, rec, rows, first)
-        if "model_version" in table
-        else None,
-        time=time[rows[first[:-1]]],
+        user=of_list("user"),
+        arm=of_list("arm"),
+        version=of_list("model_version") if "model_version" in table else None,
+        time=time[heads],
         first=first,
         item=Ids(item.ids, item.places[rows]),
         clicked=_of_rows(table, "clicked", rows, read_flags),
@@ -175,10 +193,8 @@ def _of_places(table: LogTable) -> Recommendations:
     )
 
 
-def _version(table: LogTable) -> Ids | None:
-    if "model_version" not in table:
-        return None
-    return read_ids(table.column("model_version"), table.fail("model_version"))
+def _ids(table: LogTable, name: str) -> Ids:
+    return read_ids(table.column(name), table.fail(name))
 
 
 def _beside(
@@ -202,33 +218,6 @@ def _of_rows(
     return read(table.column(name), table.fail(name))[rows] if name in table else None
 
 
-def _of_list(
-    name: str, table: LogTable, rec: Ids, rows: NDArray[np.int64], first: NDArray[np.int64]
-) -> Ids:
-    ids = read_ids(table.column(name), table.fail(name))
-    _require_one(name, ids.places, table, rec, rows, first)
-    return Ids(ids.ids, ids.places[rows[first[:-1]]])
-
-
-def _require_one(
-    name: str,
-    values: NDArray[np.int64],
-    table: LogTable,
-    rec: Ids,
-    rows: NDArray[np.int64],
-    first: NDArray[np.int64],
-) -> None:
-    """Refuse a list whose rows disagree."""
-    heads = np.repeat(rows[first[:-1]], np.diff(first))
-    differing = values[rows] != values[heads]
-    if differing.any():
-        at = int(differing.argmax())
-        row, head = int(rows[at]), int(heads[at])
-        raise table.error(
-            name, row, f"list {rec[row]!r} has another {name} here than in row {head + 1}."
-        )
-
-
 def _require_positions(
     table: LogTable, rec: Ids, position: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
@@ -243,13 +232,6 @@ def _require_positions(
             f"the positions of a list must be 1, 2, 3 and so on, each once, but list {rec[row]!r} "
             f"has {position[row]} where {expected[at]} should be.",
         )
-
-
-def _require_once(table: LogTable, rec: Ids) -> None:
-    again = rec.repetition()
-    if again is not None:
-        row, head = again
-        raise table.error("rec_id", row, f"{rec[row]!r} stands again, after row {head + 1}.")
 
 
 def _check(read: Recommendations) -> None:

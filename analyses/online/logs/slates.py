@@ -84,13 +84,10 @@ class Slates:
         user: list[str],
         arm: list[str],
         time: list[int],
-        users: Numbering | None = None,
-        items: Numbering | None = None,
     ) -> Slates:
         """Number a few lists that are written out; their ids are "1", "2", ..."""
         shown = [item for items_shown in lists for item in items_shown]
-        users, items = users or Numbering.of(user), items or Numbering.of(shown)
-        arms = Numbering.of(arm)
+        users, items, arms = map(Numbering.of, (user, shown, arm))
         return cls(
             users,
             items,
@@ -129,29 +126,13 @@ class Slates:
         return np.arange(len(self.item)) - self.first[self.slate] + 1
 
     def any_place(self, marked: Flags) -> Flags:
-        """Tell which lists have a marked place.
-
-        Parameters
-        ----------
-        marked
-            Of shape (n_places,).
-
-        Returns
-        -------
-        Of shape (n_slates,).
-        """
+        """Tell which lists, (n_slates,), have a marked place, (n_places,)."""
         if len(self) == 0:
             return np.zeros(0, dtype=np.bool_)
         return np.logical_or.reduceat(marked, self.first[:-1])
 
     def select(self, kept: Flags) -> Slates:
-        """Keep some lists, over the same numbering.
-
-        Parameters
-        ----------
-        kept
-            Of shape (n_slates,).
-        """
+        """Keep some lists, as flags of shape (n_slates,) say, over the same numbering."""
         places = kept[self.slate]
         return replace(
             self,
@@ -166,18 +147,12 @@ class Slates:
             version=_kept(self.version, kept),
         )
 
-    def showing(self, item: NDArray[np.int32], first: NDArray[np.int64] | None = None) -> Slates:
+    def showing(self, item: NDArray[np.int32]) -> Slates:
         """Show other items to the same users at the same times; nothing is known of their clicks.
 
-        Parameters
-        ----------
-        item
-            Numbers of the items, of shape (n_places,).
-        first
-            Where each list begins, if the lengths are others.
+        Items are given by their numbers, of shape (n_places,).
         """
-        starts = self.first if first is None else first
-        return replace(self, item=item, first=starts, clicked=None, propensity=None)
+        return replace(self, item=item, clicked=None, propensity=None)
 
     def _check_lengths(self) -> None:
         per_slate = {len(self.user), len(self.arm), len(self.time), len(self.ids)}
@@ -258,28 +233,8 @@ def busy_users(
 ) -> Flags:
     """Find users who were shown more lists on some day of UTC than a person looks at.
 
-    The rule does not look at the arm, so that it cannot favour one.
-
-    Parameters
-    ----------
-    user, time
-        Of each list, of shape (n_slates,).
-    per_day
-        The most lists of a person's day.
-    n_users
-        Users in the numbering.
-
-    Returns
-    -------
-    Of shape (n_users,).
-
-    Examples
-    --------
-    User 0 sees three lists within a day, user 1 within two:
-
-    >>> user, time = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 2, 3, 1, 2, 90_000_000])
-    >>> busy_users(user, time, per_day=2, n_users=2)
-    array([ True, False])
+    The rule does not look at the arm, so that it cannot favour one. User and time are those of each
+    list, of shape (n_slates,); the result is of shape (n_users,).
     """
     if per_day < 1:
         raise InputError(f"`per_day` must be at least 1 list, got {per_day}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.online.agreement.best_of_many import MOST_ENUMERATED, best_of_many
 from analyses.online.agreement.wording import ALPHA, print_p
-from analyses.online.planning.arms_needed import WANTED_POWER, default_sizes, random_models
+from analyses.online.planning.arms_needed import WANTED_POWER, chosen_sizes, random_models
 from analyses.online.tables.experiment import Experiment
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
@@ -37,8 +37,6 @@ class ArmsForBest:
         Number of all models and measures.
     permutations
         Of each test, where not all orders are gone through.
-    alpha
-        Level of the test.
     seed
         Of subsets and permutations.
     """
@@ -48,13 +46,12 @@ class ArmsForBest:
     n_models: int
     n_measures: int
     permutations: int
-    alpha: float
     seed: int
 
     @property
     def shown(self) -> Floats:
         """Share of experiments whose best measure passes the test, of shape (n_sizes,)."""
-        return (self.p_adjusted <= self.alpha).mean(axis=1)
+        return (self.p_adjusted <= ALPHA).mean(axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per number of arms: columns arms, shown, and median_p of the best measure."""
@@ -68,7 +65,7 @@ class ArmsForBest:
         ax = axes_or_new(ax)
         ax.plot(self.sizes, self.shown, "o-", color="#0072B2")
         ax.axhline(WANTED_POWER, color="0.6", linewidth=0.8, zorder=0)
-        ax.axhline(self.alpha, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        ax.axhline(ALPHA, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         ax.set_ylim(-0.02, 1.02)
         ax.locator_params(axis="x", integer=True)
         ax.set_xlabel("arms (models)")
@@ -81,7 +78,7 @@ class ArmsForBest:
             f"Share of {self.p_adjusted.shape[1]:,} random subsets of {self.n_models} models in "
             f"which the largest rho of {self.n_measures:,} measures with the click-through rate is "
             "so large that rates dealt out among the models at random give one with a chance of "
-            f"at most {print_p(self.alpha)} (max-T, {self.permutations:,} permutations, all orders "
+            f"at most {print_p(ALPHA)} (max-T, {self.permutations:,} permutations, all orders "
             f"of up to {MOST_ENUMERATED} models; seed {self.seed})."
         )
 
@@ -93,28 +90,13 @@ def arms_for_best(
     sizes: Sequence[int] | None = None,
     subsets: int = 200,
     permutations: int = 999,
-    alpha: float = ALPHA,
     seed: int,
 ) -> ArmsForBest:
     """Test the best of all measures in random subsets of many models.
 
-    Parameters
-    ----------
-    values
-        Offline values, of shape (n_measures, n_models).
-    rates
-        Click-through rates as observed, of shape (n_observations, n_models), which the subsets take
-        in turn.
-    sizes
-        Numbers of models; by default those of `arms_needed`.
-    subsets
-        Random subsets of each size: those of `arms_needed` with this seed.
-    permutations
-        Of each test.
-    alpha
-        Level of the test.
-    seed
-        Of subsets and permutations.
+    Offline values have the shape (n_measures, n_models), and click-through rates as observed, which
+    the subsets take in turn, (n_observations, n_models). Subsets and sizes are those of
+    `arms_needed` with this seed.
 
     Raises
     ------
@@ -125,24 +107,13 @@ def arms_for_best(
     -----
     It costs up to 10 CPU-ms per subset for 588 measures of 24 models, but 150 for 8 models and 2 s
     for 9, whose orders are all gone through.
-
-    Examples
-    --------
-    None of the 6 orders of three models is rare enough, one of the 24 of four is:
-
-    >>> values = np.array([[1.0, 2, 3, 4]])
-    >>> found = arms_for_best(values, rates=values, sizes=[3, 4], subsets=5, seed=1)
-    >>> found.shown
-    array([0., 1.])
     """
     n_measures, n_models = values.shape
     if rates.ndim != 2 or rates.shape[1] != n_models or not len(rates):
         raise InputError(
             f"rates must have the shape (n_observations, {n_models}), got {rates.shape}."
         )
-    chosen = default_sizes(n_models) if sizes is None else tuple(sizes)
-    if not chosen or not all(3 <= size <= n_models for size in chosen):
-        raise InputError(f"`sizes` must be from 3 to {n_models}, got {chosen}.")
+    chosen = chosen_sizes(sizes, n_models)
     models = random_models(subsets, n_models, seed)
     p_adjusted = np.empty((len(chosen), subsets))
     for row, size in enumerate(chosen):
@@ -158,7 +129,6 @@ def arms_for_best(
         n_models=n_models,
         n_measures=n_measures,
         permutations=permutations,
-        alpha=alpha,
         seed=seed,
     )
 

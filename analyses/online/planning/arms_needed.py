@@ -51,9 +51,7 @@ class ArmsNeeded:
         With the observed rates over random subsets of the models, of shape (n_measures, n_sizes,
         n_subsets): for all 588 measures, take hundreds of subsets.
     smallest
-        Smallest rho whose one-sided p is at most alpha, of shape (n_sizes,); NaN if there is none.
-    alpha
-        Level of the test.
+        Smallest rho whose one-sided p is at most `ALPHA`, of shape (n_sizes,); NaN if none.
     n_observations
         Sets of observed rates that the subsets took in turn.
     seed
@@ -66,7 +64,6 @@ class ArmsNeeded:
     true_rhos: Floats
     rhos: Floats
     smallest: Floats
-    alpha: float
     n_observations: int
     seed: int
 
@@ -83,8 +80,6 @@ class ArmsNeeded:
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and number of arms.
 
-        Returns
-        -------
         Columns measure, arms, true_rho (over all models), mean, low, high (middle 95 %) and
         deviation of the subsets' rhos, positive (share above 0), smallest_rho, shown (share of at
         least that: the power, if true_rho is positive) and shown_reversed (share as far below 0).
@@ -116,8 +111,6 @@ class ArmsNeeded:
 
         The best of many owes a part of its rho to chance, and the more the fewer arms there are.
 
-        Returns
-        -------
         One row per number of arms. Columns arms, observed, observed_low, observed_high (largest rho
         of all measures: mean and middle 95 %), true, true_low, true_high (true rho of the measure
         that has it, the mean of those that tie), best_true (of the truly best measure) and
@@ -144,7 +137,7 @@ class ArmsNeeded:
         chosen = mean_of_defined(np.moveaxis(true, 0, -1))
         return np.where(np.isfinite(largest), largest, np.nan), chosen
 
-    def needed(self, measure: str, *, power: float = WANTED_POWER) -> int | None:
+    def needed(self, measure: str) -> int | None:
         """Give the number of arms from which the true sign is shown often enough; None if never.
 
         Raises
@@ -152,9 +145,13 @@ class ArmsNeeded:
         InputError
             If there is no such measure.
         """
-        row = self._row(measure)
+        if measure not in self.measures:
+            raise InputError(
+                f"no measure is called {measure!r}; there are {', '.join(self.measures)}."
+            )
+        row = self.measures.index(measure)
         shown = self.shown[row] if self.true_rhos[row] >= 0 else self.shown_reversed[row]
-        enough = np.logical_and.accumulate((shown >= power)[::-1])[::-1]
+        enough = np.logical_and.accumulate((shown >= WANTED_POWER)[::-1])[::-1]
         return self.sizes[int(enough.argmax())] if enough.any() else None
 
     def conclusion(self, measure: str, *, arms: int = 5) -> str:
@@ -180,19 +177,12 @@ class ArmsNeeded:
             f"{_percent(WANTED_POWER)} of experiments show the true sign {from_where}."
         )
 
-    def _row(self, measure: str) -> int:
-        if measure not in self.measures:
-            raise InputError(
-                f"no measure is called {measure!r}; there are {', '.join(self.measures)}."
-            )
-        return self.measures.index(measure)
-
     def _sign_shown(self, row: pd.Series[Any]) -> str:
         if np.isnan(row["smallest_rho"]):
             return "No rho over so few models has a chance small enough to show its sign."
         return (
             f"{_percent(row['shown'])} reach {print_rho(row['smallest_rho'])}, which a random "
-            f"order of the models does with a chance of at most {print_p(self.alpha)}, and "
+            f"order of the models does with a chance of at most {print_p(ALPHA)}, and "
             f"{_percent(row['shown_reversed'])} its opposite."
         )
 
@@ -204,7 +194,7 @@ class ArmsNeeded:
             truth = f"{label}, true rho {print_rho(self.true_rhos[row])}"
             ax.plot(self.sizes, shown[row], label=truth, **style)
         ax.axhline(WANTED_POWER, color="0.6", linewidth=0.8, zorder=0)
-        ax.axhline(self.alpha, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        ax.axhline(ALPHA, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         ax.set_ylim(-0.02, 1.02)
         _label_arms(ax)
         ax.set_ylabel("experiments that show the sign")
@@ -238,7 +228,7 @@ class ArmsNeeded:
             f"{self.rhos.shape[2]:,} random subsets of {self.n_models} models whose true rates are "
             f"known ({self.n_observations:,} sets of observed rates; seed {self.seed}). The sign "
             "is shown where a random order of the models reaches rho with a chance of at most "
-            f"{print_p(self.alpha)}. Subsets of most of the models are much alike. Fewer than "
+            f"{print_p(ALPHA)}. Subsets of most of the models are much alike. Fewer than "
             f"{FEWEST_MODELS} models can be described, not judged; take {ADVISED_MODELS} or more."
         )
 
@@ -251,44 +241,19 @@ def arms_needed(
     observed_rates: Floats | None = None,
     sizes: Sequence[int] | None = None,
     subsets: int = 2000,
-    alpha: float = ALPHA,
     seed: int,
 ) -> ArmsNeeded:
     """Take many models with known true rates, and look what experiments with fewer would show.
 
-    Parameters
-    ----------
-    values
-        Offline values, of shape (n_measures, n_models).
-    true_rates
-        True click-through rates, of shape (n_models,).
-    measures
-        Names.
-    observed_rates
-        Rates as observed with noise, of shape (n_observations, n_models); the true ones by default.
-    sizes
-        Numbers of models, rising, from 3 to n_models; by default 5, 8, 10, 15, 20, 30, .. below
-        n_models, and n_models.
-    subsets
-        Random subsets of each size, the same models being drawn first for every size.
-    alpha
-        Level of the one-sided test.
-    seed
-        Of the subsets.
+    Offline values have the shape (n_measures, n_models), true rates (n_models,), and rates as
+    observed with noise (n_observations, n_models); by default they are the true ones. Sizes are
+    numbers of models, rising, from 3 to n_models; see `chosen_sizes`. The same models are drawn
+    first for every size of a subset.
 
     Raises
     ------
     InputError
         If shapes or sizes do not fit.
-
-    Examples
-    --------
-    Only a perfect order of three models has a rho of 1, and even that has a chance of 1 / 6:
-
-    >>> found = arms_needed(np.array([[1.0, 2, 3, 4]]), true_rates=np.array([0.1, 0.2, 0.3, 0.4]),
-    ...                     measures=["AP"], sizes=[3, 4], subsets=10, seed=1)
-    >>> found.shown
-    array([[0., 1.]])
     """
     n_measures, n_models = values.shape
     observed = true_rates[np.newaxis] if observed_rates is None else observed_rates
@@ -298,9 +263,7 @@ def arms_needed(
             f"{len(measures)} measures and {len(true_rates)} true rates do not fit values of shape "
             f"{values.shape} and observed rates of shape {observed.shape}."
         )
-    chosen = default_sizes(n_models) if sizes is None else tuple(sizes)
-    if not chosen or not all(3 <= size <= n_models for size in chosen):
-        raise InputError(f"`sizes` must be from 3 to {n_models}, got {chosen}.")
+    chosen = chosen_sizes(sizes, n_models)
     orders = random_models(subsets, n_models, seed)
     rates = observed[np.arange(subsets) % len(observed)]
     rhos = np.empty((n_measures, len(chosen), subsets))
@@ -315,8 +278,7 @@ def arms_needed(
         n_models=n_models,
         true_rhos=spearman(values, true_rates),
         rhos=rhos,
-        smallest=np.array([smallest_rho(size, alpha=alpha) for size in chosen]),
-        alpha=alpha,
+        smallest=np.array([smallest_rho(size, alpha=ALPHA) for size in chosen]),
         n_observations=len(observed),
         seed=seed,
     )
@@ -331,16 +293,25 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def default_sizes(n_models: int) -> tuple[int, ...]:
-    """Give 5, 8, 10, 15, 20, 30, .. below the number of models, and that number.
+def chosen_sizes(sizes: Sequence[int] | None, n_models: int) -> tuple[int, ...]:
+    """Give numbers of models; by default 5, 8, 10, 15, 20, 30, .. below n_models, and n_models.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one is not from 3 to n_models.
 
     Examples
     --------
-    >>> default_sizes(24)
+    >>> chosen_sizes(None, 24)
     (5, 8, 10, 15, 20, 24)
     """
     rising = (5, 8, 10, 15, *range(20, n_models, 10))
-    return (*(size for size in rising if size < n_models), n_models)
+    usual = (*(size for size in rising if size < n_models), n_models)
+    chosen = usual if sizes is None else tuple(sizes)
+    if not chosen or not all(3 <= size <= n_models for size in chosen):
+        raise InputError(f"`sizes` must be from 3 to {n_models}, got {chosen}.")
+    return chosen
 
 
 def random_models(n_subsets: int, n_models: int, seed: int) -> NDArray[np.intp]:

@@ -12,22 +12,11 @@ Lists = NDArray[np.int32]
 
 
 def overlap_matrix(lists: NDArray[np.int32]) -> Floats:
-    """Compare the lists of models pair by pair.
-
-    Parameters
-    ----------
-    lists
-        Items, -1 at the end of short lists, of shape (n_models, n_users, depth).
+    """Compare the lists of models pair by pair: (n_models, n_users, depth), -1 ending short ones.
 
     Returns
     -------
     Mean of `jaccard` over the users, in [0, 1], of shape (n_models, n_models).
-
-    Examples
-    --------
-    >>> overlap_matrix(np.array([[[1, 2], [3, 4]], [[2, 1], [4, 5]]])).round(3)
-    array([[1.   , 0.667],
-           [0.667, 1.   ]])
     """
     overlaps = np.eye(len(lists))
     for one, other in combinations(range(len(lists)), 2):
@@ -38,23 +27,12 @@ def overlap_matrix(lists: NDArray[np.int32]) -> Floats:
 def jaccard(ones: Lists, others: Lists) -> Floats:
     """Divide the items common to two lists by those of either; 1 where both are empty.
 
-    Parameters
-    ----------
-    ones, others
-        Lists without repetition, -1 at the end, of shape (n_users, depth) each.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Lists do not repeat an item and have -1 at the end, of shape (n_users, depth) each; values are
+    in [0, 1], of shape (n_users,).
 
     References
     ----------
     Jaccard (1912), The distribution of the flora in the alpine zone.
-
-    Examples
-    --------
-    >>> jaccard(np.array([[1, 2, 3], [-1, -1, -1]]), np.array([[3, -1, -1], [-1, -1, -1]])).round(3)
-    array([0.333, 1.   ])
     """
     same = (ones[:, :, np.newaxis] == others[:, np.newaxis, :]) & (ones >= 0)[:, :, np.newaxis]
     common = same.sum(axis=(1, 2))

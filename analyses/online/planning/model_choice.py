@@ -39,17 +39,9 @@ def choose_models(values: Floats, overlaps: Floats, *, n_models: int, floor: flo
     with the lists of those already chosen. So these are half a step apart at least. Where no
     candidate is as near, the nearest is taken.
 
-    Parameters
-    ----------
-    values
-        Quality of the candidates, above 0 for the best, NaN for one that failed; of shape
-        (n_candidates,).
-    overlaps
-        Overlap of lists, such as `overlap_matrix`, of shape (n_candidates, n_candidates).
-    n_models
-        Models wanted.
-    floor
-        :math:`f`, in [0, 1).
+    Values are above 0 for the best candidate and NaN for one that failed, of shape
+    (n_candidates,); overlaps of lists, such as `overlap_matrix`, have the shape (n_candidates,
+    n_candidates); the floor :math:`f` is in [0, 1).
 
     Raises
     ------
@@ -61,17 +53,6 @@ def choose_models(values: Floats, overlaps: Floats, *, n_models: int, floor: flo
     Kasalický (2021) has models "of different quality" found by a search and does not say how
     they are chosen of its trials; this rule is ours. Of equal overlaps the value nearer to the
     step decides, then the lower number.
-
-    Examples
-    --------
-    Steps at 1, 0.7 and 0.4. Candidates 1 and 2 are near 0.7, and 2 has less in common with 0:
-
-    >>> values = np.array([1.0, 0.7, 0.65, 0.41])
-    >>> overlaps = np.array(
-    ...     [[1.0, 0.9, 0.2, 0.1], [0.9, 1.0, 0.3, 0.1], [0.2, 0.3, 1.0, 0.1], [0.1, 0.1, 0.1, 1.0]]
-    ... )
-    >>> choose_models(values, overlaps, n_models=3, floor=0.4).chosen.tolist()
-    [0, 2, 3]
     """
     _require_enough(values, n_models, floor)
     best = int(np.nanargmax(values))

@@ -19,12 +19,7 @@ def read_experiments(
 ) -> list[Experiment]:
     """Read two tables that must have the same models, by experiment.
 
-    Parameters
-    ----------
-    values, rates
-        See `read_value_tables` and `read_rate_tables`.
-    over_time
-        How periods are averaged.
+    See `read_value_tables` and `read_rate_tables`.
 
     Raises
     ------

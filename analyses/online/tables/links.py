@@ -65,13 +65,6 @@ class Linked:
         Means of metrics of which less is better are taken negative, so that rho is positive where
         they agree with the rates.
 
-        Parameters
-        ----------
-        name
-            What the experiment is called.
-        scores
-            Of all systems of the study.
-
         Raises
         ------
         InputError
@@ -93,17 +86,9 @@ class Linked:
 def link(
     systems: Sequence[str], *, rates: Path, offline: Path | None, over_time: OverTime
 ) -> Linked:
-    """Find the systems of a study in tables.
+    """Find the systems of a study in tables of rates, and of further measures.
 
-    Parameters
-    ----------
-    systems
-        Their names.
-    rates, offline
-        A table of rates, and one of further measures; see `read_rate_tables` and
-        `read_value_tables`.
-    over_time
-        How periods are averaged.
+    See `read_rate_tables` and `read_value_tables`.
 
     Raises
     ------

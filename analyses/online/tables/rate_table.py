@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from analyses.online.clicks.rates import OverTime
-from analyses.online.tables.value_table import EXPERIMENT, MODEL_HEADERS, experiment_of, name_in
+from analyses.online.tables.value_table import EXPERIMENT, experiment_of, name_in, read_models
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.lines import check_width, distinct, read_lines, read_number
+from runs.shared.lines import read_number
 
 COUNTS: Final = ("recommendations", "accepted")
 COLUMNS: Final = ("rate", "period", "users", *COUNTS, EXPERIMENT)
@@ -34,16 +34,8 @@ class RateRow(NamedTuple):
 class RateTable:
     """Click-through rates of the models of one experiment, periods being averaged.
 
-    Parameters
-    ----------
-    path
-        The file.
-    experiment
-        Name of the data set; `ONE_EXPERIMENT` if the file names none.
-    rates
-        By model.
-    lines
-        By model: the first line that has it.
+    Both are by model: the rate, and the first line of the file that has it. An experiment that the
+    file does not name is called `ONE_EXPERIMENT`.
     """
 
     path: Path
@@ -59,18 +51,9 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     may have period, users, recommendations, accepted and experiment. The rate may be left out where
     recommendations and accepted are there.
 
-    Parameters
-    ----------
-    path
-        The table.
-    over_time
-        How a model's periods are averaged. ``"thesis"``: the mean of their rates, weighted by their
-        users if there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``:
-        all that was accepted over all recommendations.
-
-    Returns
-    -------
-    One for each experiment, in the order of the file.
+    Periods of a model are averaged: ``"thesis"``, the mean of their rates, weighted by users if
+    there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
+    accepted over all recommendations. Experiments are in the order of the file.
 
     Raises
     ------
@@ -78,16 +61,11 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
         If the file is missing, empty or no such table, a number is missing or impossible, or a
         model has two rates for one period.
     """
-    lines = read_lines(path)
-    heading = next(lines, None)
-    if heading is None:
-        raise InputError(f"{path}: the file is empty.")
-    names = distinct(path, [(heading[0], name) for name in heading[1]], "column")
-    _check_columns(path, heading[0], names, over_time)
-    body = ((line, check_width(path, line, row, heading[1])) for line, row in lines)
-    rows = list(_rows(path, names, body))
+    first, names, body = read_models(path)
+    _check_columns(path, first, names, over_time)
+    rows = [_row(path, line, row, names[0]) for line, row in body]
     if not rows:
-        raise InputError.at(path, heading[0], "the table has a heading but no rates.")
+        raise InputError.at(path, first, "the table has a heading but no rates.")
     _check_once(path, rows, has_periods="period" in names)
     experiments = dict.fromkeys(row.experiment for row in rows)
     return tuple(
@@ -114,9 +92,6 @@ def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
 
 
 def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverTime) -> None:
-    if names[0] not in MODEL_HEADERS:
-        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
-        raise InputError.at(path, line, finding)
     for name in names[1:]:
         if name not in COLUMNS:
             finding = f"a table of rates has no column {name!r}; {nearest(name, COLUMNS)}"
@@ -130,27 +105,22 @@ def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverT
         raise InputError.at(path, line, finding)
 
 
-def _rows(
-    path: Path, names: Sequence[str], body: Iterable[tuple[int, list[str]]]
-) -> Iterator[RateRow]:
-    for line, fields in body:
-        row = dict(zip(names, fields, strict=True))
-        shown = _count(path, line, row, "recommendations", least=1)
-        accepted = _count(path, line, row, "accepted", least=0)
-        if "recommendations" in row and accepted > shown:
-            finding = f"{accepted} recommendations were accepted, of {shown}."
-            raise InputError.at(path, line, finding)
-        rate = read_number(path, line, "rate", row["rate"]) if "rate" in row else accepted / shown
-        yield RateRow(
-            line,
-            experiment_of(path, line, row),
-            name_in(path, line, row, names[0]),
-            name_in(path, line, row, "period") if "period" in row else "",
-            rate,
-            _count(path, line, row, "users", least=1),
-            shown,
-            accepted,
-        )
+def _row(path: Path, line: int, row: dict[str, str], model: str) -> RateRow:
+    shown = _count(path, line, row, "recommendations", least=1)
+    accepted = _count(path, line, row, "accepted", least=0)
+    if "recommendations" in row and accepted > shown:
+        finding = f"{accepted} recommendations were accepted, of {shown}."
+        raise InputError.at(path, line, finding)
+    return RateRow(
+        line,
+        experiment_of(path, line, row),
+        name_in(path, line, row, model),
+        name_in(path, line, row, "period") if "period" in row else "",
+        read_number(path, line, "rate", row["rate"]) if "rate" in row else accepted / shown,
+        _count(path, line, row, "users", least=1),
+        shown,
+        accepted,
+    )
 
 
 def _count(path: Path, line: int, row: Mapping[str, str], column: str, *, least: int) -> int:

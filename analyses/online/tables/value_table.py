@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,7 +22,8 @@ ONE_EXPERIMENT: Final = "data"
 LONG: Final = ("measure", "value")
 OF_A_STUDY: Final = ("metric", "cutoff", "mean")
 
-Line = tuple[int, list[str]]
+Row = tuple[int, dict[str, str]]
+"""Number of a line, and its fields by column."""
 
 
 class Value(NamedTuple):
@@ -68,11 +69,7 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     else by commas. The first column is called model, arm or system. In a wide table every other
     column is a measure, such as ``nDCG@10`` or ``LLOO(beta=0.35)@5``; a long one has the columns
     measure and value, or metric, cutoff and mean as ``tables/means.csv`` of a study, which is
-    meant by the folder of a study. A column experiment names data sets.
-
-    Returns
-    -------
-    One for each experiment, in the order of the file.
+    meant by the folder of a study. A column experiment names data sets, in the order of the file.
 
     Raises
     ------
@@ -81,24 +78,40 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
         finite number, or experiments differ in measures.
     """
     path = table_at(path)
-    lines = read_lines(path)
-    heading = next(lines, None)
-    if heading is None:
-        raise InputError(f"{path}: the file is empty.")
-    names = distinct(path, [(heading[0], name) for name in heading[1]], "column")
-    if names[0] not in MODEL_HEADERS:
-        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
-        raise InputError.at(path, heading[0], finding)
-    body = ((line, check_width(path, line, row, heading[1])) for line, row in lines)
-    found = list(_values(path, heading[0], names, body))
+    first, names, rows = read_models(path)
+    values_of = _layout(path, first, names)
+    found = [value for line, row in rows for value in values_of(line, row)]
     if not found:
-        raise InputError.at(path, heading[0], "the table has a heading but no values.")
+        raise InputError.at(path, first, "the table has a heading but no values.")
     experiments = dict.fromkeys(value.experiment for value in found)
     measures = tuple(dict.fromkeys(value.measure for value in found))
     return tuple(
         _table(path, name, measures, [value for value in found if value.experiment == name])
         for name in experiments
     )
+
+
+def read_models(path: Path) -> tuple[int, tuple[str, ...], Iterator[Row]]:
+    """Read a table whose first column names models: line of the heading, columns, and rows.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or no such table.
+    """
+    lines = read_lines(path)
+    first, heading = next(lines, (0, []))
+    if not first:
+        raise InputError(f"{path}: the file is empty.")
+    names = distinct(path, [(first, name) for name in heading], "column")
+    if names[0] not in MODEL_HEADERS:
+        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
+        raise InputError.at(path, first, finding)
+    rows = (
+        (line, dict(zip(names, check_width(path, line, row, heading), strict=True)))
+        for line, row in lines
+    )
+    return first, names, rows
 
 
 def table_at(path: Path) -> Path:
@@ -118,54 +131,37 @@ def name_in(path: Path, line: int, row: dict[str, str], column: str) -> str:
     return row[column]
 
 
-def _values(
-    path: Path, first_line: int, names: Sequence[str], body: Iterable[Line]
-) -> Iterator[Value]:
-    rows = ((line, dict(zip(names, fields, strict=True))) for line, fields in body)
-    if set(OF_A_STUDY) <= set(names):
-        return _of_a_study(path, names[0], rows)
-    if set(LONG) <= set(names):
-        unknown = [name for name in names[1:] if name not in (*LONG, EXPERIMENT)]
-        if unknown:
-            known = ", ".join((names[0], *LONG, EXPERIMENT))
-            finding = f"a long table has no column {unknown[0]!r}, only {known}."
-            raise InputError.at(path, first_line, finding)
-        return _long(path, names[0], rows)
+def _layout(
+    path: Path, first: int, names: Sequence[str]
+) -> Callable[[int, dict[str, str]], Iterator[Value]]:
+    """Choose how values are read from a line."""
     measures = [name for name in names[1:] if name != EXPERIMENT]
+    of_a_study, is_long = set(OF_A_STUDY) <= set(names), set(LONG) <= set(names)
+    unknown = [name for name in measures if name not in LONG]
+    if is_long and not of_a_study and unknown:
+        known = ", ".join((names[0], *LONG, EXPERIMENT))
+        finding = f"a long table has no column {unknown[0]!r}, only {known}."
+        raise InputError.at(path, first, finding)
     if not measures:
-        raise InputError.at(path, first_line, "the table has no measure.")
-    return _wide(path, names[0], measures, rows)
+        raise InputError.at(path, first, "the table has no measure.")
 
+    def cells(line: int, row: dict[str, str]) -> Iterator[tuple[str, str]]:
+        """Give the measures of a line, and the columns that have their values."""
+        if of_a_study:
+            cutoff = read_cutoff(path, line, row["cutoff"])
+            yield str(Measure(name_in(path, line, row, "metric"), cutoff)), "mean"
+        elif is_long:
+            yield name_in(path, line, row, "measure"), "value"
+        else:
+            yield from zip(measures, measures, strict=True)
 
-def _of_a_study(
-    path: Path, model: str, rows: Iterable[tuple[int, dict[str, str]]]
-) -> Iterator[Value]:
-    for line, row in rows:
-        cutoff = read_cutoff(path, line, row["cutoff"])
-        measure = str(Measure(name_in(path, line, row, "metric"), cutoff))
-        value = read_number(path, line, "mean", row["mean"])
-        name = name_in(path, line, row, model)
-        yield Value(line, experiment_of(path, line, row), name, measure, value)
+    def values(line: int, row: dict[str, str]) -> Iterator[Value]:
+        model, experiment = name_in(path, line, row, names[0]), experiment_of(path, line, row)
+        for measure, column in cells(line, row):
+            value = read_number(path, line, column, row[column])
+            yield Value(line, experiment, model, measure, value)
 
-
-def _long(path: Path, model: str, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[Value]:
-    for line, row in rows:
-        value = read_number(path, line, "value", row["value"])
-        name, measure = (name_in(path, line, row, column) for column in (model, "measure"))
-        yield Value(line, experiment_of(path, line, row), name, measure, value)
-
-
-def _wide(
-    path: Path,
-    model: str,
-    measures: Sequence[str],
-    rows: Iterable[tuple[int, dict[str, str]]],
-) -> Iterator[Value]:
-    for line, row in rows:
-        experiment, name = experiment_of(path, line, row), name_in(path, line, row, model)
-        for measure in measures:
-            value = read_number(path, line, measure, row[measure])
-            yield Value(line, experiment, name, measure, value)
+    return values
 
 
 def _table(

@@ -34,18 +34,17 @@ class Stickiness:
     first_time: NDArray[np.int64]
     crossed: NDArray[np.bool_]
 
+    def select(self, kept: NDArray[np.bool_]) -> Stickiness:
+        """Keep some users."""
+        return Stickiness(*(column[kept] for column in vars(self).values()))
+
     def settle(
         self, user: NDArray[np.integer], *, crossing: Crossing
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Say which lists count, and for which arm.
 
-        Parameters
-        ----------
-        user
-            User of each list, of shape (n_slates,).
-        crossing
-            ``"exclude"``: the lists of users who saw two arms do not count. ``"first"``: they all
-            count for the user's first arm, whichever showed them.
+        Of users who saw two arms, lists do not count (``"exclude"``), or they all do for the first
+        arm, whichever showed them (``"first"``).
 
         Returns
         -------
@@ -66,23 +65,9 @@ class Stickiness:
 def stickiness(
     user: NDArray[np.integer], arm: NDArray[np.integer], time: NDArray[np.int64]
 ) -> Stickiness:
-    """Find the first arm of every user, and who saw others.
+    """Find the first arm of every user, and who saw others; from columns of shape (n_slates,).
 
-    Parameters
-    ----------
-    user, arm, time
-        Of each list, of shape (n_slates,). Of lists shown at one time, the one that stands first
-        is the first.
-
-    Examples
-    --------
-    User 1 begins with arm 1 and then sees arm 0:
-
-    >>> found = stickiness(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([5, 9, 7]))
-    >>> found.first_arm.tolist(), found.crossed.tolist()
-    ([0, 1], [False, True])
-    >>> found.settle(np.array([0, 1, 1]), crossing="first")
-    (array([ True,  True,  True]), array([0, 1, 1]))
+    Of lists shown at one time, the one that stands first is the first.
     """
     order = np.lexsort((time, user))
     users, heads = np.unique(user[order], return_index=True)

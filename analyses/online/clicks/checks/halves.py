@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, click_through
+from analyses.online.clicks.rates import REACH, click_through, with_limits
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
@@ -52,14 +52,11 @@ class Halves:
         """One row per split: split (from 1), difference, error, low, high (95 %), covers_zero."""
         import pandas as pd
 
-        reach = REACH * self.errors
         return pd.DataFrame(
             {
                 "split": np.arange(len(self.differences)) + 1,
                 "difference": self.differences,
-                "error": self.errors,
-                "low": self.differences - reach,
-                "high": self.differences + reach,
+                **with_limits(self.differences, self.errors),
                 "covers_zero": self.covered,
             }
         )
@@ -103,29 +100,12 @@ def halves(tallies: Tallies, hashes: NDArray[np.uint64]) -> Halves:
     All were treated alike, so that the true difference is 0; where the intervals miss it more
     often than they promise, those of the differences between arms cannot be trusted either.
 
-    Parameters
-    ----------
-    tallies
-        What each user of the one arm was shown and accepted.
-    hashes
-        Hash of every user's id, of shape (n_users,): bit after bit splits the users.
+    The hashes of the users' ids have the shape (n_users,): bit after bit splits the users.
 
     Raises
     ------
     InputError
         If there are several arms, or too few users for two in each half.
-
-    Examples
-    --------
-    Even and odd users accept alike, whichever bit decides:
-
-    >>> from analyses.online.clicks.tallies import tally
-    >>> user = np.repeat(np.arange(64), 2)
-    >>> counts = tally(np.tile([1, 0], 64), user=user, arm=0 * user, arms=["A"])
-    >>> hashes = np.random.default_rng(1).integers(2**64, size=64, dtype=np.uint64)
-    >>> found = halves(counts, hashes)
-    >>> len(found.differences), float(np.abs(found.differences).max()), bool(found.covered.all())
-    (64, 0.0, True)
     """
     if len(tallies.arms) != 1:
         raise InputError(f"halves are made of one arm, got {len(tallies.arms)}.")

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, ClickThrough, click_through, label_arms
+from analyses.online.clicks.rates import ClickThrough, click_through, draw_both, with_limits
 from analyses.online.clicks.tallies import tally
 from analyses.online.logs.slates import Slates
-from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -47,34 +46,23 @@ class Placebo:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
-        Returns
-        -------
         Columns arm, rate, placebo, excess, error, low and high (of the excess; 95 %, over users).
         """
         import pandas as pd
 
-        excess, errors = self.excess.rates, self.excess.errors
         return pd.DataFrame(
             {
                 "arm": self.shown.arms,
                 "rate": self.shown.rates,
                 "placebo": self.placebo.rates,
-                "excess": excess,
-                "error": errors,
-                "low": excess - REACH * errors,
-                "high": excess + REACH * errors,
+                "excess": self.excess.rates,
+                **with_limits(self.excess.rates, self.excess.errors),
             }
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw both rates of every arm, with intervals over users."""
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.shown.arms))
-        for rates, shift, label in ((self.shown, -0.1, "shown"), (self.placebo, 0.1, "placebo")):
-            reach = REACH * rates.errors
-            axes.errorbar(places + shift, rates.rates, yerr=reach, fmt="o", label=label)
-        label_arms(axes, self.shown.arms)
-        return axes
+        return draw_both(ax, {"shown": self.shown, "placebo": self.placebo})
 
     def caption(self) -> str:
         """Say what the placebo is."""
@@ -88,32 +76,14 @@ class Placebo:
 def placebo(slates: Slates, alternatives: Slates, accept: Accept) -> Placebo:
     """Compare lists with others that could have been shown to the same users at the same times.
 
-    Parameters
-    ----------
-    slates
-        Lists that were shown.
-    alternatives
-        Others in the same order, such as those that another arm's model makes; see
-        `analyses.online.logs.slates.Slates.showing`. An item that both hold is accepted in both,
-        so that the excess is that of what they do not share.
-    accept
-        Tells which of some lists are accepted.
+    Alternatives are in the same order, such as those that another arm's model makes; see
+    `analyses.online.logs.slates.Slates.showing`. An item that both hold is accepted in both, so
+    that the excess is that of what they do not share.
 
     Raises
     ------
     InputError
         If the alternatives are not for the same users, arms and times.
-
-    Examples
-    --------
-    The user looks at what was shown and, unasked, at what was not:
-
-    >>> slates = Slates.of([["a"], ["b"]], user=["u", "v"], arm=["A", "A"], time=[0, 0])
-    >>> others = slates.showing(slates.item[::-1])
-    >>> looked_at_a = lambda lists: lists.any_place(lists.item == 0)
-    >>> found = placebo(slates, others, looked_at_a)
-    >>> found.shown.rates.tolist(), found.placebo.rates.tolist(), found.excess.rates.tolist()
-    ([0.5], [0.5], [0.0])
     """
     same = (slates.user, alternatives.user), (slates.arm, alternatives.arm)
     times = slates.time, alternatives.time

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, ClickThrough, click_through, label_arms
+from analyses.online.clicks.rates import ClickThrough, click_through, draw_both
 from analyses.online.clicks.tallies import tally
 from analyses.online.logs.slates import Slates, busy_users
-from analyses.shared.drawing import axes_or_new
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,15 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Robots:
-    """Rates of all users, and of those who are not robots.
-
-    Parameters
-    ----------
-    everyone, people
-        Rates of the arms.
-    per_day
-        The most lists of a person's day.
-    """
+    """Rates of all users, and of those who are not robots: with few enough lists on every day."""
 
     everyone: ClickThrough
     people: ClickThrough
@@ -37,8 +28,6 @@ class Robots:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm, with and without robots.
 
-        Returns
-        -------
         Column users_counted ("all", "without robots") before those of
         `analyses.online.clicks.rates.ClickThrough.to_frame`, among them the mean of users.
         """
@@ -49,13 +38,7 @@ class Robots:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rates of every arm with and without robots."""
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.everyone.arms))
-        for rates, shift, label in ((self.everyone, -0.1, "all"), (self.people, 0.1, "no robots")):
-            reach = REACH * rates.errors
-            axes.errorbar(places + shift, rates.rates, yerr=reach, fmt="o", label=label)
-        label_arms(axes, self.everyone.arms)
-        return axes
+        return draw_both(ax, {"all": self.everyone, "no robots": self.people})
 
     def caption(self) -> str:
         """Say who was taken for a robot, and how many."""
@@ -69,17 +52,7 @@ class Robots:
 
 
 def robots(slates: Slates, accepted: NDArray[np.bool_], *, per_day: int) -> Robots:
-    """Estimate click-through rates with and without busy users.
-
-    Parameters
-    ----------
-    slates
-        Lists shown.
-    accepted
-        Whether each was accepted, of shape (n_slates,).
-    per_day
-        The most lists of a person's day; see `analyses.online.logs.slates.busy_users`.
-    """
+    """Estimate click-through rates with and without `busy_users`; acceptance is (n_slates,)."""
     busy = busy_users(slates.user, slates.time, per_day=per_day, n_users=len(slates.users))
     kept = ~busy[slates.user]
     everyone, people = (

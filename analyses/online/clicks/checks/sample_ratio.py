@@ -64,8 +64,6 @@ class SampleRatio:
     def to_frame(self) -> pd.DataFrame:
         """One row for all users, then one per day.
 
-        Returns
-        -------
         Columns day ("all" first), one of users for each arm, chi_square, degrees_of_freedom, p,
         p_holm (of days: adjusted for the number of days) and mismatch (whether that is < .001).
         """
@@ -133,16 +131,8 @@ def sample_ratio(
     day of the first list alone, so that days are independent, and an arm that makes its users
     come back is not accused.
 
-    Parameters
-    ----------
-    users
-        First arm and time of every user.
-    arms
-        Names of the arms.
-    shares
-        Planned share of each arm, by its name and in any unit; equal ones by default.
-    zone
-        IANA name of the zone whose days are meant.
+    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of a zone, by
+    its IANA name.
 
     Raises
     ------
@@ -152,16 +142,6 @@ def sample_ratio(
     Notes
     -----
     Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
-
-    Examples
-    --------
-    Five users, where two to three is the closest to equal:
-
-    >>> from analyses.online.clicks.checks.crossing import stickiness
-    >>> users = stickiness(np.arange(5), np.array([0, 1, 0, 1, 1]), np.zeros(5, dtype=int))
-    >>> found = sample_ratio(users, arms=["A", "B"])
-    >>> found.counts.tolist(), round(found.p, 3), found.mismatch
-    ([2, 3], 0.655, False)
     """
     planned = _planned(arms, shares)
     require_named("arm", users.first_arm, arms)
@@ -186,12 +166,7 @@ def _planned(arms: Sequence[str], shares: Mapping[str, float] | None) -> Floats:
 def chi_square(counts: NDArray[np.integer], shares: Floats) -> tuple[Floats, Floats]:
     """Test counts against shares by Pearson's chi-square, with n_arms - 1 degrees of freedom.
 
-    Parameters
-    ----------
-    counts
-        Of shape (..., n_arms).
-    shares
-        Of shape (n_arms,), adding up to 1.
+    Counts have the shape (..., n_arms), shares (n_arms,).
 
     Returns
     -------

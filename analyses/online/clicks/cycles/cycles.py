@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, percentiles
-from analyses.online.clicks.cycles.cycle_bins import damping
 from analyses.online.clicks.cycles.local_time import wall_clock
 from analyses.online.clicks.tallies import require_named
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
@@ -52,8 +51,6 @@ class Periodicity:
         When each cycle is highest: hours after midnight, or after Monday's midnight.
     p
         p-value of each cycle, of shape (n_periods,): Hotelling's test over days that it is none.
-    trends
-        By how much the rate of each arm grows in a day, of shape (n_arms,).
     times
         Middles of the bins, in milliseconds since 1970 in UTC, of shape (n_bins,).
     n_slates, n_accepted, fitted
@@ -74,7 +71,6 @@ class Periodicity:
     high: Floats
     peaks: Floats
     p: Floats
-    trends: Floats
     times: NDArray[np.int64]
     n_slates: NDArray[np.int64]
     n_accepted: NDArray[np.int64]
@@ -84,14 +80,17 @@ class Periodicity:
 
     @property
     def damping(self) -> Floats:
-        """Share of the amplitude that bins of this width leave of each cycle."""
-        return np.array([damping(period, bin_width=self.bin_hours) for period in self.periods])
+        r"""Share of the amplitude of each cycle that means over bins still have.
+
+        .. math:: \left| \frac{\sin(\pi T / P)}{\pi T / P} \right|,
+
+        with bins of width T and cycles of length P.
+        """
+        return np.abs(np.sinc(self.bin_hours / np.asarray(self.periods)))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cycle.
 
-        Returns
-        -------
         Columns period (hours), amplitude, low, high (95 %, over days), undamped_amplitude (as
         without bins), peak (hours after midnight, or Monday's) and p.
         """
@@ -129,8 +128,6 @@ class Periodicity:
     def profile(self, over: Profile = "day") -> pd.DataFrame:
         """Give the rate in each hour of the day or the week, of all arms together.
 
-        Returns
-        -------
         Columns weekday (of a week), hour, slates, accepted, rate, low and high (95 %, over days).
         """
         import pandas as pd
@@ -223,18 +220,9 @@ def periodicity(
     estimate, and t is Student's for n_days - 2 degrees of freedom. Percentiles of the replicates'
     own amplitudes would lie too high, as noise has an amplitude too.
 
-    Parameters
-    ----------
-    accepted, time, arm
-        Of each list, of shape (n_slates,); times in milliseconds since 1970 in UTC.
-    arms
-        Names of the arms.
-    zone
-        IANA name of the zone whose wall clock the cycles follow.
-    bin_hours
-        Width of the bins. Bins of a training period (half a day to two) would hide a day.
-    replicates, seed
-        Bootstrap replicates of whole days, and their seed.
+    What is known of each list has the shape (n_slates,), times being milliseconds since 1970 in
+    UTC. The zone is that of the wall clock, by its IANA name. Bins as wide as a training period
+    (half a day to two) would hide a day. Replicates are of whole days.
 
     Raises
     ------
@@ -267,7 +255,6 @@ def periodicity(
         high=high,
         peaks=_peaks(cycles.reshape(-1, 2), periods),
         p=p,
-        trends=whole[len(arms) : 2 * len(arms)] * 24,
         times=times,
         n_slates=shown,
         n_accepted=taken,
@@ -315,12 +302,7 @@ def _wall_hours(time: NDArray[np.int64], *, zone: str) -> Floats:
 
 
 def _design(hours: Floats, *, n_arms: int, periods: Sequence[float]) -> Floats:
-    """Columns of the model: levels, trends, cosine and sine of each period.
-
-    Returns
-    -------
-    Of shape (n_arms, n_bins, 2 n_arms + 2 n_periods).
-    """
+    """Levels, trends, cosine and sine of each period: (n_arms, n_bins, 2 n_arms + 2 n_periods)."""
     levels = np.repeat(np.eye(n_arms)[:, None], len(hours), axis=1)
     trends = levels * (hours - hours.mean())[:, None]
     angles = 2 * np.pi * hours[:, None] / np.asarray(periods)
@@ -368,12 +350,7 @@ def _amplitudes(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Give the amplitude of each cycle, its interval, and the p-value that it is none.
 
-    Parameters
-    ----------
-    cycles
-        Cosine and sine parts, of shape (n_periods, 2).
-    replicated
-        The same of shape (n_replicates, n_periods, 2).
+    Cosine and sine parts have the shape (n_periods, 2), replicated (n_replicates, n_periods, 2).
     """
     from scipy.special import fdtrc, stdtrit
 

@@ -14,12 +14,7 @@ from runs import InputError
 def wall_clock(time: NDArray[np.int64], *, zone: str) -> NDArray[np.int64]:
     """Give what a clock on the wall shows: milliseconds since the beginning of 1970 in the zone.
 
-    Parameters
-    ----------
-    time
-        Milliseconds since 1970 in UTC, of shape (n,).
-    zone
-        IANA name such as "Europe/Prague".
+    Times are milliseconds since 1970 in UTC, of shape (n,).
 
     Raises
     ------

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from analyses.online.agreement.measure_names import (
     Parametrisation,
-    Validation,
-    Weights,
     beta_pairs,
     find_parametrisation,
     label_columns,
     recall_grid,
     validation_pairs,
 )
+from analyses.recall.hidden_parts import Validation
+from analyses.recall.stratification import Weights
 from runs import InputError
 from tests.analyses.online.examples import GRID
 

@@ -84,7 +84,6 @@ def test_chosen_experiments_alone_are_averaged() -> None:
 def test_all_that_tie_with_the_last_are_among_the_best() -> None:
     found = small(SAME, NEARLY, REVERSE, NEARLY)
     assert found.best(2)["measure"].tolist() == [SMALL[0], SMALL[1], SMALL[3]]
-    assert found.tied_with(2) == 2
 
 
 def test_undefined_measures_are_not_among_the_best() -> None:

@@ -205,11 +205,6 @@ def test_a_clip_must_be_above_0(clip: float) -> None:
         off_policy(*simulated(3), clip=clip)
 
 
-def test_one_fold_is_refused() -> None:
-    with pytest.raises(InputError, match="`folds` must be at least 2"):
-        cross_fitted_clicks(*simulated(3), seed=1, folds=1)
-
-
 def test_the_figure_names_the_estimators() -> None:
     found = off_policy(*simulated(3))
     assert [label.get_text() for label in found.plot().get_xticklabels()] == ["IPS", "SNIPS"]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.online.clicks.tallies import joined, tally
+from analyses.online.clicks.tallies import tally
 from runs import InputError
 
 ROWS = st.lists(
@@ -24,36 +24,6 @@ def test_sums_over_users_are_sums_over_lists(rows: list[tuple[int, int, int, boo
             assert users[a, p] == len({row[0] for row in here})
             assert shown[a, p] == len(here)
             assert taken[a, p] == sum(row[3] for row in here)
-
-
-@given(ROWS, st.integers(0, 6))
-def test_chunks_of_users_join_to_the_whole(
-    rows: list[tuple[int, int, int, bool]], bound: int
-) -> None:
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    parts = [columns[columns[:, 0] < bound], columns[columns[:, 0] >= bound]]
-    whole, *chunks = [
-        tally(part[:, 3], user=part[:, 0], arm=part[:, 1], arms=["A", "B"])
-        for part in (columns, *parts)
-    ]
-    together = joined(chunks)
-    assert together.user.tolist() == whole.user.tolist()
-    assert together.n_accepted.tolist() == whole.n_accepted.tolist()
-
-
-def test_chunks_may_not_share_users() -> None:
-    one = tally(np.array([1]), user=np.array([3]), arm=np.array([0]), arms=["A"])
-    with pytest.raises(InputError, match="chunks of a log must not share users"):
-        joined([one, one])
-
-
-def test_chunks_must_have_the_same_arms() -> None:
-    chunks = [
-        tally(np.array([1]), user=np.array([user]), arm=np.array([0]), arms=arms)
-        for user, arms in enumerate((["A"], ["B"]))
-    ]
-    with pytest.raises(InputError, match="must have the same arms and periods"):
-        joined(chunks)
 
 
 def test_an_arm_without_a_name_is_refused() -> None:
