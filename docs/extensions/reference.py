@@ -1,7 +1,7 @@
 """The reference, made from the code when the documentation is built.
 
-Every directive writes reStructuredText from what the code declares: metrics, systems, settings,
-commands and the faces of the packages. Nothing is listed here by hand.
+Every directive writes reStructuredText from what the code declares: metrics, systems, splits,
+analyses, settings, commands and the faces of the packages. Nothing is listed here by hand.
 """
 
 from __future__ import annotations
@@ -22,11 +22,20 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from analyses.ordering import COEFFICIENTS
+from analyses.shared.analysis import Analysis, built_in_analyses
+from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option, built_in_metrics
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option
+from harness.metrics.shared.register import built_in_metrics
+from harness.study.analyses_section import STUDIES
+from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
+from runs.shared.member import Member
 
 Schema = Mapping[str, Any]
+
+FROM_REGISTERS = ("split", "analyses")
+"""Sections of the study file that the members of a list declare."""
 
 
 def metric_reference() -> Iterator[str]:
@@ -87,8 +96,118 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
         yield from settings_table({"properties": fields})
 
 
+def split_reference() -> Iterator[str]:
+    """Write the table of all splits, and the options of each."""
+    yield from heading("[split]", "-")
+    yield from (plain("`method` says which ratings are held out; its options stand beside it."), "")
+    rows = [
+        (literal(name), plain(split.summary), listed(split.settings), plain(split.source))
+        for name, split in splits().items()
+    ]
+    yield from table(("method", "", "options", "source"), rows)
+    for name, split in splits().items():
+        if split.settings.model_fields:
+            yield from heading(f'[split] with method = "{name}"', "^")
+            yield from members_table([split])
+
+
+def analyses_settings_reference() -> Iterator[str]:
+    """Write the sections of ``[analyses]``: one for each analysis, one for each group."""
+    for section, members in by_section().items():
+        yield from (f".. _section-{section}:", "")
+        yield from heading(f"[analyses.{section}]", "-")
+        yield from (f"Of :ref:`{section} <analysis-{section}>`.", "")
+        yield from members_table(members)
+
+
+def analysis_reference() -> Iterator[str]:
+    """Write the table of all analyses, and what each has: settings, tables and figures."""
+    rows = [
+        (literal(a.name), a.group or "", plain(a.summary), plain(a.source))
+        for members in by_section().values()
+        for a in members
+    ]
+    yield from table(("analysis", "group", "", "source"), rows)
+    for section, members in by_section().items():
+        yield from (f".. _analysis-{section}:", "")
+        yield from heading(section, "-")
+        group = members[0].group
+        if group is not None:
+            package = importlib.import_module(f"analyses.{group}")
+            yield from (plain(package.GROUP), "")
+        yield f"Settings: :ref:`[analyses.{section}] <section-{section}>`."
+        yield ""
+        for analysis in members:
+            if group is not None:
+                yield from heading(analysis.name, "^")
+            yield from analysis_section(analysis)
+
+
+def analysis_section(analysis: Analysis[Any, Any]) -> Iterator[str]:
+    """Write what an analysis does, when it is made, and its settings, tables and figures."""
+    made = "on request" if analysis.on_request else "if its section is there"
+    when = "unless the study names others" if analysis.is_usual else made
+    after = f" Needs {', '.join(n.replace('_', ' ') for n in analysis.needs)}."
+    yield f"{plain(analysis.summary)} Source: {plain(analysis.source.rstrip('.'))}."
+    yield f"Made {when}.{after if analysis.needs else ''}"
+    if analysis.settings.model_fields:
+        yield f"Settings: {listed(analysis.settings)}."
+    yield ""
+    faces = [
+        *(
+            ("table", face.name, face.alias or "", face.title)
+            for face in tables_of(analysis.result)
+        ),
+        *(
+            ("figure", face.name, face.short if face.number else "", face.title)
+            for face in figures_of(analysis.result)
+        ),
+    ]
+    if faces:
+        rows = [
+            (kind, literal(name), literal(also), plain(title)) for kind, name, also, title in faces
+        ]
+        yield from table(("shown as", "name", "or", ""), rows)
+
+
+def by_section() -> dict[str, list[Analysis[Any, Any]]]:
+    """Give the analyses by the section of a study file that has their settings."""
+    found: dict[str, list[Analysis[Any, Any]]] = {}
+    for analysis in built_in_analyses().values():
+        found.setdefault(analysis.section, []).append(analysis)
+    return found
+
+
+def members_table(members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> Iterator[str]:
+    """Write the settings of members of a list that share a section; of several, who knows each."""
+    fields: dict[str, Schema] = {}
+    known: dict[str, Schema] = {}
+    required: set[str] = set()
+    for member in members:
+        schema = member.settings.model_json_schema(mode="validation")
+        fields = schema["properties"] | fields
+        known |= schema.get("$defs", {})
+        required |= {*schema.get("required", ())}
+    if len(members) == 1:
+        yield from settings_table({"properties": fields, "required": required}, known)
+        return
+    choices = {"type": "array", "items": {"enum": [member.name for member in members]}}
+    studies = {**choices, "description": "Which of the group are made."}
+    sharing = {key: [m.name for m in members if key in m.settings.model_fields] for key in fields}
+    owners = {key: "" if len(n) == len(members) else ", ".join(n) for key, n in sharing.items()}
+    whole = {"properties": {STUDIES: studies, **fields}, "required": required}
+    yield from settings_table(whole, known, owners={STUDIES: "", **owners})
+
+
+def listed(settings: type[BaseModel]) -> str:
+    """Name the settings of a model."""
+    return ", ".join(literal(name) for name in settings.model_fields)
+
+
 def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     """Write the settings of a pydantic model, a section for each of its tables.
+
+    Sections that the members of a list declare have directives of their own.
 
     Parameters
     ----------
@@ -105,7 +224,11 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
 
 def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
     """Write a table of settings and, below it, those nested in it."""
-    fields = schema.get("properties", {})
+    fields = {
+        key: field
+        for key, field in schema.get("properties", {}).items()
+        if name or key not in FROM_REGISTERS
+    }
     found = {key: table_in(field, known) for key, field in fields.items()}
     nested = {key: inner for key, inner in found.items() if inner is not None}
     yield from heading(f"[{name}]" if name else "At the top of the file", "-")
@@ -137,8 +260,13 @@ def resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
     return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) -> Iterator[str]:
-    """Write settings with what they may be, their defaults, and what they do."""
+def settings_table(
+    schema: Schema,
+    known: Mapping[str, Schema] | None = None,
+    *,
+    owners: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Write settings with what they may be, their defaults, what they do, and whose they are."""
     required = schema.get("required", ())
     rows = [
         (
@@ -146,10 +274,12 @@ def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) ->
             plain(kind(field, known or {})),
             "needed" if name in required else default_of(field),
             plain(field.get("description", "")),
+            *(() if owners is None else (plain(owners[name]),)),
         )
         for name, field in schema["properties"].items()
     ]
-    yield from table(("setting", "values", "default", ""), rows)
+    headings = ("setting", "values", "default", "")
+    yield from table(headings if owners is None else (*headings, "of"), rows)
 
 
 def default_of(field: Schema) -> str:
@@ -226,7 +356,7 @@ def kind(field: Schema, known: Mapping[str, Schema]) -> str:
 
 def command_reference() -> Iterator[str]:
     """Write every command of ``harness``, with its options, from what ``--help`` prints."""
-    for name, command in sorted(main.commands.items()):
+    for name, command in commands().items():
         context = click.Context(command, info_name=f"harness {name}")
         usage = " ".join((f"harness {name}", *command.collect_usage_pieces(context)))
         yield from heading(f"harness {name}", "-")
@@ -236,6 +366,13 @@ def command_reference() -> Iterator[str]:
         records = [p.get_help_record(context) for p in command.get_params(context)]
         rows = [(literal(shown), plain(told)) for shown, told in filter(None, records)]
         yield from table(("option", ""), rows)
+
+
+def commands() -> dict[str, click.Command]:
+    """Give the commands of ``harness`` by name."""
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
 
 
 def help_text(text: str) -> Iterator[str]:
@@ -266,14 +403,21 @@ def package_reference(name: str) -> Iterator[str]:
         yield from documented(name, public, getattr(module, public))
 
 
+def analysis_modules_reference() -> Iterator[str]:
+    """Write the faces of the modules that declare an analysis, but for those of groups."""
+    for analysis in built_in_analyses().values():
+        if analysis.group is None:
+            yield from package_reference(analysis.make.__module__)
+
+
 def public_names(module: Any) -> Sequence[str]:
     """List what a module shows: ``__all__``, or else what is defined in it."""
     own = (
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
-        and (inspect.isfunction(value) or inspect.isclass(value))
-        and value.__module__ == module.__name__
+        and (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, Member))
+        and getattr(value, "make", value).__module__ == module.__name__
     )
     return list(getattr(module, "__all__", own))
 
@@ -284,6 +428,12 @@ def documented(module: str, name: str, value: Any) -> Iterator[str]:
         yield from (f".. autoclass:: {module}.{name}", "   :members:", "")
     elif inspect.isroutine(value):
         yield from (f".. autofunction:: {module}.{name}", "")
+    elif isinstance(value, Member):
+        text = str(SphinxDocString(inspect.getdoc(value.make) or ""))
+        arguments = ", ".join(inspect.signature(value.make).parameters)
+        yield from (f".. py:function:: {module}.{name}({arguments})", "")
+        yield from (f"   {line}".rstrip() for line in text.splitlines())
+        yield ""
     else:
         yield from (f".. autodata:: {module}.{name}", "   :no-value:", "")
 
@@ -380,6 +530,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("metric-reference", directive(metric_reference))
     app.add_directive("system-reference", directive(system_reference))
     app.add_directive("settings-reference", directive(settings_reference, "name"))
+    app.add_directive("split-reference", directive(split_reference))
+    app.add_directive("analysis-reference", directive(analysis_reference))
+    app.add_directive("analyses-settings-reference", directive(analyses_settings_reference))
+    app.add_directive("analysis-modules-reference", directive(analysis_modules_reference))
     app.add_directive("command-reference", directive(command_reference))
     app.add_directive("package-reference", directive(package_reference))
     app.add_directive("coefficient-reference", directive(coefficient_reference))
