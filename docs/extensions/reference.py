@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -486,12 +487,13 @@ def without_mail(app: Sphinx, tree: nodes.document) -> None:
 def with_short_types(
     app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
 ) -> tuple[str | None, str | None]:
-    """Write ``NDArray[float64]`` for what the alias stands for."""
-    return _short(given), _short(returned)
+    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant."""
+    settings = getattr(sys.modules.get(getattr(value, "__module__", "")), "Settings", None)
+    return _short(given, settings), _short(returned, settings)
 
 
-def _short(signature: str | None) -> str | None:
-    r"""Shorten the types of arrays.
+def _short(signature: str | None, settings: type | None = None) -> str | None:
+    r"""Shorten the types of arrays, and qualify the class of settings.
 
     Examples
     --------
@@ -499,7 +501,12 @@ def _short(signature: str | None) -> str | None:
     'NDArray[~numpy.float64]'
     """
     array = r"(?:~?[\w.]+\.)?ndarray\[~?(?:\w+\.)*tuple\[.*?\], ~?(?:\w+\.)*dtype\[(.*?)\]\]"
-    return None if signature is None else re.sub(array, r"NDArray[\1]", signature)
+    if signature is None:
+        return None
+    if settings is not None:
+        qualified = f"~{settings.__module__}.Settings"
+        signature = re.sub(r"(?<![\w.])Settings\b", qualified, signature)
+    return re.sub(array, r"NDArray[\1]", signature)
 
 
 class Generated(SphinxDirective):
