@@ -28,6 +28,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
+from tests.harness.small import write_collection
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
@@ -181,6 +182,33 @@ def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
     shown = parsed(block_with("toml", "offline ="), tmp_path).analyses.asked
     expected = Settings(rates=tmp_path / "rates.csv", offline=tmp_path / "values.csv")
     assert shown == {"online_click_agreement": expected}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_the_analysis_of_a_users_own_prints_that_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_analysis.py").write_text(block_with("python", "class Spread"))
+    run_study(parsed(block_with("toml", "my_analysis.py"), tmp_path), n_jobs=1, progress=Silent())
+    command, _, printed = block_with("text", "study-my-analysis").partition("\n")
+    assert CliRunner().invoke(main, command.split()[2:]).stdout == printed
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_the_lines_for_notebooks_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_collection(tmp_path)
+    run_study(parsed(block_with("toml", '"their-runs"'), tmp_path), n_jobs=1, progress=Silent())
+    lines = block_with("python", "import harness\n")
+    assert len(list(filter(None, lines.splitlines()[1:]))) == 5
+    exec(lines, {})
+    assert "dp_corrected" in capsys.readouterr().out
+    assert Path("fig8.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.slow

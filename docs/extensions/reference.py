@@ -117,7 +117,8 @@ def analyses_settings_reference() -> Iterator[str]:
     for section, members in by_section().items():
         yield from (f".. _section-{section}:", "")
         yield from heading(f"[analyses.{section}]", "-")
-        yield from (f"Of :ref:`{section} <analysis-{section}>`.", "")
+        what = "analysis" if members[0].group is None else "group"
+        yield from (f"Settings of the {what} :ref:`{section} <analysis-{section}>`.", "")
         yield from members_table(members)
 
 
@@ -134,10 +135,8 @@ def analysis_reference() -> Iterator[str]:
         yield from heading(section, "-")
         group = members[0].group
         if group is not None:
-            package = importlib.import_module(f"analyses.{group}")
-            yield from (plain(package.GROUP), "")
-        yield f"Settings: :ref:`[analyses.{section}] <section-{section}>`."
-        yield ""
+            about = plain(importlib.import_module(f"analyses.{group}").GROUP)
+            yield from (f"{about} Settings: :ref:`[analyses.{group}] <section-{group}>`.", "")
         for analysis in members:
             if group is not None:
                 yield from heading(analysis.name, "^")
@@ -146,29 +145,29 @@ def analysis_reference() -> Iterator[str]:
 
 def analysis_section(analysis: Analysis[Any, Any]) -> Iterator[str]:
     """Write what an analysis does, when it is made, and its settings, tables and figures."""
-    made = "on request" if analysis.on_request else "if its section is there"
-    when = "unless the study names others" if analysis.is_usual else made
-    after = f" Needs {', '.join(n.replace('_', ' ') for n in analysis.needs)}."
     yield f"{plain(analysis.summary)} Source: {plain(analysis.source.rstrip('.'))}."
-    yield f"Made {when}.{after if analysis.needs else ''}"
-    if analysis.settings.model_fields:
-        yield f"Settings: {listed(analysis.settings)}."
+    yield plain(f"Made {made_when(analysis)}.")
+    if analysis.needs:
+        yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
+    if analysis.group is None:
+        section = f":ref:`[analyses.{analysis.section}] <section-{analysis.section}>`"
+        yield f"Settings, in {section}: {listed(analysis.settings)}."
     yield ""
-    faces = [
-        *(
-            ("table", face.name, face.alias or "", face.title)
-            for face in tables_of(analysis.result)
-        ),
-        *(
-            ("figure", face.name, face.short if face.number else "", face.title)
-            for face in figures_of(analysis.result)
-        ),
+    tables, figures = tables_of(analysis.result), figures_of(analysis.result)
+    rows = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
+    rows += [
+        ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
+        for f in figures
     ]
-    if faces:
-        rows = [
-            (kind, literal(name), literal(also), plain(title)) for kind, name, also, title in faces
-        ]
+    if rows:
         yield from table(("shown as", "name", "or", ""), rows)
+
+
+def made_when(analysis: Analysis[Any, Any]) -> str:
+    """Say of which studies an analysis is part."""
+    if analysis.is_usual:
+        return "unless the study asks for others"
+    return f"if `{STUDIES}` names it" if analysis.group and analysis.on_request else "if asked for"
 
 
 def by_section() -> dict[str, list[Analysis[Any, Any]]]:
@@ -194,10 +193,18 @@ def members_table(members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> Iter
         return
     choices = {"type": "array", "items": {"enum": [member.name for member in members]}}
     studies = {**choices, "description": "Which of the group are made."}
-    sharing = {key: [m.name for m in members if key in m.settings.model_fields] for key in fields}
-    owners = {key: "" if len(n) == len(members) else ", ".join(n) for key, n in sharing.items()}
     whole = {"properties": {STUDIES: studies, **fields}, "required": required}
+    owners = {key: owners_of(key, members) for key in fields}
     yield from settings_table(whole, known, owners={STUDIES: "", **owners})
+
+
+def owners_of(key: str, members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> str:
+    """Name the members that know a setting: in short, where all or most of them do."""
+    known = [member.name for member in members if key in member.settings.model_fields]
+    others = [member.name for member in members if member.name not in known]
+    if len(others) < 2:
+        return ", ".join(f"all but {name}" for name in others)
+    return ", ".join(known)
 
 
 def listed(settings: type[BaseModel]) -> str:
