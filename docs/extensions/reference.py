@@ -108,7 +108,7 @@ def split_reference() -> Iterator[str]:
     yield from table(("method", "", "options", "source"), rows)
     for name, split in splits().items():
         if split.settings.model_fields:
-            yield from heading(f'[split] with method = "{name}"', "^")
+            yield from heading(f"[split]: {name}", "^")
             yield from members_table([split])
 
 
@@ -167,7 +167,9 @@ def made_when(analysis: Analysis[Any, Any]) -> str:
     """Say of which studies an analysis is part."""
     if analysis.is_usual:
         return "unless the study asks for others"
-    return f"if `{STUDIES}` names it" if analysis.group and analysis.on_request else "if asked for"
+    if analysis.group is None:
+        return "if asked for"
+    return f"if `{STUDIES}` names it" if analysis.on_request else "if the group is asked for"
 
 
 def by_section() -> dict[str, list[Analysis[Any, Any]]]:
@@ -433,7 +435,10 @@ def public_names(module: Any) -> Sequence[str]:
 def documented(module: str, name: str, value: Any) -> Iterator[str]:
     """Write the directive of autodoc that suits a value."""
     if inspect.isclass(value):
-        yield from (f".. autoclass:: {module}.{name}", "   :members:", "")
+        yield from (f".. autoclass:: {module}.{name}", "   :members:")
+        if issubclass(value, BaseModel):
+            yield "   :exclude-members: model_config, model_post_init"
+        yield ""
     elif inspect.isroutine(value):
         yield from (f".. autofunction:: {module}.{name}", "")
     elif isinstance(value, Member):
@@ -494,7 +499,12 @@ def without_mail(app: Sphinx, tree: nodes.document) -> None:
 def with_short_types(
     app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
 ) -> tuple[str | None, str | None]:
-    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant."""
+    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant.
+
+    Settings have a page of their own, and no signature.
+    """
+    if inspect.isclass(value) and issubclass(value, BaseModel):
+        return "(**settings)", None
     settings = getattr(sys.modules.get(getattr(value, "__module__", "")), "Settings", None)
     return _short(given, settings), _short(returned, settings)
 
