@@ -35,7 +35,13 @@ myst_heading_anchors = 3
 
 autodoc_default_options = {"member-order": "bysource"}
 autodoc_typehints_format = "short"
-autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
+autodoc_type_aliases = {
+    "ArrayLike": "ArrayLike",
+    # Classes of that name are documented in two places.
+    "Estimates": "analyses.shared.estimate.Estimates",
+    "Scores": "analyses.shared.measure.Scores",
+    "Framed": "harness.readers.frames.Framed",
+}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 numpydoc_show_class_members = False

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from analyses.shared.analysis import built_in_analyses
+from analyses.shared.result import figures_of, tables_of
 from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import Study
+from qrels import splits
 from recommenders import systems
 from runs.shared.modules import load_module
 
@@ -74,14 +76,42 @@ def test_the_reference_has_every_system_and_its_settings(reference: Any) -> None
 
 
 def test_the_reference_has_every_section_of_the_study_file(reference: Any) -> None:
-    lines = list(reference.settings_reference("harness.study.study.Study"))
-    assert {"[ratings]", "[analyses.sparsity]", "[analyses.discrimination]"} <= set(lines)
-    assert all(f"   * - ``{name}``" in lines or f"[{name}]" in lines for name in Study.model_fields)
+    lines = [
+        *reference.settings_reference("harness.study.study.Study"),
+        *reference.split_reference(),
+        *reference.analyses_settings_reference(),
+    ]
+    assert {"[ratings]", "[analyses.sparsity]", "[analyses.sampled]"} <= set(lines)
+    named = set(Study.model_fields) - {"analyses"}
+    assert all(f"   * - ``{name}``" in lines or f"[{name}]" in lines for name in named)
+
+
+def test_the_reference_has_every_split_and_its_options(reference: Any) -> None:
+    lines = list(reference.split_reference())
+    for name, splitter in splits().items():
+        assert f"   * - ``{name}``" in lines
+        assert all(f"   * - ``{option}``" in lines for option in splitter.settings.model_fields)
+
+
+def test_the_reference_has_every_analysis_and_its_settings(reference: Any) -> None:
+    lines = list(reference.analysis_reference())
+    sections = list(reference.analyses_settings_reference())
+    for analysis in built_in_analyses().values():
+        assert f"   * - ``{analysis.name}``" in lines
+        assert f"[analyses.{analysis.section}]" in sections
+        assert all(f"   * - ``{name}``" in sections for name in analysis.settings.model_fields)
+
+
+def test_the_reference_has_every_table_and_figure(reference: Any) -> None:
+    lines = list(reference.analysis_reference())
+    for analysis in built_in_analyses().values():
+        for face in (*tables_of(analysis.result), *figures_of(analysis.result)):
+            assert f"     - ``{face.name}``" in lines
 
 
 def test_the_reference_has_every_command_and_its_options(reference: Any) -> None:
     text = "\n".join(reference.command_reference())
-    for name, command in main.commands.items():
+    for name, command in reference.commands().items():
         assert f"\nharness {name}\n" in text
         options = [one.opts[0] for one in command.params if one.param_type_name == "option"]
         assert [option for option in options if option not in text] == []

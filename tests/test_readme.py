@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from analyses.online.click_agreement import Settings
@@ -17,6 +18,7 @@ from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
 from harness.study.run import run_study
 from harness.study.stages import spelled_out
@@ -26,6 +28,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
+from tests.harness.small import write_collection
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
@@ -54,13 +57,13 @@ def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
     path = tomllib.loads(text)["ratings"]["path"]
     short = parsed(f'name = "ml-latest-small"\n[ratings]\npath = "{path}"', tmp_path)
     shown, least = (spelled_out(study).model_dump() for study in (whole, short))
-    shown["analyses"]["popularity"]["counted_in"] = None
+    del shown["analyses"]["popularity"]["counted_in"]
     assert shown == least
 
 
 def test_the_demo_asks_for_the_defaults() -> None:
     demo = demo_study()
-    assert demo.analyses == Study.model_fields["analyses"].default
+    assert demo.analyses == usual_analyses()
     assert demo.metrics == Study.model_fields["metrics"].default
     assert demo.systems.names == Study.model_fields["systems"].default.names
 
@@ -182,6 +185,33 @@ def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_the_analysis_of_a_users_own_prints_that_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_analysis.py").write_text(block_with("python", "class Spread"))
+    run_study(parsed(block_with("toml", "my_analysis.py"), tmp_path), n_jobs=1, progress=Silent())
+    command, _, printed = block_with("text", "study-my-analysis").partition("\n")
+    assert CliRunner().invoke(main, command.split()[2:]).stdout == printed
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_the_lines_for_notebooks_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_collection(tmp_path)
+    run_study(parsed(block_with("toml", '"their-runs"'), tmp_path), n_jobs=1, progress=Silent())
+    lines = block_with("python", "import harness\n")
+    assert len(list(filter(None, lines.splitlines()[1:]))) == 5
+    exec(lines, {})
+    assert "dp_corrected" in capsys.readouterr().out
+    assert Path("fig8.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
 def test_the_command_for_recall_prints_that_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,15 +235,6 @@ def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     assert collection.facts["ratings"]["ratings"] == 40
 
 
-def test_the_options_of_the_splits_are_those_that_are_listed() -> None:
-    from qrels import splits
-
-    text = (GUIDES / "study-file.md").read_text(encoding="utf-8")
-    for method, splitter in splits().items():
-        (row,) = [line for line in text.splitlines() if line.startswith("| `") and method in line]
-        assert all(f"`{option}`" in row for option in splitter.settings.model_fields)
-
-
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.experiment.search is not None
@@ -227,4 +248,6 @@ def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
 
 def test_the_commands_that_are_named_exist() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert set(re.findall(r"(?m)(?:`|^|\$ )harness ([a-z]+)", text)) <= {*main.commands, "runs"}
+    assert set(re.findall(r"(?m)(?:`|^|\$ )harness ([a-z]+)", text)) <= {
+        *main.list_commands(Context(main))
+    }

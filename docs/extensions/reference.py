@@ -1,7 +1,7 @@
 """The reference, made from the code when the documentation is built.
 
-Every directive writes reStructuredText from what the code declares: metrics, systems, settings,
-commands and the faces of the packages. Nothing is listed here by hand.
+Every directive writes reStructuredText from what the code declares: metrics, systems, splits,
+analyses, settings, commands and the faces of the packages. Nothing is listed here by hand.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,11 +23,20 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from analyses.ordering import COEFFICIENTS
+from analyses.shared.analysis import Analysis, built_in_analyses
+from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option, built_in_metrics
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option
+from harness.metrics.shared.register import built_in_metrics
+from harness.study.analyses_section import STUDIES
+from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
+from runs.shared.member import Member
 
 Schema = Mapping[str, Any]
+
+FROM_REGISTERS = ("split", "analyses")
+"""Sections of the study file that the members of a list declare."""
 
 
 def metric_reference() -> Iterator[str]:
@@ -87,8 +97,127 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
         yield from settings_table({"properties": fields})
 
 
+def split_reference() -> Iterator[str]:
+    """Write the table of all splits, and the options of each."""
+    yield from heading("[split]", "-")
+    yield from (plain("`method` says which ratings are held out; its options stand beside it."), "")
+    rows = [
+        (literal(name), plain(split.summary), listed(split.settings), plain(split.source))
+        for name, split in splits().items()
+    ]
+    yield from table(("method", "", "options", "source"), rows)
+    for name, split in splits().items():
+        if split.settings.model_fields:
+            yield from heading(f"[split]: {name}", "^")
+            yield from members_table([split])
+
+
+def analyses_settings_reference() -> Iterator[str]:
+    """Write the sections of ``[analyses]``: one for each analysis, one for each group."""
+    for section, members in by_section().items():
+        yield from (f".. _section-{section}:", "")
+        yield from heading(f"[analyses.{section}]", "-")
+        what = "analysis" if members[0].group is None else "group"
+        yield from (f"Settings of the {what} :ref:`{section} <analysis-{section}>`.", "")
+        yield from members_table(members)
+
+
+def analysis_reference() -> Iterator[str]:
+    """Write the table of all analyses, and what each has: settings, tables and figures."""
+    rows = [
+        (literal(a.name), a.group or "", plain(a.summary), plain(a.source))
+        for members in by_section().values()
+        for a in members
+    ]
+    yield from table(("analysis", "group", "", "source"), rows)
+    for section, members in by_section().items():
+        yield from (f".. _analysis-{section}:", "")
+        yield from heading(section, "-")
+        group = members[0].group
+        if group is not None:
+            about = plain(importlib.import_module(f"analyses.{group}").GROUP)
+            yield from (f"{about} Settings: :ref:`[analyses.{group}] <section-{group}>`.", "")
+        for analysis in members:
+            if group is not None:
+                yield from heading(analysis.name, "^")
+            yield from analysis_section(analysis)
+
+
+def analysis_section(analysis: Analysis[Any, Any]) -> Iterator[str]:
+    """Write what an analysis does, when it is made, and its settings, tables and figures."""
+    yield f"{plain(analysis.summary)} Source: {plain(analysis.source.rstrip('.'))}."
+    yield plain(f"Made {made_when(analysis)}.")
+    if analysis.needs:
+        yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
+    if analysis.group is None:
+        section = f":ref:`[analyses.{analysis.section}] <section-{analysis.section}>`"
+        yield f"Settings, in {section}: {listed(analysis.settings)}."
+    yield ""
+    tables, figures = tables_of(analysis.result), figures_of(analysis.result)
+    rows = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
+    rows += [
+        ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
+        for f in figures
+    ]
+    if rows:
+        yield from table(("shown as", "name", "or", ""), rows)
+
+
+def made_when(analysis: Analysis[Any, Any]) -> str:
+    """Say of which studies an analysis is part."""
+    if analysis.is_usual:
+        return "unless the study asks for others"
+    if analysis.group is None:
+        return "if asked for"
+    return f"if `{STUDIES}` names it" if analysis.on_request else "if the group is asked for"
+
+
+def by_section() -> dict[str, list[Analysis[Any, Any]]]:
+    """Give the analyses by the section of a study file that has their settings."""
+    found: dict[str, list[Analysis[Any, Any]]] = {}
+    for analysis in built_in_analyses().values():
+        found.setdefault(analysis.section, []).append(analysis)
+    return found
+
+
+def members_table(members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> Iterator[str]:
+    """Write the settings of members of a list that share a section; of several, who knows each."""
+    fields: dict[str, Schema] = {}
+    known: dict[str, Schema] = {}
+    required: set[str] = set()
+    for member in members:
+        schema = member.settings.model_json_schema(mode="validation")
+        fields = schema["properties"] | fields
+        known |= schema.get("$defs", {})
+        required |= {*schema.get("required", ())}
+    if len(members) == 1:
+        yield from settings_table({"properties": fields, "required": required}, known)
+        return
+    choices = {"type": "array", "items": {"enum": [member.name for member in members]}}
+    studies = {**choices, "description": "Which of the group are made."}
+    whole = {"properties": {STUDIES: studies, **fields}, "required": required}
+    owners = {key: owners_of(key, members) for key in fields}
+    yield from settings_table(whole, known, owners={STUDIES: "", **owners})
+
+
+def owners_of(key: str, members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> str:
+    """Name the members that know a setting: in short, where all or most of them do."""
+    known = [member.name for member in members if key in member.settings.model_fields]
+    others = [member.name for member in members if member.name not in known]
+    if len(others) < 2:
+        return ", ".join(f"all but {name}" for name in others)
+    return ", ".join(known)
+
+
+def listed(settings: type[BaseModel]) -> str:
+    """Name the settings of a model."""
+    return ", ".join(literal(name) for name in settings.model_fields)
+
+
 def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     """Write the settings of a pydantic model, a section for each of its tables.
+
+    Sections that the members of a list declare have directives of their own.
 
     Parameters
     ----------
@@ -105,7 +234,11 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
 
 def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
     """Write a table of settings and, below it, those nested in it."""
-    fields = schema.get("properties", {})
+    fields = {
+        key: field
+        for key, field in schema.get("properties", {}).items()
+        if name or key not in FROM_REGISTERS
+    }
     found = {key: table_in(field, known) for key, field in fields.items()}
     nested = {key: inner for key, inner in found.items() if inner is not None}
     yield from heading(f"[{name}]" if name else "At the top of the file", "-")
@@ -137,8 +270,13 @@ def resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
     return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) -> Iterator[str]:
-    """Write settings with what they may be, their defaults, and what they do."""
+def settings_table(
+    schema: Schema,
+    known: Mapping[str, Schema] | None = None,
+    *,
+    owners: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Write settings with what they may be, their defaults, what they do, and whose they are."""
     required = schema.get("required", ())
     rows = [
         (
@@ -146,10 +284,12 @@ def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) ->
             plain(kind(field, known or {})),
             "needed" if name in required else default_of(field),
             plain(field.get("description", "")),
+            *(() if owners is None else (plain(owners[name]),)),
         )
         for name, field in schema["properties"].items()
     ]
-    yield from table(("setting", "values", "default", ""), rows)
+    headings = ("setting", "values", "default", "")
+    yield from table(headings if owners is None else (*headings, "of"), rows)
 
 
 def default_of(field: Schema) -> str:
@@ -226,7 +366,7 @@ def kind(field: Schema, known: Mapping[str, Schema]) -> str:
 
 def command_reference() -> Iterator[str]:
     """Write every command of ``harness``, with its options, from what ``--help`` prints."""
-    for name, command in sorted(main.commands.items()):
+    for name, command in commands().items():
         context = click.Context(command, info_name=f"harness {name}")
         usage = " ".join((f"harness {name}", *command.collect_usage_pieces(context)))
         yield from heading(f"harness {name}", "-")
@@ -236,6 +376,13 @@ def command_reference() -> Iterator[str]:
         records = [p.get_help_record(context) for p in command.get_params(context)]
         rows = [(literal(shown), plain(told)) for shown, told in filter(None, records)]
         yield from table(("option", ""), rows)
+
+
+def commands() -> dict[str, click.Command]:
+    """Give the commands of ``harness`` by name."""
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
 
 
 def help_text(text: str) -> Iterator[str]:
@@ -266,14 +413,21 @@ def package_reference(name: str) -> Iterator[str]:
         yield from documented(name, public, getattr(module, public))
 
 
+def analysis_modules_reference() -> Iterator[str]:
+    """Write the faces of the modules that declare an analysis, but for those of groups."""
+    for analysis in built_in_analyses().values():
+        if analysis.group is None:
+            yield from package_reference(analysis.make.__module__)
+
+
 def public_names(module: Any) -> Sequence[str]:
     """List what a module shows: ``__all__``, or else what is defined in it."""
     own = (
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
-        and (inspect.isfunction(value) or inspect.isclass(value))
-        and value.__module__ == module.__name__
+        and (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, Member))
+        and getattr(value, "make", value).__module__ == module.__name__
     )
     return list(getattr(module, "__all__", own))
 
@@ -281,9 +435,18 @@ def public_names(module: Any) -> Sequence[str]:
 def documented(module: str, name: str, value: Any) -> Iterator[str]:
     """Write the directive of autodoc that suits a value."""
     if inspect.isclass(value):
-        yield from (f".. autoclass:: {module}.{name}", "   :members:", "")
+        yield from (f".. autoclass:: {module}.{name}", "   :members:")
+        if issubclass(value, BaseModel):
+            yield "   :exclude-members: model_config, model_post_init"
+        yield ""
     elif inspect.isroutine(value):
         yield from (f".. autofunction:: {module}.{name}", "")
+    elif isinstance(value, Member):
+        text = str(SphinxDocString(inspect.getdoc(value.make) or ""))
+        arguments = ", ".join(inspect.signature(value.make).parameters)
+        yield from (f".. py:function:: {module}.{name}({arguments})", "")
+        yield from (f"   {line}".rstrip() for line in text.splitlines())
+        yield ""
     else:
         yield from (f".. autodata:: {module}.{name}", "   :no-value:", "")
 
@@ -336,12 +499,18 @@ def without_mail(app: Sphinx, tree: nodes.document) -> None:
 def with_short_types(
     app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
 ) -> tuple[str | None, str | None]:
-    """Write ``NDArray[float64]`` for what the alias stands for."""
-    return _short(given), _short(returned)
+    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant.
+
+    Settings have a page of their own, and no signature.
+    """
+    if inspect.isclass(value) and issubclass(value, BaseModel):
+        return "(**settings)", None
+    settings = getattr(sys.modules.get(getattr(value, "__module__", "")), "Settings", None)
+    return _short(given, settings), _short(returned, settings)
 
 
-def _short(signature: str | None) -> str | None:
-    r"""Shorten the types of arrays.
+def _short(signature: str | None, settings: type | None = None) -> str | None:
+    r"""Shorten the types of arrays, and qualify the class of settings.
 
     Examples
     --------
@@ -349,7 +518,12 @@ def _short(signature: str | None) -> str | None:
     'NDArray[~numpy.float64]'
     """
     array = r"(?:~?[\w.]+\.)?ndarray\[~?(?:\w+\.)*tuple\[.*?\], ~?(?:\w+\.)*dtype\[(.*?)\]\]"
-    return None if signature is None else re.sub(array, r"NDArray[\1]", signature)
+    if signature is None:
+        return None
+    if settings is not None:
+        qualified = f"~{settings.__module__}.Settings"
+        signature = re.sub(r"(?<![\w.])Settings\b", qualified, signature)
+    return re.sub(array, r"NDArray[\1]", signature)
 
 
 class Generated(SphinxDirective):
@@ -380,6 +554,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("metric-reference", directive(metric_reference))
     app.add_directive("system-reference", directive(system_reference))
     app.add_directive("settings-reference", directive(settings_reference, "name"))
+    app.add_directive("split-reference", directive(split_reference))
+    app.add_directive("analysis-reference", directive(analysis_reference))
+    app.add_directive("analyses-settings-reference", directive(analyses_settings_reference))
+    app.add_directive("analysis-modules-reference", directive(analysis_modules_reference))
     app.add_directive("command-reference", directive(command_reference))
     app.add_directive("package-reference", directive(package_reference))
     app.add_directive("coefficient-reference", directive(coefficient_reference))

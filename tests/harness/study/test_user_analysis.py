@@ -1,5 +1,6 @@
-"""An analysis of a user's own, in a file that the study names."""
+"""An analysis of a user's own, in a file that the study names: that of the guide."""
 
+import re
 from pathlib import Path
 from shutil import copytree
 
@@ -16,6 +17,7 @@ from tests.harness.page import Page
 from tests.harness.small import (
     ANALYSES,
     METRICS,
+    ROOT,
     SYSTEMS,
     WORLD,
     made_again,
@@ -24,48 +26,8 @@ from tests.harness.small import (
     run_text,
 )
 
-MY_ANALYSIS = """\
-from dataclasses import dataclass
-
-import pandas as pd
-from pydantic import Field
-
-from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
-
-
-class Settings(AnalysisSettings):
-    best: int = Field(2, ge=2, description="Systems that are looked at, from the best on.")
-
-
-@analysis("spread", source="by hand")
-def spread(work, settings: Settings) -> "Spread":
-    best = [sorted(means)[-settings.best :] for means in work.scores.means().tolist()]
-    return Spread({str(m): b[-1] - b[0] for m, b in zip(work.scores.measures, best, strict=True)})
-
-
-@dataclass(frozen=True, eq=False)
-class Spread(Result):
-    widths: dict
-
-    def frames(self):
-        return {"spread": pd.DataFrame(self.widths.items(), columns=["measure", "width"])}
-
-    def caption(self):
-        return "The mean score of the best system less that of the last one looked at."
-
-    def findings(self):
-        return [f"{max(self.widths, key=self.widths.get)} sets the best systems farthest apart."]
-
-    @table("spread", "how far apart the best systems lie")
-    def tabulate(self):
-        return Table("spread", "Spread", self.caption(), ["", "width"], [*self.widths.items()])
-
-    @figure("spread_bars", "Spread of the best systems")
-    def draw(self, ax):
-        return pd.Series(self.widths).plot.barh(ax=ax)
-"""
+GUIDE = ROOT / "docs/guides/new-analysis.md"
+(MY_ANALYSIS,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 FILE = "my_analysis.py"
 STUDY = (
     WORLD
