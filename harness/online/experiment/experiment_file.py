@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
+from harness.online.arm_search.search_section import SearchSection
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import STUDIES, AnalysesSection, read_sections
@@ -19,7 +20,7 @@ from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
 from runs import InputError
-from runs.shared.settings import Section, Sizes, Whole
+from runs.shared.settings import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""
@@ -58,18 +59,6 @@ class ArmSection(Section):
     settings: dict[str, Any] = Field(
         default_factory=dict, description="Of als-knn: see EmbeddingSettings; neighbours; power."
     )
-
-
-class SearchSection(Section):
-    """A search for models of clearly different quality, before the experiment."""
-
-    models: Whole = Field(10, ge=3, le=79, description="Models that become arms.")
-    trials: Whole = Field(30, ge=3, description="Settings that are tried.")
-    factors: Sizes = Field(
-        (4, 8, 16, 32, 64, 128), min_length=1, description="Lengths of vectors to try."
-    )
-    cutoff: Whole = Field(5, ge=1, description="Of the recall that trials are scored by.")
-    beta: float = Field(0.5, ge=0, description="Exponent of popularity in that recall.")
 
 
 class HidingSection(Section):

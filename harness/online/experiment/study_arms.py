@@ -105,11 +105,8 @@ def find_models(
     with study.placed("experiment", "search"):
         return search_models(
             history,
+            section,
             {**SPACE, "factors": Choice(section.factors)},
-            n_models=section.models,
-            trials=section.trials,
-            cutoff=section.cutoff,
-            beta=section.beta,
             seed=study.seed,
             n_jobs=n_jobs,
             test_users=test_users,
