@@ -83,13 +83,6 @@ class ExperimentSection(SimulationSettings):
     arms: dict[str, ArmSection] = Field(default_factory=dict)
     hiding: HidingSection = HidingSection()
 
-    @property
-    def simulation(self) -> SimulationSettings:
-        """How the experiment goes."""
-        return SimulationSettings(
-            **{name: getattr(self, name) for name in SimulationSettings.model_fields}
-        )
-
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:
         if (self.logs is None) == (self.world is None):

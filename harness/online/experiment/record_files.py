@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from harness.online.experiment.study_arms import (
 from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import Arm
 from harness.online.simulation.click_world import interactions_of, make_click_world
-from harness.online.simulation.log_writing import write_logs
+from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.logging_policy import LoggingPolicy
 from harness.online.simulation.served_models import NeighbourRecommender
 from harness.online.simulation.simulated import SimulatedExperiment
@@ -97,7 +96,7 @@ def _simulated(
     )
     arms = all_arms(study, found)
     with progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
-        experiment = simulate(world, arms, section.simulation, test_users=test_users, n_jobs=n_jobs)
+        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
     files = {
@@ -114,10 +113,7 @@ def _simulated(
             ranks = rank_hidden(similarity, hidden, study.hiding, n_jobs=n_jobs)
             files[ranks_name(name, period)] = ranks_to_parquet(ranks)
             bar.advance()
-    with TemporaryDirectory() as scratch:
-        write_logs(Path(scratch), experiment)
-        for path in sorted(Path(scratch).iterdir()):
-            files[f"{LOG}/{path.name}"] = path.read_bytes()
+    files |= {f"{LOG}/{name}": table for name, table in sorted(log_files(experiment).items())}
     facts = {
         "test users": test_users.ids.tolist(),
         "shares": dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
