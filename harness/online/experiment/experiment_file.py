@@ -103,7 +103,13 @@ class ExperimentSection(SimulationSettings):
                 "[experiment.arms.NAME], or [experiment.search] for some"
             )
         for name, arm in self.arms.items():
-            check_arm(name, arm)
+            known = SETTINGS[arm.model]
+            unknown = [setting for setting in arm.settings if setting not in known]
+            if unknown:
+                raise ValueError(
+                    f"[experiment.arms.{name}]: {arm.model} has no setting {unknown[0]!r}; there "
+                    f"are {', '.join(known)}"
+                )
         return self
 
 
@@ -160,23 +166,6 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 """Settings of the models of arms."""
 
 
-def check_arm(name: str, arm: ArmSection) -> None:
-    """Refuse settings that a model does not have.
-
-    Raises
-    ------
-    ValueError
-        If there are some.
-    """
-    known = SETTINGS[arm.model]
-    for setting in arm.settings:
-        if setting not in known:
-            raise ValueError(
-                f"[experiment.arms.{name}]: {arm.model} has no setting {setting!r}; there are "
-                f"{', '.join(known)}"
-            )
-
-
 def read_experiment_study(
     path: Path, *, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
@@ -200,19 +189,7 @@ def demo_experiment_study(*, changes: Mapping[str, Any] | None = None) -> Experi
 def parse_experiment_study(
     text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
-    """Make a study of an experiment of TOML text.
-
-    Parameters
-    ----------
-    text
-        The TOML.
-    source
-        Its name, for errors.
-    base
-        The folder that relative input paths count from.
-    changes
-        Top-level values that replace those of the text.
-    """
+    """Make a study of an experiment of TOML text; see `StudyFile.parse`."""
     study = ExperimentStudy.parse(text, source=source, changes=changes or {}, base=base)
     section = study.experiment
     if section.logs is None:

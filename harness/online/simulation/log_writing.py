@@ -115,10 +115,10 @@ def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
         "time": np.full(len(users), experiment.boundaries[0]),
     }
     return {
-        "recommendations": recommendations,
+        "assignment": assignment,
         "interactions": interactions,
         "models": versions,
-        "assignment": assignment,
+        "recommendations": recommendations,
     }
 
 
