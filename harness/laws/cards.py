@@ -35,17 +35,7 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Card:
-    """All that was found of a metric at a cut-off.
-
-    Parameters
-    ----------
-    metric
-        The metric.
-    cutoff, level, tries
-        Cut-off, lowest relevant grade, and number of cases tried for each law.
-    outcomes
-        One of each law and property.
-    """
+    """All that was found of a metric at a cut-off, with so many cases tried for each law."""
 
     metric: Metric
     cutoff: int
@@ -93,17 +83,7 @@ class Card:
 
 
 def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card:
-    """Try a metric on every law and property.
-
-    Parameters
-    ----------
-    metric
-        The metric.
-    cutoff
-        Ranks considered.
-    tries
-        Cases tried for each law.
-    """
+    """Try a metric on every law and property, with so many cases for each law."""
     bench = Bench(metric, cutoff, tries)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.

@@ -23,22 +23,18 @@ def two_users(shape: Shape) -> SearchStrategy[Case]:
     return st.tuples(_lists(shape), _lists(shape))
 
 
-def promotion(shape: Shape) -> SearchStrategy[Case]:
+@st.composite
+def promotion(draw: st.DrawFn, shape: Shape) -> Case:
     """Swap a relevant item with a non-relevant one anywhere above it: before, after."""
-
-    @st.composite
-    def draw_promotion(draw: st.DrawFn) -> Case:
-        length = draw(st.integers(2, shape.depth))
-        ranked = draw(_marks(shape, length, length))
-        lower = draw(st.integers(1, length - 1))
-        upper = draw(st.integers(0, lower - 1))
-        relevant, other = draw(_relevant(shape)), draw(_not_relevant(shape))
-        missed = draw(_missed(shape))
-        before = _with(ranked, {lower: relevant, upper: other})
-        after = _with(ranked, {lower: other, upper: relevant})
-        return UserList(before, missed), UserList(after, missed)
-
-    return draw_promotion()
+    length = draw(st.integers(2, shape.depth))
+    ranked = draw(_marks(shape, length, length))
+    lower = draw(st.integers(1, length - 1))
+    upper = draw(st.integers(0, lower - 1))
+    relevant, other = draw(_relevant(shape)), draw(_not_relevant(shape))
+    missed = draw(_missed(shape))
+    before = _with(ranked, {lower: relevant, upper: other})
+    after = _with(ranked, {lower: other, upper: relevant})
+    return UserList(before, missed), UserList(after, missed)
 
 
 def unjudged_replaced(shape: Shape) -> SearchStrategy[Case]:
@@ -51,66 +47,48 @@ def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
     return _replacement(shape, st.sampled_from(shape.nonrelevant_grades))
 
 
-def _replacement(shape: Shape, replaced: SearchStrategy[int | None]) -> SearchStrategy[Case]:
-    @st.composite
-    def draw_replacement(draw: st.DrawFn) -> Case:
-        length = draw(st.integers(1, shape.depth))
-        ranked = draw(_marks(shape, length, length))
-        place = draw(st.integers(0, length - 1))
-        relevant, other = draw(_relevant(shape)), draw(replaced)
-        missed = draw(_missed(shape))
-        left_over = missed if other is None else (*missed, other)
-        before = UserList(_with(ranked, {place: other}), (*missed, relevant))
-        return before, UserList(_with(ranked, {place: relevant}), left_over)
-
-    return draw_replacement()
+@st.composite
+def _replacement(draw: st.DrawFn, shape: Shape, replaced: SearchStrategy[int | None]) -> Case:
+    length = draw(st.integers(1, shape.depth))
+    ranked = draw(_marks(shape, length, length))
+    place = draw(st.integers(0, length - 1))
+    relevant, other = draw(_relevant(shape)), draw(replaced)
+    missed = draw(_missed(shape))
+    left_over = missed if other is None else (*missed, other)
+    before = UserList(_with(ranked, {place: other}), (*missed, relevant))
+    return before, UserList(_with(ranked, {place: relevant}), left_over)
 
 
-def changed_below(shape: Shape) -> SearchStrategy[Case]:
+@st.composite
+def changed_below(draw: st.DrawFn, shape: Shape) -> Case:
     """Two lists that are the same down to the cut-off, of a user with the same judgements."""
-
-    @st.composite
-    def draw_change(draw: st.DrawFn) -> Case:
-        head = draw(_marks(shape, shape.cutoff, shape.cutoff))
-        tail = draw(_marks(shape, 1, shape.depth - shape.cutoff))
-        missed = draw(_missed(shape))
-        other = draw(st.permutations(tail))
-        kept = draw(st.integers(0, len(tail)))
-        lost = tuple(grade for grade in other[kept:] if grade is not None)
-        return (
-            UserList((*head, *tail), missed),
-            UserList((*head, *other[:kept]), (*missed, *lost)),
-        )
-
-    return draw_change()
+    head = draw(_marks(shape, shape.cutoff, shape.cutoff))
+    tail = draw(_marks(shape, 1, shape.depth - shape.cutoff))
+    missed = draw(_missed(shape))
+    other = draw(st.permutations(tail))
+    kept = draw(st.integers(0, len(tail)))
+    lost = tuple(grade for grade in other[kept:] if grade is not None)
+    return UserList((*head, *tail), missed), UserList((*head, *other[:kept]), (*missed, *lost))
 
 
-def judgement_withheld(shape: Shape) -> SearchStrategy[Case]:
+@st.composite
+def judgement_withheld(draw: st.DrawFn, shape: Shape) -> Case:
     """A list with a judged non-relevant item, and with an unjudged one in its place."""
-
-    @st.composite
-    def draw_withheld(draw: st.DrawFn) -> Case:
-        length = draw(st.integers(1, shape.depth))
-        ranked = draw(_marks(shape, length, length))
-        place = draw(st.integers(0, length - 1))
-        other = draw(st.sampled_from(shape.nonrelevant_grades))
-        missed = draw(_missed(shape))
-        judged = UserList(_with(ranked, {place: other}), missed)
-        return judged, UserList(_with(ranked, {place: None}), (*missed, other))
-
-    return draw_withheld()
+    length = draw(st.integers(1, shape.depth))
+    ranked = draw(_marks(shape, length, length))
+    place = draw(st.integers(0, length - 1))
+    other = draw(st.sampled_from(shape.nonrelevant_grades))
+    missed = draw(_missed(shape))
+    judged = UserList(_with(ranked, {place: other}), missed)
+    return judged, UserList(_with(ranked, {place: None}), (*missed, other))
 
 
-def ideal(shape: Shape) -> SearchStrategy[Case]:
+@st.composite
+def ideal(draw: st.DrawFn, shape: Shape) -> Case:
     """All items of a user with relevant ones, the best first, then unjudged ones."""
-
-    @st.composite
-    def draw_ideal(draw: st.DrawFn) -> Case:
-        relevant = draw(st.lists(_relevant(shape), min_size=1, max_size=shape.depth))
-        judged = UserList((*relevant, *draw(_missed(shape))))
-        return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
-
-    return draw_ideal()
+    relevant = draw(st.lists(_relevant(shape), min_size=1, max_size=shape.depth))
+    judged = UserList((*relevant, *draw(_missed(shape))))
+    return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
 
 
 def perfected(listed: UserList, length: int) -> UserList:

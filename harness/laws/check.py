@@ -23,18 +23,9 @@ CUTOFF = 5
 def chosen(
     subject: str | None, name: str | None, cutoff: int | None, *, everything: bool
 ) -> list[tuple[Metric, int]]:
-    """Give the metrics to be checked, each with its cut-off.
+    """Give the metrics to be checked, each with its cut-off: by default that of the name, or 5.
 
-    Parameters
-    ----------
-    subject
-        Name of a built-in metric or path of a Python file.
-    name
-        Name of one metric of the file.
-    cutoff
-        Ranks considered; by default those of the name, or 5.
-    everything
-        Take every built-in metric instead.
+    The subject is a built-in metric or a Python file, of which a name chooses one metric.
 
     Raises
     ------

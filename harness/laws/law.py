@@ -32,16 +32,9 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """One list of a counterexample, with its score.
+    """One list of a counterexample, and its score, or what the metric said instead of one.
 
-    Parameters
-    ----------
-    label
-        What the list is: "before", "after", "perfect" ...
-    listed
-        The list.
-    score
-        Its score, or what the metric said instead of one.
+    The label says what it is: "before", "after", "perfect" ...
     """
 
     label: str
@@ -57,18 +50,9 @@ Found: TypeAlias = tuple[Evidence, ...] | None
 class Outcome:
     """What a law says of a metric.
 
-    Parameters
-    ----------
-    law, statement
-        Name and statement of the law.
-    verdict
-        What became of it.
-    sentence
-        Why it does not apply, or what is reported; "" otherwise.
-    evidence
-        The smallest counterexample found; of a property that is reported, an example.
-    is_measured
-        Whether the sentence holds a measured time, which differs from run to run.
+    The sentence says why it does not apply, or what is reported ("" otherwise); a measured time in
+    it differs from run to run. The evidence is the smallest counterexample found, or an example of
+    a property that is reported.
     """
 
     law: str
@@ -88,20 +72,9 @@ def always(bench: Bench) -> str:
 class Law:
     """Something to be expected of any metric, as data.
 
-    Parameters
-    ----------
-    name
-        One or two words.
-    statement
-        The law, in plain words.
-    cases
-        Strategy of what to try.
-    breaks
-        Gives the evidence if a case breaks the law, None if it keeps it.
-    reason_against
-        Why the law does not apply to this metric, "" if it does.
-    if_kept, if_broken
-        Given for a property that is reported, neither good nor bad: what to say of it.
+    `breaks` gives the evidence if a case breaks the law, None if it keeps it; `reason_against` says
+    why the law does not apply to a metric, "" if it does. Of a property that is reported, neither
+    good nor bad, `if_kept` or `if_broken` is said.
     """
 
     name: str

@@ -22,14 +22,7 @@ TRIES = 100
 
 @dataclass(frozen=True)
 class UserList:
-    """One user's list, and what is known of the items that it lacks.
-
-    Parameters
-    ----------
-    ranked
-        Grade of the item at each rank, None where it is unjudged.
-    missed
-        Grades of the judged items that are not in the list, in any order.
+    """One user's list: the grade at each rank, None where unjudged; and grades of what it missed.
 
     Examples
     --------
@@ -74,15 +67,7 @@ def _mark(grade: int | None, level: int) -> str:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the lists of a trial look like.
-
-    Parameters
-    ----------
-    cutoff
-        Ranks that the metric considers.
-    level
-        Lowest relevant grade.
-    """
+    """Lists of a trial: ranks that the metric considers, and the lowest relevant grade."""
 
     cutoff: int
     level: int
@@ -114,16 +99,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Bench:
-    """A metric set up for trials on small lists.
-
-    Parameters
-    ----------
-    metric
-        On trial.
-    cutoff
-        Ranks considered.
-    tries
-        Cases tried for each law before it is believed.
+    """A metric set up for trials on small lists: ranks considered, cases to try for each law.
 
     Examples
     --------

@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.laws import Bench, Outcome, UserList, Verdict, check_metric
 from harness.laws.battery import LAWS, PROPERTIES
-from harness.laws.cards import Card
+from harness.laws.cards import Card, check_metric
 from harness.laws.check import cards_of, chosen
+from harness.laws.law import Outcome, Verdict
+from harness.laws.lists import Bench, UserList
 from harness.laws.markdown import page
 from harness.laws.sample import sample, ties
 from harness.metrics.shared.metric import Metric

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recall.user_recalls import user_recalls
+from harness.online.simulation.profiles import profiles_before
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
@@ -33,15 +34,9 @@ BLOCK_BYTES = 32 * 2**20
 class Evidence:
     """How one model serves the tuning users.
 
-    Parameters
-    ----------
-    users
-        Numbers of the users, int32 of shape (n_users,).
-    recalls
-        Of each, float32 of shape (n_users,).
-    lists
-        Items recommended from the whole profiles of some of them, -1 at the end, int32 of shape
-        (n_listed, cutoff).
+    Numbers and recalls of the users are int32 and float32 of shape (n_users,). Lists are items
+    recommended from the whole profiles of some of them, -1 at the end, int32 of shape (n_listed,
+    cutoff).
     """
 
     users: NDArray[np.int32]
@@ -80,18 +75,8 @@ def gather_evidence(
 ) -> Evidence:
     """Measure a model on tuning users, all of whom have two distinct items or more.
 
-    Parameters
-    ----------
-    matrix
-        Similarities, as `recommenders.kernels.hidden.rank_hidden` takes them.
-    tuning
-        Events of the tuning users.
-    counts
-        Training events on every item, of shape (n_items,).
-    cutoff, beta
-        Of recall under leave last one out.
-    n_jobs
-        Threads.
+    The matrix holds similarities, as `recommenders.kernels.hidden.rank_hidden` takes them; counts
+    are the training events on every item, of shape (n_items,). Recall is under leave last one out.
     """
     ranks = rank_hidden(matrix, tuning, Hiding(deepest=cutoff), n_jobs=n_jobs)
     users, recalls = _recalls(ranks, counts, cutoff=cutoff, beta=beta)
@@ -124,7 +109,8 @@ def top_lists(
     >>> top_lists(votes, events, np.array([0], dtype=np.int32), depth=3)
     array([[ 2,  1, -1]], dtype=int32)
     """
-    profiles = _profiles(events)[users]
+    ends = np.full(len(users), np.iinfo(np.int64).max)
+    profiles = profiles_before(events, users, ends, n_items=len(events.items))
     lists = np.full((len(users), depth), -1, dtype=np.int32)
     size = max(1, BLOCK_BYTES // (8 * matrix.shape[1]))
     for first in range(0, len(users), size):
@@ -134,13 +120,3 @@ def top_lists(
         scores[row_of_entry(known), known.indices] = 0
         lists[rows] = top_items(np.where(scores > 0, scores, -np.inf), depth=depth)
     return lists
-
-
-def _profiles(events: Interactions) -> csr_array[Any]:
-    """Mark the items of every user with 1.0, of shape (n_users, n_items)."""
-    from scipy.sparse import csr_array
-
-    first = events.is_first
-    shape = (len(events.users), len(events.items))
-    ones = np.ones(np.count_nonzero(first))
-    return csr_array((ones, (events.user[first], events.item[first])), shape=shape)

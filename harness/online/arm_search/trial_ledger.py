@@ -9,21 +9,12 @@ from harness.online.arm_search.trial_bench import Bench, Outcome
 from harness.online.arm_search.trial_evidence import Evidence
 from harness.tuning.search import Space
 from harness.tuning.trials import Trial, TrialTable
+from recommenders.kernels.embeddings import EmbeddingSettings
 
 
 @dataclass(frozen=True, eq=False)
 class TrialLedger:
-    """Keeps trials.
-
-    Parameters
-    ----------
-    table
-        Where a trial has a line.
-    known
-        Trials in the table, by number; those that are noted are added.
-    folder
-        Where a trial has a file of evidence, named for its number.
-    """
+    """Keeps trials: in a table, by number, and their evidence in a folder."""
 
     table: TrialTable
     known: dict[int, Trial]
@@ -39,14 +30,10 @@ class TrialLedger:
             If the table cannot be read.
         """
         key = bench.key(space)
-        others = {name: value for name, value in asdict(bench.base).items() if name not in space}
-        search = {
-            "metric": bench.metric,
-            "search": "random",
-            "seed": str(bench.seed),
-            "key": key,
-        }
-        table = TrialTable(path, space, others, search)
+        defaults = asdict(EmbeddingSettings())
+        others = {name: value for name, value in defaults.items() if name not in space}
+        named = {"metric": bench.metric, "search": "random", "seed": str(bench.seed), "key": key}
+        table = TrialTable(path, space, others, named)
         return cls(table, table.read(), path.with_name(f"{path.stem}-evidence") / key[:16])
 
     def find(self, number: int) -> Outcome | None:

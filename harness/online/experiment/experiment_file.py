@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
+from harness.online.arm_search.search_section import SearchSection
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import STUDIES, AnalysesSection, read_sections
@@ -19,7 +20,7 @@ from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
 from runs import InputError
-from runs.shared.settings import Section, Sizes, Whole
+from runs.shared.settings import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""
@@ -60,18 +61,6 @@ class ArmSection(Section):
     )
 
 
-class SearchSection(Section):
-    """A search for models of clearly different quality, before the experiment."""
-
-    models: Whole = Field(10, ge=3, le=79, description="Models that become arms.")
-    trials: Whole = Field(30, ge=3, description="Settings that are tried.")
-    factors: Sizes = Field(
-        (4, 8, 16, 32, 64, 128), min_length=1, description="Lengths of vectors to try."
-    )
-    cutoff: Whole = Field(5, ge=1, description="Of the recall that trials are scored by.")
-    beta: float = Field(0.5, ge=0, description="Exponent of popularity in that recall.")
-
-
 class HidingSection(Section):
     """How the items of test users are hidden from the models."""
 
@@ -94,13 +83,6 @@ class ExperimentSection(SimulationSettings):
     arms: dict[str, ArmSection] = Field(default_factory=dict)
     hiding: HidingSection = HidingSection()
 
-    @property
-    def simulation(self) -> SimulationSettings:
-        """How the experiment goes."""
-        return SimulationSettings(
-            **{name: getattr(self, name) for name in SimulationSettings.model_fields}
-        )
-
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:
         if (self.logs is None) == (self.world is None):
@@ -121,7 +103,13 @@ class ExperimentSection(SimulationSettings):
                 "[experiment.arms.NAME], or [experiment.search] for some"
             )
         for name, arm in self.arms.items():
-            check_arm(name, arm)
+            known = SETTINGS[arm.model]
+            unknown = [setting for setting in arm.settings if setting not in known]
+            if unknown:
+                raise ValueError(
+                    f"[experiment.arms.{name}]: {arm.model} has no setting {unknown[0]!r}; there "
+                    f"are {', '.join(known)}"
+                )
         return self
 
 
@@ -178,23 +166,6 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 """Settings of the models of arms."""
 
 
-def check_arm(name: str, arm: ArmSection) -> None:
-    """Refuse settings that a model does not have.
-
-    Raises
-    ------
-    ValueError
-        If there are some.
-    """
-    known = SETTINGS[arm.model]
-    for setting in arm.settings:
-        if setting not in known:
-            raise ValueError(
-                f"[experiment.arms.{name}]: {arm.model} has no setting {setting!r}; there are "
-                f"{', '.join(known)}"
-            )
-
-
 def read_experiment_study(
     path: Path, *, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
@@ -218,19 +189,7 @@ def demo_experiment_study(*, changes: Mapping[str, Any] | None = None) -> Experi
 def parse_experiment_study(
     text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
-    """Make a study of an experiment of TOML text.
-
-    Parameters
-    ----------
-    text
-        The TOML.
-    source
-        Its name, for errors.
-    base
-        The folder that relative input paths count from.
-    changes
-        Top-level values that replace those of the text.
-    """
+    """Make a study of an experiment of TOML text; see `StudyFile.parse`."""
     study = ExperimentStudy.parse(text, source=source, changes=changes or {}, base=base)
     section = study.experiment
     if section.logs is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from harness.online.experiment.study_arms import (
 from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import Arm
 from harness.online.simulation.click_world import interactions_of, make_click_world
-from harness.online.simulation.log_writing import write_logs
+from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.logging_policy import LoggingPolicy
 from harness.online.simulation.served_models import NeighbourRecommender
 from harness.online.simulation.simulated import SimulatedExperiment
@@ -46,94 +45,60 @@ from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from harness.online.experiment.experiment_file import ExperimentStudy
+    from harness.online.experiment.run_experiment import ExperimentSource
     from harness.study.store import Store
 
 LOG = "log"
 FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
+TABLES = ("rates", "clicks", "shown_rates")
+"""Of the truth, by arm and period."""
 
 
-def make_record(
-    study: ExperimentStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
-) -> dict[str, bytes]:
-    """Simulate the experiment, or train the models of a log; give the files of the record.
-
-    Parameters
-    ----------
-    study
-        What is asked.
-    folder
-        The study folder, where trials of a search are kept.
-    n_jobs
-        Workers.
-    dask
-        A cluster that ranks hidden items; see `runs.shared.cluster.on_cluster`.
-    progress
-        Shows what is being done.
-    """
-    if study.experiment.logs is None:
-        return _simulated(study, folder=folder, n_jobs=n_jobs, dask=dask, progress=progress)
-    return _logged(study, n_jobs=n_jobs, dask=dask, progress=progress)
+def make_record(source: ExperimentSource) -> dict[str, bytes]:
+    """Simulate the experiment, or train the models of a log; give the files of the record."""
+    return _simulated(source) if source.study.experiment.logs is None else _logged(source)
 
 
-def _simulated(
-    study: ExperimentStudy, *, folder: Path, n_jobs: int, dask: str | None, progress: Progress
-) -> dict[str, bytes]:
-    section = study.experiment
+def _simulated(source: ExperimentSource) -> dict[str, bytes]:
+    study, section = source.study, source.study.experiment
     assert section.world is not None
-    with progress("Making the world", 1) as bar:
+    with source.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
     test_users = _test_users(study, history)
-    found = find_models(
-        study,
-        history,
-        test_users=test_users,
-        table=folder / "search.csv",
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    found = find_models(source, history, test_users)
     arms = all_arms(study, found)
-    with progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
-        experiment = simulate(world, arms, section.simulation, test_users=test_users, n_jobs=n_jobs)
+    with source.progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
+        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=source.n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
-    files = {
-        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.hiding.repeats == "all"))
-    }
     placed = [
-        (name, period, model.similarity)
+        ((name, period), model.similarity)
         for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
         for period, model in enumerate(models)
         if isinstance(model, NeighbourRecommender)
     ]
-    with on_cluster(dask), progress("Ranking hidden items", len(placed)) as bar:
-        for name, period, similarity in placed:
-            ranks = rank_hidden(similarity, hidden, study.hiding, n_jobs=n_jobs)
-            files[ranks_name(name, period)] = ranks_to_parquet(ranks)
-            bar.advance()
-    with TemporaryDirectory() as scratch:
-        write_logs(Path(scratch), experiment)
-        for path in sorted(Path(scratch).iterdir()):
-            files[f"{LOG}/{path.name}"] = path.read_bytes()
-    facts = {
-        "test users": test_users.ids.tolist(),
-        "shares": dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
-        "truth": _truth_to_json(experiment.truth),
-        "off-policy": _estimate(experiment, arms, seed=study.seed, progress=progress),
-        "settings": settings_frame(study, found),
-        "remarks": [] if found is None else [found.caption()],
-    }
-    return files | {FACTS: json.dumps(facts, indent=1).encode()}
+    files = _rank(source, "Ranking hidden items", hidden, placed, len(placed))
+    files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
+    return files | _facts(
+        test_users,
+        settings_frame(study, found),
+        [] if found is None else [found.caption()],
+        shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
+        truth=_truth_to_json(experiment.truth),
+        estimates=_estimate(experiment, arms, seed=study.seed, progress=source.progress),
+    )
 
 
-def _logged(
-    study: ExperimentStudy, *, n_jobs: int, dask: str | None, progress: Progress
-) -> dict[str, bytes]:
+def _logged(source: ExperimentSource) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live."""
-    with progress("Reading the log", 1) as bar:
+    study = source.study
+    with source.progress("Reading the log", 1) as bar:
         logs = _read_logs(study)
         bar.advance()
     models, events = served_models(study), interactions_of(logs.events)
@@ -145,41 +110,60 @@ def _logged(
         )
     test_users = _test_users(study, events.select(events.time < logs.facts.first_time))
     hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
-    files = {
-        HIDDEN: hidden_to_parquet(HiddenItems.of(hidden, repeats=study.hiding.repeats == "all"))
-    }
-    starts = starts_of(logs)
-    with on_cluster(dask), progress("Training and ranking", len(starts)) as bar:
-        for (name, period), start in starts.items():
-            if name in models:
-                train = events.select(
-                    (events.time < start) & ~np.isin(events.user, np.unique(hidden.user))
-                )
-                similarity = models[name].similarity(train)
-                ranks = rank_hidden(similarity, hidden, study.hiding, n_jobs=n_jobs)
-                files[ranks_name(name, period)] = ranks_to_parquet(ranks)
+    others = events.select(~np.isin(events.user, np.unique(hidden.user)))
+    starts = {place: at for place, at in starts_of(logs).items() if place[0] in models}
+    trained = (
+        (place, models[place[0]].similarity(others.select(others.time < start)))
+        for place, start in starts.items()
+    )
+    remark = "The models of the log were trained anew, as the study describes them."
+    files = _rank(source, "Training and ranking", hidden, trained, len(starts))
+    return files | _facts(test_users, settings_frame(study, None), [remark])
+
+
+def _rank(
+    source: ExperimentSource,
+    doing: str,
+    hidden: Interactions,
+    placed: Iterable[tuple[Place, csr_array[Any]]],
+    n_placed: int,
+) -> dict[str, bytes]:
+    """Rank hidden items by the similarities of the model of each place; give the files."""
+    hiding = source.study.hiding
+    items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
+    files = {HIDDEN: hidden_to_parquet(items)}
+    with on_cluster(source.dask), source.progress(doing, n_placed) as bar:
+        for place, similarity in placed:
+            ranks = rank_hidden(similarity, hidden, hiding, n_jobs=source.n_jobs)
+            files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
+    return files
+
+
+def _facts(
+    test_users: Numbering,
+    settings: Sequence[Mapping[str, object]],
+    remarks: Sequence[str],
+    *,
+    shares: Mapping[str, float] | None = None,
+    truth: Mapping[str, Any] | None = None,
+    estimates: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, bytes]:
+    """Write down what else is kept; of logs neither shares, nor truth, nor estimates."""
     facts = {
         "test users": test_users.ids.tolist(),
-        "shares": None,
-        "truth": None,
-        "off-policy": [],
-        "settings": settings_frame(study, None),
-        "remarks": ["The models of the log were trained anew, as the study describes them."],
+        "shares": shares,
+        "truth": truth,
+        "off-policy": estimates,
+        "settings": settings,
+        "remarks": remarks,
     }
-    return files | {FACTS: json.dumps(facts, indent=1).encode()}
+    return {FACTS: json.dumps(facts, indent=1).encode()}
 
 
 def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
-    section = study.experiment.users
     with study.placed("experiment", "users", "share"):
-        return draw_test_users(
-            events,
-            share=section.share,
-            most=section.most,
-            least_items=section.least_items,
-            seed=study.seed,
-        )
+        return draw_test_users(events, **study.experiment.users.model_dump(), seed=study.seed)
 
 
 def _read_logs(study: ExperimentStudy) -> Logs:
@@ -188,30 +172,24 @@ def _read_logs(study: ExperimentStudy) -> Logs:
 
 
 def _truth_to_json(truth: Truth) -> dict[str, Any]:
-    tables = {"rates": truth.rates, "clicks": truth.clicks, "shown_rates": truth.shown_rates}
-    return {
-        "arms": list(truth.arms),
-        "users": truth.n_users.tolist(),
-    } | {name: _nullable(table) for name, table in tables.items()}
-
-
-def _nullable(table: NDArray[np.float64]) -> list[list[float | None]]:
-    return [[None if np.isnan(value) else value for value in row] for row in table.tolist()]
+    tables: dict[str, NDArray[np.float64]] = {name: getattr(truth, name) for name in TABLES}
+    return {"arms": list(truth.arms), "users": truth.n_users.tolist()} | {
+        name: np.where(np.isnan(table), np.array(None), table).tolist()
+        for name, table in tables.items()
+    }
 
 
 def _truth_from_json(facts: Mapping[str, Any] | None) -> Truth | None:
     if facts is None:
         return None
-    tables = {
-        name: np.array(facts[name], dtype=np.float64) for name in ("rates", "clicks", "shown_rates")
-    }
+    tables = {name: np.array(facts[name], dtype=np.float64) for name in TABLES}
     users = np.array(facts["users"], dtype=np.int64)
     return Truth(arms=tuple(facts["arms"]), n_users=users, **tables)
 
 
 def _estimate(
     experiment: SimulatedExperiment, arms: list[Arm], *, seed: int, progress: Progress
-) -> list[dict[str, Any]]:
+) -> list[Any]:
     """Estimate the clicks of every arm from the lists that an arm drew with known chances."""
     drawn = [arm.name for arm in arms if isinstance(arm.model, LoggingPolicy)]
     if not drawn:
@@ -219,21 +197,16 @@ def _estimate(
     number = experiment.arms.index(drawn[0])
     slates = experiment.slates.select(experiment.slates.arm == number)
     others = [arm.name for arm in arms if arm.name not in drawn]
-    rows: list[dict[str, Any]] = []
+    rows: list[Any] = []
     with progress("Estimating off policy", len(others)) as bar:
         for name in others:
             shown = lists_of_arm(experiment, name, slates)
             expected = cross_fitted_clicks(slates, shown, seed=seed)
-            try:
+            # Too few lists for anything of this arm to match: there is no estimate.
+            with suppress(InputError):
                 frame = off_policy(slates, shown, expected=expected).to_frame()
-            except InputError:
-                # Too few lists for anything of this arm to match: there is no estimate.
-                frame = None
-            if frame is not None:
-                rows += [
-                    {"arm": name} | {str(k): v for k, v in row.items()}
-                    for row in frame.to_dict("records")
-                ]
+                frame.insert(0, "arm", name)
+                rows += frame.to_dict("records")
             bar.advance()
     return rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,8 @@ CODE = (*SYSTEMS, "analyses.shared", "analyses.recall", "analyses.online", "harn
 class ExperimentSource:
     """An experiment as the source of a study; see `harness.study.pipeline.Source`.
 
-    Parameters
-    ----------
-    study, store
-        What is studied, and its folder.
-    n_jobs, dask
-        Workers, and a cluster that ranks; results do not depend on them.
-    progress
-        Shows what is being done.
+    Results depend neither on the workers nor on the cluster that ranks. It is what its analyses
+    use, too; see `ExperimentWork`.
     """
 
     study: ExperimentStudy
@@ -45,6 +39,29 @@ class ExperimentSource:
     n_jobs: int
     dask: str | None
     progress: Progress
+    _sides: dict[str, BothSides] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.study.name
+
+    @property
+    def seed(self) -> int:
+        """Key of all that is random."""
+        return self.study.seed
+
+    @cached_property
+    def record(self) -> Record:
+        """The record, read back: what is analysed is what is kept."""
+        return read_record(self.study, self.store)
+
+    def sides(self, settings: ArmSettings) -> BothSides:
+        """Give both sides of the experiment, which analyses with equal settings share."""
+        key = settings.model_dump_json()
+        if key not in self._sides:
+            self._sides[key] = BothSides(self.record, settings, self.name, self.seed)
+        return self._sides[key]
 
     @property
     def parts(self) -> list[str]:
@@ -75,28 +92,15 @@ class ExperimentSource:
 
     def make(self) -> None:
         """Make the record and all analyses of it, or what is left of them."""
-        key = self.record_key
-        make_part(
-            self.store, RECORD, key, self._record_files, made_by(CODE, (*TRAINING, "pyarrow"))
-        )
-        work = RecordWork(self)
+        key, made = self.record_key, made_by(CODE, (*TRAINING, "pyarrow"))
+        make_part(self.store, RECORD, key, partial(make_record, self), made)
         for analysis, settings in self.study.analyses.wanted():
-            make_analysis(self, analysis, settings, work, made_from=key)
-
-    def _record_files(self) -> dict[str, bytes]:
-        return make_record(
-            self.study,
-            folder=self.store.folder,
-            n_jobs=self.n_jobs,
-            dask=self.dask,
-            progress=self.progress,
-        )
+            make_analysis(self, analysis, settings, self, made_from=key)
 
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
-        record = read_record(self.study, self.store)
-        facts = record.logs.facts
-        arms = list(dict.fromkeys(arm for arm, _ in record.ranks))
+        facts = self.record.logs.facts
+        arms = list(dict.fromkeys(arm for arm, _ in self.record.ranks))
         size = f"{facts.slates:,} lists shown to {facts.users:,} users"
         return {
             "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed "
@@ -109,52 +113,11 @@ class ExperimentSource:
                 "lists": facts.slates,
                 "users": facts.users,
                 "interactions": facts.events,
-                "test users": len(record.test_users),
+                "test users": len(self.record.test_users),
             },
             "systems": arms,
             "notes": [],
         }
-
-
-@dataclass(frozen=True, eq=False)
-class RecordWork:
-    """What analyses of an experiment use; see `ExperimentWork`.
-
-    Parameters
-    ----------
-    source
-        Where the record is.
-    """
-
-    source: ExperimentSource
-    _sides: dict[str, BothSides] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Name of the study."""
-        return self.source.study.name
-
-    @property
-    def seed(self) -> int:
-        """Key of all that is random."""
-        return self.source.study.seed
-
-    @property
-    def progress(self) -> Progress:
-        """Shows what is being done."""
-        return self.source.progress
-
-    @cached_property
-    def record(self) -> Record:
-        """The record, read back: what is analysed is what is kept."""
-        return read_record(self.source.study, self.source.store)
-
-    def sides(self, settings: ArmSettings) -> BothSides:
-        """Give both sides of the experiment, which analyses with equal settings share."""
-        key = settings.model_dump_json()
-        if key not in self._sides:
-            self._sides[key] = BothSides(self.record, settings, self.name, self.seed)
-        return self._sides[key]
 
 
 def run_experiment_study(
@@ -162,16 +125,8 @@ def run_experiment_study(
 ) -> Path:
     """Run a study of an experiment, or what is left of it; give the path of the report.
 
-    Parameters
-    ----------
-    study
-        What to do.
-    n_jobs
-        Workers; results do not depend on it.
-    progress
-        Shows what is being done.
-    dask
-        A cluster that ranks hidden items; see `runs.shared.cluster.on_cluster`.
+    Results depend neither on the workers nor on the cluster that ranks; see
+    `runs.shared.cluster.on_cluster`.
 
     Raises
     ------

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
 
 from harness.online.simulation.arms import Arm
 from harness.online.simulation.logging_policy import LoggingPolicy
@@ -14,46 +14,11 @@ from qrels.interactions.interactions import Interactions
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.item_cosines import ItemCosines
 from runs import Numbering
-from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from harness.online.arm_search.arm_search import Search
     from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """Learns neighbours by the cosine of embedded items.
-
-    Parameters
-    ----------
-    settings
-        How items are embedded.
-    seed
-        Of the vectors to begin with.
-    """
-
-    settings: EmbeddingSettings
-    seed: int
-
-    def __call__(self, history: Interactions) -> csr_array[Any]:
-        """Learn the votes of items for items."""
-        from recommenders.kernels.embeddings.model import similarity
-
-        return similarity(history, self.settings, seed=self.seed)
-
-
-def arm_of(name: str, section: ArmSection, *, seed: int) -> Arm:
-    """Make an arm as a study file describes it.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
-    """
-    return Arm(name, _model(section, seed=seed), section.weight)
+    from harness.online.experiment.run_experiment import ExperimentSource
 
 
 def _model(section: ArmSection, *, seed: int) -> NeighbourModel | LoggingPolicy:
@@ -61,7 +26,14 @@ def _model(section: ArmSection, *, seed: int) -> NeighbourModel | LoggingPolicy:
         return LoggingPolicy(**section.settings)
     if section.model == "item-cosines":
         return NeighbourModel(ItemCosines(**section.settings))
-    return NeighbourModel(Embedded(EmbeddingSettings(**section.settings), seed))
+    return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+
+
+def _embedded(settings: EmbeddingSettings, *, seed: int) -> NeighbourModel:
+    """Learn neighbours by the cosine of embedded items."""
+    from recommenders.kernels.embeddings.model import similarity
+
+    return NeighbourModel(partial(similarity, settings=settings, seed=seed))
 
 
 def settings_frame(study: ExperimentStudy, found: Search | None) -> list[dict[str, object]]:
@@ -70,8 +42,7 @@ def settings_frame(study: ExperimentStudy, found: Search | None) -> list[dict[st
         {"arm": name, "model": arm.model, **arm.settings} for name, arm in study.arms.items()
     ]
     for number, settings in enumerate(found.models if found else (), start=1):
-        values = {each.name: getattr(settings, each.name) for each in fields(settings)}
-        rows.append({"arm": searched_name(number), "model": "als-knn", **values})
+        rows.append({"arm": searched_name(number), "model": "als-knn", **asdict(settings)})
     return rows
 
 
@@ -87,16 +58,10 @@ def searched_name(number: int) -> str:
 
 
 def find_models(
-    study: ExperimentStudy,
-    history: Interactions,
-    *,
-    test_users: Numbering,
-    table: Path,
-    n_jobs: int,
-    progress: Progress,
+    source: ExperimentSource, history: Interactions, test_users: Numbering
 ) -> Search | None:
     """Search for models of different quality, if the study asks for it."""
-    section = study.experiment.search
+    study, section = source.study, source.study.experiment.search
     if section is None:
         return None
     from harness.online.arm_search.arm_search import SPACE, search_models
@@ -105,24 +70,22 @@ def find_models(
     with study.placed("experiment", "search"):
         return search_models(
             history,
+            section,
             {**SPACE, "factors": Choice(section.factors)},
-            n_models=section.models,
-            trials=section.trials,
-            cutoff=section.cutoff,
-            beta=section.beta,
             seed=study.seed,
-            n_jobs=n_jobs,
+            n_jobs=source.n_jobs,
             test_users=test_users,
-            table=table,
-            progress=progress,
+            table=source.store.folder / "search.csv",
+            progress=source.progress,
         )
 
 
 def all_arms(study: ExperimentStudy, found: Search | None) -> list[Arm]:
     """Give the arms that the study names, then those that were found."""
-    named = [arm_of(name, section, seed=study.seed) for name, section in study.arms.items()]
+    seed = study.seed
+    named = [Arm(name, _model(arm, seed=seed), arm.weight) for name, arm in study.arms.items()]
     searched = [
-        Arm(searched_name(number), NeighbourModel(Embedded(settings, study.seed)))
+        Arm(searched_name(number), _embedded(settings, seed=seed))
         for number, settings in enumerate(found.models if found else (), start=1)
     ]
     return [*named, *searched]

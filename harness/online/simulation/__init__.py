@@ -10,7 +10,7 @@ from harness.online.simulation.click_world import (
     interactions_of,
     make_click_world,
 )
-from harness.online.simulation.log_writing import write_history, write_logs
+from harness.online.simulation.log_writing import log_files, write_history
 from harness.online.simulation.logging_policy import LoggingPolicy
 from harness.online.simulation.served_models import Model, NeighbourModel, Recommender
 from harness.online.simulation.simulated import SimulatedExperiment
@@ -33,8 +33,8 @@ __all__ = [
     "Truth",
     "interactions_of",
     "lists_of_arm",
+    "log_files",
     "make_click_world",
     "simulate",
     "write_history",
-    "write_logs",
 ]

@@ -38,10 +38,12 @@ def lists_of_arm(experiment: SimulatedExperiment, arm: str, slates: Slates) -> N
     """
     if arm not in experiment.arms:
         raise InputError(f"there is no arm {arm!r}; there are {', '.join(experiment.arms)}.")
+    import pandas as pd
+
     depth = int(slates.lengths[0]) if len(slates) else 0
     lists = np.empty((len(slates), depth), dtype=np.int32)
     period = np.searchsorted(experiment.boundaries, slates.time, side="right") - 1
-    turn = _turns(slates.user)
+    turn = pd.Series(slates.user).groupby(slates.user).cumcount().to_numpy()
     for number, model in enumerate(experiment.recommenders[experiment.arms.index(arm)]):
         if isinstance(model, Lottery):
             raise InputError(f"arm {arm!r} draws its lists; what it would have shown is unknown.")
@@ -52,11 +54,3 @@ def lists_of_arm(experiment: SimulatedExperiment, arm: str, slates: Slates) -> N
             profiles = profiles_before(experiment.events, users, times, n_items=len(slates.items))
             lists[rows] = model.recommend(profiles, depth=depth)
     return lists.ravel()
-
-
-def _turns(user: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Count the lists of each user, from 0."""
-    order = np.argsort(user, kind="stable")
-    turn = np.empty(len(user), dtype=np.int64)
-    turn[order] = np.arange(len(user)) - np.searchsorted(user[order], user[order])
-    return turn

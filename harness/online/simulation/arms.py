@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.online.simulation.logging_policy import LoggingPolicy, Lottery
+from harness.online.simulation.logging_policy import LoggingPolicy
 from harness.online.simulation.served_models import Model, Recommender
-from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering
 from runs.shared.streams import id_hashes
 
@@ -57,18 +56,8 @@ def require_arms(arms: Sequence[Arm]) -> None:
 def assign(users: Numbering, shares: Floats, *, salt: str) -> NDArray[np.int32]:
     """Put users into arms by a hash of salt and id, which is the same on every machine.
 
-    Parameters
-    ----------
-    users
-        Whom to assign; where one goes does not depend on the others.
-    shares
-        Of the arms, adding up to 1.
-    salt
-        Changes everything.
-
-    Returns
-    -------
-    Arms, of shape (n_users,).
+    Shares of the arms add up to 1; where a user goes does not depend on the others. Arms are of
+    shape (n_users,).
 
     Examples
     --------
@@ -78,13 +67,6 @@ def assign(users: Numbering, shares: Floats, *, salt: str) -> NDArray[np.int32]:
     luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
     arms = np.searchsorted(np.cumsum(shares), luck, side="right")
     return np.minimum(arms, len(shares) - 1).astype(np.int32)
-
-
-def learn(model: Model | LoggingPolicy, learnt: Interactions, period: int) -> Recommender | Lottery:
-    """Let a model or a policy learn from a history."""
-    if isinstance(model, LoggingPolicy):
-        return model.fit(learnt)
-    return model.fit(learnt, period=period)
 
 
 def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:

@@ -14,11 +14,12 @@ from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from analyses.online.logs.events import Events
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
+from runs.shared.settings import Section
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
@@ -38,7 +39,7 @@ FIRST_TOPIC_FADES: Final = 0.8
 USERS_PER_BLOCK: Final = 16_384
 
 
-class ClickWorldSettings(BaseModel):
+class ClickWorldSettings(Section):
     """What a world of clicks is made from; equal settings give equal worlds.
 
     Raises
@@ -46,8 +47,6 @@ class ClickWorldSettings(BaseModel):
     pydantic.ValidationError
         If a field is unknown or out of range, or there are too few items.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n_users: int = Field(default=10_000, ge=2, le=10**8, description="Users, at least 2.")
     n_items: int = Field(default=1_500, ge=2, le=10**6, description="Items, at least 2.")
@@ -179,12 +178,7 @@ class ClickWorld:
     def tastes(self, users: NDArray[np.integer], *, moment: float | Floats = 1.0) -> Floats:
         """Give unit vectors of what users like, from 0 (their first session) to 1 (now).
 
-        Parameters
-        ----------
-        users
-            Numbers of shape (n,).
-        moment
-            One for all or of shape (n,).
+        Users are numbers of shape (n,); the moment is one for all or of shape (n,).
         """
         seed, n_topics = self.settings.seed, self.settings.topics
         first = (random_uniforms(users, seed, "first topic") * n_topics).astype(np.int64)
@@ -200,12 +194,7 @@ class ClickWorld:
     def preference(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
         """Give the true relevance now: s <taste, v> + quality.
 
-        Parameters
-        ----------
-        users
-            Numbers of shape (n,).
-        items
-            Numbers of shape (n, k).
+        Users are numbers of shape (n,), items of shape (n, k).
         """
         return self.likings(self.tastes(users), items)
 
@@ -251,15 +240,13 @@ class ClickWorld:
         return attention(items.shape[1], self.settings.position) * logistic(odds)
 
     def history(self, users: slice = slice(None)) -> Events:
-        """Draw what users did before now, in their order and that of time.
+        """Draw what a range of users did before now, in their order and that of time.
 
-        Parameters
-        ----------
-        users
-            A range of users; what they did does not depend on who else is asked for.
+        What they did does not depend on who else is asked for.
         """
         chosen = np.arange(self.settings.n_users)[users]
-        blocks = [self._history_of(block) for block in _blocks(chosen)]
+        starts = range(USERS_PER_BLOCK, len(chosen), USERS_PER_BLOCK)
+        blocks = [self._history_of(block) for block in np.split(chosen, starts)]
         columns = [np.concatenate(column) for column in zip(*blocks, strict=True)]
         return self.events(*columns)
 
@@ -288,20 +275,9 @@ class ClickWorld:
     ) -> tuple[NDArray[np.int32], Floats]:
         """Let sessions choose items, by exp(s <taste, v> + quality + eta * log exposure).
 
-        Parameters
-        ----------
-        tastes
-            Of shape (n_sessions, dimensions).
-        sizes
-            Items that each session chooses without replacement, of shape (n_sessions,).
-        places
-            Numbers of the sessions in the stream of the key.
-        key
-            Name of the stream.
-
-        Returns
-        -------
-        Items of shape (n_events,), session after session, and two uniform numbers for each.
+        Session k, of a taste of shape (dimensions,), chooses as many items as its size says,
+        without replacement; its place is its number in the stream of the key. Given are items of
+        shape (n_events,), session after session, and two uniform numbers for each.
         """
         from harness.online.simulation.simulation_loops import choose_items
 
@@ -361,11 +337,6 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
     and independent. Users have two topics, the second of which takes the place of the first. A
     history follows taste, quality and (eta) exposure; clicks follow taste, quality and, against
     it, familiarity (gamma).
-
-    Parameters
-    ----------
-    settings
-        All that can be chosen.
 
     Notes
     -----
@@ -436,11 +407,6 @@ def attention(depth: int, position: float) -> Floats:
 def logistic(odds: Floats) -> Floats:
     """Turn log odds into chances, by a hyperbolic tangent, which cannot overflow."""
     return 0.5 + 0.5 * np.tanh(odds / 2)
-
-
-def _blocks(users: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    starts = range(0, max(len(users), 1), USERS_PER_BLOCK)
-    return [users[start : start + USERS_PER_BLOCK] for start in starts]
 
 
 def _normals(places: NDArray[np.integer], *key: int | str) -> Floats:

@@ -19,18 +19,8 @@ def exact_rates(
 ) -> tuple[Floats, Floats]:
     """Give each user's chance of a click in a list, and expected clicks, as means over shifts.
 
-    Parameters
-    ----------
-    world
-        Where the chances are known.
-    users, lists
-        Numbers of shape (n,) and (n, depth).
-    shifts, weights
-        Of the log odds, of shape (n_shifts,), the weights adding up to 1.
-
-    Returns
-    -------
-    Of shape (n,) each.
+    Users and lists are numbers of shape (n,) and (n, depth). Shifts of the log odds and their
+    weights, which add up to 1, are of shape (n_shifts,). The means are of shape (n,) each.
     """
     odds = world.click_odds(users, lists)
     looks = attention(lists.shape[1], world.settings.position)

@@ -44,14 +44,9 @@ class Lottery:
     r"""Draws lists of distinct items: independent draws, all anew as long as two are the same.
 
     Then all orders of a set are equally likely, and the chance of item a at any place is, with
-    shares q and elementary symmetric polynomials e,
+    shares q of shape (n_items,), which add up to 1, and elementary symmetric polynomials e,
 
     .. math:: \pi(a) = \frac{q_a \, e_{K-1}(q \setminus a)}{K \, e_K(q)}
-
-    Parameters
-    ----------
-    shares
-        q, adding up to 1, of shape (n_items,).
 
     References
     ----------

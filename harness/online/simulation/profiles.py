@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,46 +10,22 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-
-class Columns(Protocol):
-    """Columns of what was done, such as `analyses.online.logs.events.Events`."""
-
-    @property
-    def user(self) -> NDArray[np.integer]:
-        """Number of each user."""
-
-    @property
-    def item(self) -> NDArray[np.integer]:
-        """Number of each item."""
-
-    @property
-    def time(self) -> NDArray[np.int64]:
-        """Time of each."""
+    from analyses.online.logs.events import Events
+    from harness.online.simulation.visits import Actions
+    from qrels.interactions.interactions import Interactions
 
 
 def profiles_before(
-    log: Columns,
+    log: Events | Interactions | Actions,
     users: NDArray[np.integer],
     before: NDArray[np.integer],
     *,
     n_items: int,
 ) -> csr_array[Any]:
-    """Give the distinct items that users had before a time, as rows of ones.
+    """Give the distinct items that users had before a time, itself excluded, as rows of ones.
 
-    Parameters
-    ----------
-    log
-        What was done, in any order.
-    users
-        Numbers, strictly rising, of shape (n,).
-    before
-        Time of each, itself excluded, of shape (n,).
-    n_items
-        Number of columns.
-
-    Returns
-    -------
-    Of shape (n, n_items).
+    The log may be in any order. Users rise strictly, and like times are of shape (n,); the rows are
+    of shape (n, n_items).
 
     Examples
     --------

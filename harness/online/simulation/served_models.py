@@ -24,36 +24,25 @@ class Recommender(Protocol):
     """A model that has learnt."""
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> NDArray[np.int32]:
-        """Recommend items that a profile does not hold.
+        """Recommend items that a profile does not hold, as numbers of shape (n, depth).
 
-        Parameters
-        ----------
-        profiles
-            Rows of ones of shape (n, n_items): the items of each user so far.
-        depth
-            Length of the lists.
-
-        Returns
-        -------
-        Numbers of items, of shape (n, depth). A row must not depend on the others.
+        Profiles are rows of ones of shape (n, n_items): the items of each user so far. A row must
+        not depend on the others.
         """
 
 
 class Model(Protocol):
     """Something that learns anew at the beginning of each period."""
 
-    def fit(self, history: Interactions, *, period: int) -> Recommender:
-        """Learn from all that was done before the period (from 0)."""
+    def fit(self, history: Interactions) -> Recommender:
+        """Learn from all that was done before the period."""
 
 
 @dataclass(frozen=True)
 class NeighbourModel:
     """Recommends the items with the most votes from the profile, and popular ones after them.
 
-    Parameters
-    ----------
-    similarity
-        Learns the votes.
+    The similarity learns the votes.
 
     Examples
     --------
@@ -66,14 +55,14 @@ class NeighbourModel:
     ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
     ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
     ... )
-    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history, period=0)
+    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history)
     >>> model.recommend(csr_array([[1.0, 0.0, 0.0]]), depth=2).tolist()
     [[1, 2]]
     """
 
     similarity: Similarity
 
-    def fit(self, history: Interactions, *, period: int) -> NeighbourRecommender:
+    def fit(self, history: Interactions) -> NeighbourRecommender:
         """Learn votes and popularity."""
         from recommenders.kernels.hidden.fixed_point import FixedPoint
 
@@ -85,17 +74,11 @@ class NeighbourModel:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRecommender:
-    """Votes of items for items.
+    """Votes of items for items, as they were learnt and in fixed point.
 
-    Parameters
-    ----------
-    similarity
-        As it was learnt, of shape (n_items, n_items): what
-        `recommenders.kernels.hidden.rank_hidden` takes.
-    votes
-        The same in fixed point, so that lists agree with hidden ranks to the last bit.
-    by_popularity
-        All items, the most popular first.
+    The similarity, of shape (n_items, n_items), is what `recommenders.kernels.hidden.rank_hidden`
+    takes; by the votes in fixed point lists agree with hidden ranks to the last bit. All items are
+    kept by popularity, too, the most popular first.
     """
 
     similarity: csr_array[Any]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.logs.events import Events
-from harness.online.simulation.arms import Arm, assign, learn, recommended
+from harness.online.simulation.arms import Arm, assign, recommended
 from harness.online.simulation.click_world import (
     MINUTE,
-    TYPES,
     ClickWorld,
     interactions_of,
     user_ids,
@@ -25,7 +24,7 @@ from harness.online.simulation.served_models import Recommender
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.traffic import shift_nodes
 from harness.online.simulation.visits import Actions, Visits, plan_visits
-from qrels.interactions.interactions import TYPE_VALUES, Interactions
+from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import split_users
 from runs import Numbering
 from runs.shared.streams import random_uniforms
@@ -39,9 +38,16 @@ Lists = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """People who come in a period, and what they know at its beginning."""
+class Period:
+    """A period at its beginning: its number (from 0), what models may learn from, what was done.
 
+    Then who comes when, and the people among them with what they know.
+    """
+
+    number: int
+    learnt: Interactions
+    log: Actions
+    visits: Visits
     people: Ints
     profiles: csr_array[Any]
 
@@ -71,30 +77,29 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """An arm's period: its model, lists, clicks (numbered from its first list), and the truth."""
+    """An arm's period: its model, lists with clicks (numbered from the first), and the truth."""
 
     policy: Recommender | Lottery
-    shown: list[Shown]
-    clicks: list[Actions]
+    rounds: list[tuple[Shown, Actions]]
     earned: tuple[float, float]
+
+    def clicks(self, n_before: int) -> list[Actions]:
+        """Give the clicks, with their lists numbered from the first of the experiment."""
+        counts = [len(shown) for shown, _ in self.rounds]
+        firsts = n_before + np.cumsum([0, *counts])
+        return [
+            replace(made, slate=made.slate + first)
+            for (_, made), first in zip(self.rounds, firsts[:-1], strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What does not change between periods.
+    """What does not change between periods; see `harness.online.simulation.simulation.simulate`.
 
-    Parameters
-    ----------
-    world, settings, test_users, block_users
-        As of `harness.online.simulation.simulation.simulate`.
-    arms
-        In the order of their names.
-    users
-        Users of the world, and robots after them.
-    assigned
-        Arm of each user, of shape (n_users,); -1 for users who may not come.
-    shares
-        Planned shares of the arms, adding up to 1.
+    Arms are in the order of their names, with planned shares that add up to 1. Robots come after
+    the users of the world. The arm of each user is of shape (n_users,), -1 for users who may not
+    come.
     """
 
     world: ClickWorld
@@ -138,96 +143,60 @@ class Stage:
         events = self.world.history()
         return Actions.of(events.user, events.item, events.time, events.type)
 
-    def span(self, period: int) -> tuple[int, int]:
-        """Give where a period begins and ends."""
-        begin, end = self.settings.boundaries[period : period + 2]
-        return begin, end
-
-    def visits(self, period: int) -> Visits:
-        """Plan who comes in a period."""
+    def period(self, log: Actions, number: int) -> Period:
+        """Plan a period: models do not learn from test users."""
+        begin, _ = self.settings.span(number)
+        learnt = interactions_of(self.events(log.select(log.time < begin)))
+        if self.test_users is not None:
+            learnt, _ = split_users(learnt, self.test_users)
         online = np.flatnonzero(self.assigned >= 0)
         is_robot = self.is_robot[online]
-        people, robots = online[~is_robot], online[is_robot]
-        return plan_visits(
-            self.world, self.settings, people, robots, period=period, span=self.span(period)
-        )
-
-    def learnt_from(self, log: Actions, period: int) -> Interactions:
-        """Give what models may learn from: what was done before, but not by test users."""
-        earlier = log.select(log.time < self.span(period)[0])
-        before = interactions_of(self.events(earlier))
-        return before if self.test_users is None else split_users(before, self.test_users)[0]
-
-    def standing(self, log: Actions, visits: Visits, period: int) -> Standing:
-        """Find the people of a period."""
+        visits = plan_visits(self.world, self.settings, online[~is_robot], online[is_robot], number)
         users = np.unique(visits.user)
         people = users[~self.is_robot[users]]
-        begins = np.full(len(people), self.span(period)[0])
-        return Standing(people, profiles_before(log, people, begins, n_items=len(self.world.items)))
+        profiles = profiles_before(
+            log, people, np.full(len(people), begin), n_items=len(self.world.items)
+        )
+        return Period(number, learnt, log, visits, people, profiles)
 
     def events(self, actions: Actions) -> Events:
         """Name users, items and types; ``slate`` as it is."""
-        return Events(
-            self.users,
-            self.world.items,
-            TYPES,
-            user=actions.user.astype(np.int32),
-            item=actions.item.astype(np.int32),
-            type=actions.type.astype(np.int32),
-            time=actions.time,
-            value=np.array([TYPE_VALUES[name] for name in TYPES])[actions.type],
-            slate=actions.slate,
-        )
+        events = self.world.events(actions.user, actions.item, actions.time, actions.type)
+        return replace(events, users=self.users, slate=actions.slate)
 
-    def serve(
-        self,
-        arm: int,
-        learnt: Interactions,
-        log: Actions,
-        visits: Visits,
-        standing: Standing,
-        period: int,
-    ) -> Served:
+    def serve(self, arm: int, period: Period) -> Served:
         """Let an arm learn and serve its users for a period."""
-        policy = learn(self.arms[arm].model, learnt, period)
-        shown: list[Shown] = []
-        clicks: list[Actions] = []
-        came = np.unique(visits.user)
+        policy = self.arms[arm].model.fit(period.learnt)
+        rounds: list[tuple[Shown, Actions]] = []
+        came = np.unique(period.visits.user)
         mine = came[self.assigned[came] == arm]
         for start in range(0, len(mine), self.block_users):
             chosen = np.zeros(len(self.users), dtype=np.bool_)
             chosen[mine[start : start + self.block_users]] = True
-            pool = Actions.joined([log.select(chosen[log.user]), visits.views])
-            self._serve_block(arm, policy, pool, visits.of_users(chosen), period, shown, clicks)
-        return Served(policy, shown, clicks, self._earned(arm, policy, standing, period))
+            rounds += self._rounds(arm, policy, period, chosen)
+        return Served(policy, rounds, self._earned(arm, policy, period))
 
-    def _serve_block(
-        self,
-        arm: int,
-        policy: Recommender | Lottery,
-        pool: Actions,
-        visits: Visits,
-        period: int,
-        shown: list[Shown],
-        clicks: list[Actions],
-    ) -> None:
-        """Answer the first request of every user, then the second, and so on."""
-        turn, n_shown = visits.turn, sum(map(len, shown))
+    def _rounds(
+        self, arm: int, policy: Recommender | Lottery, period: Period, chosen: NDArray[np.bool_]
+    ) -> Iterator[tuple[Shown, Actions]]:
+        """Answer the first request of every chosen user, then the second, and so on."""
+        visits, log = period.visits.of_users(chosen), period.log
+        pool = Actions.joined([log.select(chosen[log.user]), period.visits.views])
+        turn = visits.turn
         for number in range(int(turn.max(initial=-1)) + 1):
             asks = turn == number
             user, time = visits.user[asks], visits.time[asks]
             pool = pool.select(np.isin(pool.user, user))
             profiles = profiles_before(pool, user, time, n_items=len(self.world.items))
-            items, propensities = self._lists(arm, policy, user, profiles, (period, number))
+            key = (period.number, number)
+            items, propensities = self._lists(arm, policy, user, profiles, key)
             chances = self._chances(user, time, items)
-            luck = self._luck(user, "clicks", period, number)
+            luck = self._luck(user, "clicks", *key)
+            columns = (np.full(len(user), arm), np.full(len(user), period.number))
             clicked = luck[:, :, 0] < chances
-            columns = (np.full(len(user), arm), np.full(len(user), period))
             lists = Shown(user, time, *columns, items, clicked, chances, propensities)
-            made = self._clicks(lists, luck, first_slate=n_shown)
-            n_shown += len(lists)
-            shown.append(lists)
-            clicks.append(made)
+            made = self._clicks(lists, luck)
+            yield lists, made
             pool = Actions.joined([pool, made])
 
     def _lists(
@@ -259,32 +228,27 @@ class Stage:
         luck = random_uniforms(places.ravel(), self.settings.seed, *key)
         return luck.reshape(len(user), -1, 3)
 
-    def _clicks(self, lists: Shown, luck: Floats, *, first_slate: int) -> Actions:
+    def _clicks(self, lists: Shown, luck: Floats) -> Actions:
         """Turn clicks into actions within the next minute."""
         row, column = np.nonzero(lists.clicked)
         chosen = luck[row, column]
         time = lists.time[row] + 1 + (chosen[:, 1] * (MINUTE - 1)).astype(np.int64)
         types = self.world.types_of(chosen[:, 2])
-        return Actions.of(lists.user[row], lists.items[row, column], time, types, row + first_slate)
+        return Actions.of(lists.user[row], lists.items[row, column], time, types, row)
 
     def _earned(
-        self, arm: int, policy: Recommender | Lottery, standing: Standing, period: int
+        self, arm: int, policy: Recommender | Lottery, period: Period
     ) -> tuple[float, float]:
         """Give the true click-through rate and clicks per list among all who come."""
-        if isinstance(policy, Lottery):
+        n_people, name = len(period.people), self.arms[arm].name
+        if isinstance(policy, Lottery) or not n_people:
             return np.nan, np.nan
-        begin, end = self.span(period)
+        begin, end = self.settings.span(period.number)
         nodes = shift_nodes(self.settings.traffic, self.settings.readiness, begin=begin, end=end)
-        rates, clicks = np.empty((2, len(standing.people)))
-        for start in range(0, len(standing.people), self.block_users):
+        rates, clicks = np.empty((2, n_people))
+        for start in range(0, n_people, self.block_users):
             rows = slice(start, start + self.block_users)
-            items = recommended(
-                policy,
-                standing.profiles[rows],
-                depth=self.settings.depth,
-                arm=self.arms[arm].name,
-            )
-            rates[rows], clicks[rows] = exact_rates(
-                self.world, standing.people[rows], items, *nodes
-            )
-        return (float(rates.mean()), float(clicks.mean())) if len(rates) else (np.nan, np.nan)
+            known = period.profiles[rows]
+            items = recommended(policy, known, depth=self.settings.depth, arm=name)
+            rates[rows], clicks[rows] = exact_rates(self.world, period.people[rows], items, *nodes)
+        return float(rates.mean()), float(clicks.mean())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +12,11 @@ from analyses.online.arms.truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
-from harness.online.simulation.click_world import interactions_of
 from harness.online.simulation.logging_policy import LoggingPolicy, Lottery
 from harness.online.simulation.served_models import Recommender
 from harness.online.simulation.serving import Served, Shown, Stage
 from harness.online.simulation.visits import Actions
-from qrels.interactions.interactions import Interactions
 from runs import Numbering
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,29 +68,16 @@ class SimulatedExperiment:
         return self.slates.arms
 
     @property
-    def period(self) -> Ints:
-        """Number of the period of each list, from 0, of shape (n_slates,)."""
-        return np.searchsorted(self.boundaries, self.slates.time, side="right") - 1
-
-    @property
     def clicked_slates(self) -> Ints:
         """Number of the list that led to each event, of shape (n_events,); -1 for none."""
         return np.full(len(self.events), -1) if self.events.slate is None else self.events.slate
-
-    def interactions_before(self, time: int) -> Interactions:
-        """Give all that was done before a time."""
-        return interactions_of(_select(self.events, self.events.time < time))
-
-    def history_of(self, period: int) -> Interactions:
-        """Give what the models of a period (from 0) have learnt from, test users included."""
-        return self.interactions_before(self.boundaries[period])
 
 
 def experiment_of(
     stage: Stage, log: Actions, served: Sequence[Sequence[Served]]
 ) -> SimulatedExperiment:
     """Put what was served, ``served[period][arm]``, into the order of time."""
-    shown = Shown.joined([lists for period in served for part in period for lists in part.shown])
+    shown = Shown.joined([lists for arms in served for part in arms for lists, _ in part.rounds])
     order = np.lexsort((shown.user, shown.time))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -179,9 +160,3 @@ def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
         versions=tuple(versions.ids.tolist()),
         version=versions.numbers(names),
     )
-
-
-def _select(events: Events, kept: NDArray[np.bool_]) -> Events:
-    columns = ("user", "item", "type", "time", "value", "slate")
-    chosen = {name: getattr(events, name)[kept] for name in columns}
-    return replace(events, **chosen)

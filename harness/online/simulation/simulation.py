@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import joblib
-import numpy as np
 
 from harness.online.simulation.arms import Arm, require_arms
 from harness.online.simulation.click_world import ClickWorld
@@ -16,10 +14,6 @@ from harness.online.simulation.simulated import SimulatedExperiment, experiment_
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.visits import Actions
 from runs import InputError, Numbering
-
-if TYPE_CHECKING:
-    pass
-
 
 BLOCK_USERS: Final = 4_096
 """Users served at a time, which changes nothing but the memory that is needed."""
@@ -83,29 +77,17 @@ def simulate(
     log = stage.history
     served: list[list[Served]] = []
     n_shown = 0
-    for period in range(settings.periods):
-        visits = stage.visits(period)
-        learnt, standing = stage.learnt_from(log, period), stage.standing(log, visits, period)
+    for number in range(settings.periods):
+        period = stage.period(log, number)
         parts: list[Served] = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-            joblib.delayed(stage.serve)(arm, learnt, log, visits, standing, period)
-            for arm in range(len(arms))
+            joblib.delayed(stage.serve)(arm, period) for arm in range(len(arms))
         )
-        log = Actions.joined([log, visits.views, *_numbered(parts, n_shown)])
-        n_shown += sum(len(lists) for part in parts for lists in part.shown)
+        clicks: list[Actions] = []
+        for part in parts:
+            clicks += part.clicks(n_shown)
+            n_shown += sum(len(shown) for shown, _ in part.rounds)
+        log = Actions.joined([log, period.visits.views, *clicks])
         served.append(parts)
     if n_shown == 0:
         raise InputError("nobody came to the experiment; it needs more users, visits or days.")
     return experiment_of(stage, log, served)
-
-
-def _numbered(served: Sequence[Served], n_before: int) -> list[Actions]:
-    """Count the lists of clicks from the first of the experiment, not of the arm's period."""
-    clicks = []
-    for part in served:
-        made = Actions.joined([_NOTHING, *part.clicks])
-        clicks.append(replace(made, slate=made.slate + n_before))
-        n_before += sum(map(len, part.shown))
-    return clicks
-
-
-_NOTHING: Final = Actions.of(*np.zeros((4, 0), dtype=np.int64))

@@ -42,27 +42,13 @@ def choose_items(
     """Let sessions choose items without replacement, with odds exp(s <taste, v> + lure).
 
     An item is proposed by its lure alone and accepted with exp(s (<taste, v> - 1)); one that the
-    session has is proposed in vain. That is successive sampling, as by Gumbel deviates and the
-    top of them, without a sum over all items.
+    session has is proposed in vain. That is successive sampling, as by Gumbel deviates and the top
+    of them, without a sum over all items.
 
-    Parameters
-    ----------
-    tastes
-        Unit vector of every session, of shape (n_sessions, d).
-    first
-        First event of every session and the number of events, of shape (n_sessions + 1,).
-    seeds
-        Of shape (n_sessions,): a session depends on its own alone.
-    vectors
-        Unit vectors of the items, of shape (n_items, d).
-    lure
-        Running sums of the items' shares of proposals, of shape (n_items,); the last is 1.
-    selectivity
-        s, not negative.
-
-    Returns
-    -------
-    Items of shape (n_events,), and two uniform numbers for each, of shape (n_events, 2).
+    Tastes and vectors of the items are unit vectors, of shape (n_sessions, d) and (n_items, d). The
+    events of session k are first[k] to first[k + 1]; a session depends on its own seed alone. The
+    lure is running sums of the items' shares of proposals, of shape (n_items,); the last is 1.
+    Given are items of shape (n_events,), and two uniform numbers for each, of shape (n_events, 2).
     """
     items = np.empty(first[-1], dtype=np.int32)
     luck = np.empty((first[-1], 2))
@@ -96,20 +82,9 @@ def list_neighbours(
 ) -> NDArray[np.int32]:
     """List the items with the most votes from each profile, and popular ones where votes end.
 
-    Parameters
-    ----------
-    profile_starts, profile_items
-        Items of profile u are at ``profile_starts[u]`` to ``profile_starts[u + 1]``.
-    starts, neighbours, weights
-        Votes, as in `recommenders.kernels.hidden.fixed_point.FixedPoint`.
-    by_popularity
-        All items, the most popular first.
-    depth
-        Length of the lists.
-
-    Returns
-    -------
-    Of shape (n_profiles, depth): by falling votes, then item number; -1 where items end.
+    Items of profile u are at ``profile_starts[u]`` to ``profile_starts[u + 1]``; votes are those of
+    `recommenders.kernels.hidden.fixed_point.FixedPoint`. Lists are of shape (n_profiles, depth): by
+    falling votes, then item number; -1 where items end.
     """
     n_items, n_profiles = len(starts) - 1, len(profile_starts) - 1
     lists = np.full((n_profiles, depth), -1, dtype=np.int32)

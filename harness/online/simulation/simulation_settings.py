@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.online.simulation.click_world import DAY, NOW
 from harness.online.simulation.traffic import Cycles
+from runs.shared.settings import Section
 
 
-class SimulationSettings(BaseModel):
+class SimulationSettings(Section):
     """How an experiment runs; equal settings, worlds and models give equal experiments.
 
     Raises
@@ -21,8 +22,6 @@ class SimulationSettings(BaseModel):
     >>> SimulationSettings(periods=2, period_days=1.0).boundaries
     (1767571200000, 1767657600000, 1767744000000)
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     periods: int = Field(default=4, ge=1, le=1000, description="Periods, at least 1.")
     period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days of a period.")
@@ -73,6 +72,11 @@ class SimulationSettings(BaseModel):
         """Where periods begin and the last ends, in milliseconds since 1970 in UTC."""
         length = round(self.period_days * DAY)
         return tuple(NOW + number * length for number in range(self.periods + 1))
+
+    def span(self, period: int) -> tuple[int, int]:
+        """Give where a period (from 0) begins and ends, in these milliseconds."""
+        begin, end = self.boundaries[period : period + 2]
+        return begin, end
 
     @property
     def traffic(self) -> Cycles:

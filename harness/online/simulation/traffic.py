@@ -25,14 +25,7 @@ NODES: Final = 8
 class Cycles:
     r"""A daily and a weekly wave: :math:`A_d \cos(2\pi(h - \phi_d)/24) + A_w \cos(...)/168)`.
 
-    Parameters
-    ----------
-    daily, weekly
-        Amplitudes.
-    daily_peak
-        Hour of the day (UTC) of the highest.
-    weekly_peak
-        Hour of the week, from Monday 0:00 UTC.
+    Peaks are the hours of the highest: of the day (UTC), and of the week from Monday 0:00 UTC.
 
     Examples
     --------
@@ -74,11 +67,7 @@ def shift_nodes(
     """Sum up how ready users are while they come, as a few shifts of log odds with weights.
 
     Means over these few equal means over all minutes, weighted by traffic, for polynomials up to
-    degree fifteen: the Gauss rule of the distribution.
-
-    Returns
-    -------
-    Shifts and weights, which add up to 1.
+    degree fifteen: the Gauss rule of the distribution. The weights add up to 1.
     """
     starts, rates = _rates(traffic, begin, end)
     return gauss_rule(readiness.at(starts + STEP // 2), rates, count=NODES)
@@ -87,12 +76,8 @@ def shift_nodes(
 def gauss_rule(values: Floats, weights: Floats, *, count: int) -> tuple[Floats, Floats]:
     """Give the Gauss rule of a discrete distribution, by the Lanczos process.
 
-    Parameters
-    ----------
-    values, weights
-        Of shape (n,), the weights positive.
-    count
-        Nodes at most; fewer if the distribution has fewer values.
+    Values and weights, which are positive, are of shape (n,). There are ``count`` nodes at most,
+    fewer if the distribution has fewer values.
 
     References
     ----------

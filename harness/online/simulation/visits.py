@@ -28,14 +28,8 @@ Ints = NDArray[np.int64]
 class Actions:
     """What users did, as columns of one length: nothing is said of their order.
 
-    Parameters
-    ----------
-    user, item, type
-        Numbers.
-    time
-        Milliseconds since 1970 in UTC.
-    slate
-        Number of the list that led to it; -1 for none.
+    Users, items, types and the lists that led to them (-1 for none) are numbers; times are
+    milliseconds since 1970 in UTC.
     """
 
     user: Ints
@@ -60,8 +54,7 @@ class Actions:
     @classmethod
     def joined(cls, parts: list[Actions]) -> Actions:
         """Put columns one after the other."""
-        names = ("user", "item", "time", "type", "slate")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
 
     def select(self, kept: NDArray[np.bool_] | NDArray[np.integer]) -> Actions:
         """Keep some rows."""
@@ -72,12 +65,8 @@ class Actions:
 class Visits:
     """All that does not depend on what is recommended.
 
-    Parameters
-    ----------
-    user, time
-        Requests for a list, sorted, of shape (n_requests,).
-    views
-        What users look at without a list.
+    Requests for a list, users and times of shape (n_requests,), are sorted; views are what users
+    look at without a list.
     """
 
     user: Ints
@@ -90,74 +79,49 @@ class Visits:
         return np.arange(len(self.user)) - np.searchsorted(self.user, self.user)
 
     def of_users(self, chosen: NDArray[np.bool_]) -> Visits:
-        """Keep what some users do.
-
-        Parameters
-        ----------
-        chosen
-            Of shape (n_users,).
-        """
+        """Keep what some users do, marked by a mask of shape (n_users,)."""
         asks = chosen[self.user]
         return Visits(self.user[asks], self.time[asks], self.views.select(chosen[self.views.user]))
 
 
 def plan_visits(
-    world: ClickWorld,
-    settings: SimulationSettings,
-    people: Ints,
-    robots: Ints,
-    *,
-    period: int,
-    span: tuple[int, int],
+    world: ClickWorld, settings: SimulationSettings, people: Ints, robots: Ints, period: int
 ) -> Visits:
-    """Draw the visits of people and robots in a period.
-
-    Parameters
-    ----------
-    world, settings
-        What it is drawn from.
-    people, robots
-        Numbers of users.
-    period
-        Number of the period, the key of the draws.
-    span
-        Where the period begins and ends.
-    """
+    """Draw the visits of people and robots, numbers of users, in a period (from 0)."""
     parts = [
-        _people(world, settings, people, period, span),
-        _robots(world, settings, robots, period, span),
+        _people(world, settings, people, period),
+        _robots(world, settings, robots, period),
     ]
     user, time = (np.concatenate([getattr(part, name) for part in parts]) for name in _REQUEST)
     views = Actions.joined([part.views for part in parts])
-    order = np.lexsort((time, user))
-    order = order[time[order] < span[1]]
-    return Visits(user[order], time[order], views.select(views.time < span[1]))
+    order, end = np.lexsort((time, user)), settings.span(period)[1]
+    order = order[time[order] < end]
+    return Visits(user[order], time[order], views.select(views.time < end))
 
 
 _REQUEST: Final = ("user", "time")
 
 
-def _people(
-    world: ClickWorld,
-    settings: SimulationSettings,
-    people: Ints,
-    period: int,
-    span: tuple[int, int],
-) -> Visits:
+def _people(world: ClickWorld, settings: SimulationSettings, people: Ints, period: int) -> Visits:
     """Draw visits of a random length, in which lists and views follow each other."""
     key = (settings.seed, "visits", period)
     counts = poisson_counts(random_uniforms(people, *key), settings.visits)
     user = np.repeat(people, counts)
-    number = np.arange(len(user)) - np.repeat(np.cumsum(counts) - counts, counts)
+    number = _counted(counts)
     luck = _by_number(user, number, *key)
-    begin = traffic_times(luck[:, 0], settings.traffic, begin=span[0], end=span[1])
+    start, end = settings.span(period)
+    begin = traffic_times(luck[:, 0], settings.traffic, begin=start, end=end)
     n_lists = 1 + poisson_counts(luck[:, 1], settings.lists_per_visit - 1)
     n_views = poisson_counts(luck[:, 2], settings.views_per_visit)
     owner = np.repeat(np.arange(len(user)), n_lists)
-    turn = np.arange(len(owner)) - np.repeat(np.cumsum(n_lists) - n_lists, n_lists)
     places = user * (number.max(initial=0) + 1) + number
     views = _views(world, user, n_views, places, begin, n_lists * LIST_EVERY, (*key, "views"))
-    return Visits(user[owner], begin[owner] + turn * LIST_EVERY, views)
+    return Visits(user[owner], begin[owner] + _counted(n_lists) * LIST_EVERY, views)
+
+
+def _counted(sizes: Ints) -> Ints:
+    """Count from 0 in groups of these sizes, of shape (sum,)."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _by_number(user: Ints, number: Ints, *key: int | str) -> NDArray[np.float64]:
@@ -186,19 +150,14 @@ def _views(
     return Actions.of(user[owner], item, time, world.types_of(luck[:, 1]))
 
 
-def _robots(
-    world: ClickWorld,
-    settings: SimulationSettings,
-    robots: Ints,
-    period: int,
-    span: tuple[int, int],
-) -> Visits:
+def _robots(world: ClickWorld, settings: SimulationSettings, robots: Ints, period: int) -> Visits:
     """Let robots ask at any time, and look at one item of their part of the catalogue each time."""
-    n_lists = round(settings.robot_lists_per_day * (span[1] - span[0]) / DAY)
+    begin, end = settings.span(period)
+    n_lists = round(settings.robot_lists_per_day * (end - begin) / DAY)
     user = np.repeat(robots, n_lists)
     places = user * n_lists + np.tile(np.arange(n_lists), len(robots))
     luck = [random_uniforms(places, settings.seed, name, period) for name in ("robots", "crawled")]
-    time = span[0] + (luck[0] * (span[1] - span[0])).astype(np.int64)
+    time = begin + (luck[0] * (end - begin)).astype(np.int64)
     n_items = len(world.quality)
     corner = random_uniforms(user, settings.seed, "crawls") * n_items
     item = (corner + luck[1] * ROBOT_SHARE * n_items).astype(np.int64) % n_items

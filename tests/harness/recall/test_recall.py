@@ -102,7 +102,7 @@ def test_an_own_grid_is_shown_whole(log: Path) -> None:
 def test_json_has_all_that_is_said(log: Path) -> None:
     found = json.loads(recall(log, "--format", "json").stdout)
     assert len(found["values"]) == 2 * 588
-    assert "test users" in found["facts"][0]
+    assert "test users" in found["cautions"][0]
 
 
 def test_latex_has_a_table_for_each_weighting(log: Path) -> None:

@@ -9,8 +9,8 @@ from analyses.online.logs import Logs, read_logs
 from harness.online.simulation import (
     ClickWorldSettings,
     SimulatedExperiment,
+    log_files,
     write_history,
-    write_logs,
 )
 from tests.harness.online.simulation.worlds import small_experiment, small_world
 
@@ -22,7 +22,15 @@ def experiment() -> SimulatedExperiment:
 
 @pytest.fixture(scope="module")
 def logs(experiment: SimulatedExperiment, tmp_path_factory: pytest.TempPathFactory) -> Logs:
-    return read_logs(**write_logs(tmp_path_factory.mktemp("logs"), experiment))
+    folder = tmp_path_factory.mktemp("logs")
+    for name, content in log_files(experiment).items():
+        (folder / name).write_bytes(content)
+    return read_logs(
+        folder / "recommendations.parquet",
+        folder / "interactions.parquet",
+        models=folder / "models.parquet",
+        assignment=folder / "assignment.parquet",
+    )
 
 
 def test_lists_are_read_back(experiment: SimulatedExperiment, logs: Logs) -> None:

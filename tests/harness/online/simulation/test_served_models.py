@@ -11,7 +11,7 @@ from tests.harness.online.simulation.worlds import small_world
 
 WORLD = small_world()
 HISTORY = interactions_of(WORLD.history())
-MODEL = NeighbourModel(ItemCosines(10)).fit(HISTORY, period=0)
+MODEL = NeighbourModel(ItemCosines(10)).fit(HISTORY)
 
 
 def profiles(n_users: int) -> csr_array:

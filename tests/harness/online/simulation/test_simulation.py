@@ -18,6 +18,7 @@ from harness.online.simulation import (
     NeighbourModel,
     SimulatedExperiment,
     SimulationSettings,
+    interactions_of,
     simulate,
 )
 from harness.online.simulation.arms import assign
@@ -35,7 +36,7 @@ class Fixed:
     offset: int = 0
     seen: list[Interactions] = field(default_factory=list)
 
-    def fit(self, history: Interactions, *, period: int) -> "Fixed":
+    def fit(self, history: Interactions) -> "Fixed":
         self.seen.append(history)
         return self
 
@@ -55,7 +56,7 @@ class Wrong:
 
     lists: NDArray[np.int32]
 
-    def fit(self, history: Interactions, *, period: int) -> "Wrong":
+    def fit(self, history: Interactions) -> "Wrong":
         return self
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> NDArray[np.int32]:
@@ -239,8 +240,9 @@ def test_every_click_is_an_event_of_its_list() -> None:
 def test_models_learn_from_everything_before_their_period_and_nothing_after() -> None:
     model = Fixed()
     found = simulate(small_world(), [Arm("fixed", model)], SimulationSettings(periods=3))
+    done = interactions_of(found.events)
     for period, learnt in enumerate(model.seen):
-        before = found.history_of(period)
+        before = done.select(done.time < found.boundaries[period])
         assert learnt.time.max() < found.boundaries[period]
         assert np.array_equal(learnt.time, before.time)
         assert np.array_equal(learnt.item, before.item)
@@ -259,8 +261,7 @@ def test_what_happens_later_does_not_change_earlier_periods() -> None:
 def test_nobody_learns_from_test_users() -> None:
     model, world = Fixed(), small_world()
     settings = SimulationSettings(periods=2)
-    plain = simulate(world, [Arm("fixed", Fixed())], settings)
-    test_users = draw_test_users(plain.history_of(0), share=0.3, seed=1)
+    test_users = draw_test_users(interactions_of(world.history()), share=0.3, seed=1)
     simulate(world, [Arm("fixed", model)], settings, test_users=test_users)
     learnt = model.seen[1]
     assert not np.isin(learnt.users.ids[learnt.user], test_users.ids).any()
@@ -318,9 +319,8 @@ def test_robots_do_not_enter_the_truth() -> None:
 def test_people_are_counted_once_a_period() -> None:
     found = experiment()
     kept = people(found)
-    expected = [
-        len(np.unique(found.slates.user[kept & (found.period == period)])) for period in range(3)
-    ]
+    place = np.searchsorted(found.boundaries, found.slates.time, side="right") - 1
+    expected = [len(np.unique(found.slates.user[kept & (place == each)])) for each in range(3)]
     assert found.truth.n_users.tolist() == expected
 
 
