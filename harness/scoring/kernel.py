@@ -121,13 +121,14 @@ def _users_first(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     return offsets, shifts + np.arange(offsets[-1])
 
 
-def mean_scores(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
-) -> NDArray[np.float64]:
-    """Score every system by the seven metrics, in the mean over users, on every sample.
+def group_sums(
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Score every system by the seven metrics, in the sum over each group of users.
 
-    Users are summed in one fixed order and samples never meet, so the means do not depend on
-    how samples are divided among calls or workers.
+    The users of a group are scored one after the other, so that their sums stay in cache. Users
+    are summed in one fixed order and samples never meet, so the sums do not depend on how samples
+    are divided among calls or workers.
 
     Parameters
     ----------
@@ -137,46 +138,13 @@ def mean_scores(
         Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
     cutoffs
         Rising cut-offs.
-
-    Returns
-    -------
-    Means, float64 of shape (7, n_cutoffs, n_systems, n_samples), in the order of `FUSED`.
-    """
-    together = np.zeros(hits.qrels.n_users, dtype=np.intp)
-    ((_, sums),) = group_sums(hits, kept, cutoffs=cutoffs, groups=together)
-    return sums[:, :, :, 0] / hits.qrels.n_users
-
-
-def user_scores(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Score every user by the seven metrics, on every sample, as `mean_scores` does.
-
-    Yields
-    ------
-    Some users, and their scores, of shape (7, n_cutoffs, n_systems, n_users of these, n_samples).
-    """
-    alone = np.arange(hits.qrels.n_users)
-    return group_sums(hits, kept, cutoffs=cutoffs, groups=alone)
-
-
-def group_sums(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Score every system by the seven metrics, in the sum over each group of users.
-
-    The users of a group are scored one after the other, so that their sums stay in cache.
-
-    Parameters
-    ----------
-    hits, kept, cutoffs
-        As in `mean_scores`.
     groups
         Group of each user, of shape (n_users,): every number from 0 on.
 
     Yields
     ------
-    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples).
+    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples),
+    the metrics in the order of `FUSED`.
     """
     masks = _masks(hits, kept)
     order = np.argsort(groups, kind="stable")
