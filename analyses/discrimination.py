@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
@@ -21,8 +21,15 @@ from analyses.shared.table import Best, Cell, Table, at_place, crossed, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
-from analyses.significance.power import REPLICATES, corrected, resample_power, spread_around
+from analyses.significance.power import (
+    REPLICATES,
+    corrected,
+    deviations,
+    resample_power,
+    spread_around,
+)
 from analyses.significance.question import (
+    JOINT,
     OF_MEANS,
     Correction,
     Question,
@@ -46,7 +53,6 @@ LEAST_SHOWN = 21
 MARKERS_PER_CURVE = 12
 # How much of its colour a band has.
 BAND = 0.12
-FEW_USERS = 200
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
@@ -94,24 +100,9 @@ CONVENTIONS: Mapping[str, Summed] = {
 Convention = Literal["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]
 
 
-class Settings(AnalysisSettings):
+class Settings(Question):
     """Tests between pairs of systems."""
 
-    test: Test = Field(
-        "exact", description="The permutation test, exactly or by random draws; or another."
-    )
-    correction: Correction = Field(
-        "none", description="For testing many pairs: of each measure, one family."
-    )
-    alpha: float = Field(
-        0.05, ge=1e-9, lt=1, description="Level of required differences and adjusted p-values."
-    )
-    permutations: Whole | None = Field(
-        None,
-        ge=99,
-        description="Random draws; 100,000 for monte-carlo and max-t, 10,000 for bootstrap, 5,000 "
-        "for tukey.",
-    )
     replicates: Whole = Field(
         REPLICATES,
         ge=0,
@@ -121,15 +112,12 @@ class Settings(AnalysisSettings):
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
-        try:
-            self.question(seed=0)
-        except InputError as error:
-            raise ValueError(str(error).rstrip(".")) from None
+        if self.baseline is not None and self.correction in JOINT:
+            raise ValueError(
+                f"the correction {self.correction!r} is a test of all pairs of systems; with a "
+                "baseline, choose 'bonferroni', 'holm' or 'bh'"
+            )
         return self
-
-    def question(self, *, seed: int) -> Question:
-        """Put the settings together with a seed."""
-        return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
 
     def check(self, given: Given) -> None:
         """Refuse a baseline that is no system."""
@@ -165,24 +153,20 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     0        a        b         2.0  0.25
     """
     scores, scales = work.scores, work.scales
-    question = settings.question(seed=work.seed)
     _check(scores)
     check_scales(scores, scales)
-    chosen = pair_numbers(scores.systems, question.baseline)
-    steps = question.n_steps(len(scores.measures))
-    with work.progress("Testing pairs of systems", steps) as bar:
-        found = answer(
-            scores, question, chosen, scales=scales, n_jobs=work.n_jobs, advance=bar.advance
-        )
-    adjusted = correct(found.p, scores, question, n_jobs=work.n_jobs)
+    chosen = pair_numbers(scores.systems, settings.baseline)
+    with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
+        found = answer(work, settings, chosen, advance=bar.advance)
+    adjusted = correct(found.p, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     samples = resample_power(
         scores.values,
         found.p,
         (first, second),
         scales=tuple(scales.get(measure) for measure in scores.measures),
-        replicates=settings.replicates if question.test in OF_MEANS else 0,
-        seed=question.seed,
+        replicates=settings.replicates if settings.test in OF_MEANS else 0,
+        seed=work.seed,
         n_jobs=work.n_jobs,
     )
     means = scores.means()
@@ -199,12 +183,12 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         curve_low=samples.curve_low,
         curve_high=samples.curve_high,
         n_users=len(scores.users),
-        test=question.test,
-        correction=question.correction,
-        alpha=question.alpha,
-        permutations=question.draws,
-        seed=question.seed,
-        baseline=question.baseline,
+        test=settings.test,
+        correction=settings.correction,
+        alpha=settings.alpha,
+        permutations=settings.draws,
+        seed=work.seed,
+        baseline=settings.baseline,
     )
 
 
@@ -243,8 +227,7 @@ class Discrimination(Result):
     n_users
         Number of users (topics).
     test, correction, alpha, permutations, seed, baseline
-        What was asked: see :class:`analyses.significance.question.Question`; ``permutations`` is
-        the number of random draws of the test.
+        What was asked: see `Settings`; ``permutations`` is the number of random draws of the test.
     """
 
     measures: Measures
@@ -285,8 +268,6 @@ class Discrimination(Result):
     @property
     def dp_corrected(self) -> NDArray[np.float64]:
         """DP less what sampling users adds to it: 2 DP - mean over resamples, cut at 0."""
-        if self.powers.shape[1] < 2:
-            return np.full(len(self.measures), np.nan)
         return corrected(self.dp, self.powers)
 
     @property
@@ -296,9 +277,6 @@ class Discrimination(Result):
         DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
         :func:`analyses.significance.power.spread_around`.
         """
-        if self.powers.shape[1] < 2:
-            unknown = np.full(len(self.measures), np.nan)
-            return unknown, unknown
         low, high = spread_around(self.dp, self.powers)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
@@ -367,7 +345,7 @@ class Discrimination(Result):
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": _over_pairs(np.max, self.required),
             "required_median": _over_pairs(np.median, self.required),
-            "dp_sd": _deviations(self.powers),
+            "dp_sd": deviations(self.powers),
             "dp_low": low,
             "dp_high": high,
             "dp_corrected": self.dp_corrected,
@@ -394,21 +372,16 @@ class Discrimination(Result):
         )
 
     def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
-        if self.powers.shape[1] < 2:
-            unknown = np.full(len(first), np.nan)
-            return unknown, unknown
         differences = self.dp[first] - self.dp[second]
         return spread_around(differences, self.powers[first] - self.powers[second])
 
     def cautions(self) -> Sequence[str]:
         """Say what the literature warns of, and where significance tells little."""
-        few = self.test != "exact" and self.n_users < FEW_USERS
         drawn = self.test in ("monte-carlo", "bootstrap")
         warned = cautions(
             self.p,
             test=self.test,
             n_users=self.n_users,
-            n_differing=np.full(self.p.shape, self.n_users) if few else None,
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
         )
@@ -643,12 +616,6 @@ def _over_pairs(
     """Summarise each measure's required differences, leaving out what is not known."""
     known = [row[~np.isnan(row)] for row in required]
     return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]
-
-
-def _deviations(powers: NDArray[np.float64]) -> NDArray[np.float64]:
-    if powers.shape[1] < 2:
-        return np.full(len(powers), np.nan)
-    return np.asarray(powers.std(axis=1, ddof=1))
 
 
 def _shown(power: float) -> str:
