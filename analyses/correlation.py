@@ -271,15 +271,7 @@ class Correlation(Result):
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
-        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them.
-        """
+        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         ax = axes_or_new(ax)
         chosen = [n for n, _, _ in curves_of(self.measures, metric=metric, cutoff=cutoff)]
         labels = [self._label(n, metric) for n in chosen]
@@ -407,16 +399,8 @@ def _intervals(
 ) -> tuple[Floats, Floats, int]:
     """Give the limits for the wanted pairs of measures, and count what is undefined.
 
-    Parameters
-    ----------
-    observed
-        Agreement of the measures, of shape (n_measures, n_measures).
-    resampled
-        Means of shape (n_measures, n_systems, replicates).
-    coefficient
-        Compares them.
-    wanted
-        Of shape (n_measures, n_measures).
+    Resampled means are of shape (n_measures, n_systems, replicates), what was observed and what is
+    wanted of (n_measures, n_measures).
     """
     orderings = np.ascontiguousarray(resampled.transpose(0, 2, 1))
     low, high = np.full((2, *wanted.shape), np.nan)

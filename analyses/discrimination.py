@@ -475,20 +475,8 @@ class Discrimination(Result):
 
         The nearer a curve is to the origin, the more discriminative the measure. Where curves are
         of several metrics, the legend gives the area below each, its DP, and a light band what
-        other users would give.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; those of a new figure by default.
-        metric
-            One curve per cut-off of this metric.
-        cutoff
-            One curve per metric at this cut-off; of whole lists if neither is given.
-
-        Returns
-        -------
-        The axes.
+        other users would give. There is a curve for each cut-off of a metric, or for each metric at
+        a cut-off; of whole lists if neither is given.
 
         Raises
         ------

@@ -271,12 +271,7 @@ class Users(Result):
     ) -> Axes:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them. Metrics at one cut-off have their spread drawn, beside each other.
+        Metrics at one cut-off have their spread drawn, beside each other.
         """
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
         ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=cutoff is not None)
@@ -286,13 +281,7 @@ class Users(Result):
 
     @figure("users_dp", "Users: discriminative power of subsets of the users", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
-        """Draw discriminative power at the deepest cut-off against the number of users.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        """
+        """Draw discriminative power at the deepest cut-off against the number of users."""
         cutoff = self.tested[0].cutoff
         curves = curves_of(self.tested, metric=None, cutoff=cutoff)
         ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)

@@ -131,30 +131,6 @@ def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def draw_agreement(
-    ax: Axes,
-    levels: Sequence[float],
-    taus: NDArray[np.float64],
-    curves: Sequence[Curve],
-    *,
-    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> Axes:
-    """Draw taus of shape (n_measures, n_levels) against the share kept, from all to least.
-
-    The band has the lower and the upper limit of each tau; NaN is not drawn.
-    """
-    percent = 100 * np.asarray(levels)
-    for number, label, style in curves:
-        if band is not None:
-            draw_band(ax, percent, band[0][number], band[1][number], style)
-        ax.plot(percent, taus[number], label=label, **style)
-    if len(percent) > 1:
-        ax.set_xlim(percent.max(), percent.min())
-    ax.set_ylabel("Kendall's tau-b with all judgements")
-    legend_beside(ax)
-    return ax
-
-
 def draw_band(
     ax: Axes,
     places: NDArray[np.floating],

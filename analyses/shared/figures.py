@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from io import BytesIO
@@ -71,7 +71,8 @@ def draw_figure(
         Panels side by side.
     """
     if face.panels is None:
-        usual = {"cutoff": result.measures.cutoff} if "cutoff" in _choices(result, face) else {}
+        has_cutoff = "cutoff" in choices_of(type(result), face)
+        usual = {"cutoff": result.measures.cutoff} if has_cutoff else {}
         return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
     names = list(panels or panels_of(result, face))
     keyword = face.panels
@@ -91,10 +92,6 @@ def panels_of(result: Result, face: FigureFace) -> tuple[str, ...]:
     if face.panels == METRIC:
         return result.measures.metrics
     return tuple(getattr(result, f"{face.panels}s"))
-
-
-def _choices(result: Result, face: FigureFace) -> Collection[str]:
-    return choices_of(type(result), face)
 
 
 def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: Axes) -> Axes:

@@ -85,7 +85,7 @@ def resample_power(
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
-    weights = np.concatenate([np.ones((1, n_blocks)), *drawn]).T
+    weights = np.concatenate([np.ones((1, n_blocks)), *(some for _, some in drawn)]).T
     tasks = (
         delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
         for scores, observed, scale in zip(values, p, scales, strict=True)

@@ -114,7 +114,7 @@ def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str,
     single = face.panels is None
     return {
         "name": face.file,
-        "place": float("inf") if face.number is None else face.number,
+        "place": face.place,
         "title": face.title if face.number is None else f"Figure {face.number}. {face.title}",
         "caption": study.caption(face.caption(result)),
         "single": single,

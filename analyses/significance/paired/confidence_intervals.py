@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analyses.intervals.resampling import blocks_of_replicates
+from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.paired.user_differences import (
     exponents,
@@ -111,7 +111,7 @@ def _percentiles(
     first, second = pair_indices(n_systems)
     rows = to_grid(scores).reshape(-1, n_users)
     sums = np.empty((n_measures, n_systems, replicates))
-    for part, counts in blocks_of_replicates(replicates, n_users=n_users, seed=seed):
+    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed):
         sums[:, :, part] = (rows @ counts.T).reshape(n_measures, n_systems, -1)
     tails = [(1 - level) / 2, (1 + level) / 2]
     steps = np.quantile(sums[:, first] - sums[:, second], tails, axis=2) / n_users
