@@ -22,7 +22,7 @@ from analyses.shared.estimate import Estimate, are_comparable
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, at_place, crossed, shown
+from analyses.shared.table import Table, at_place, shown
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -215,15 +215,10 @@ class Correlation(Result):
             for a in chosen
             for b in chosen
         }
-        headings, rows = crossed("metric", cells)
         label = find_coefficient(self.coefficient).label
-        return Table(
-            name="correlation",
-            title=f"Agreement among metrics{at_place(place)}",
-            note=f"Orderings of the systems by mean, compared by {label}.",
-            headings=headings,
-            rows=rows,
-        )
+        note = f"Orderings of the systems by mean, compared by {label}."
+        title = f"Agreement among metrics{at_place(place)}"
+        return Table.crossed("correlation", title, note, "metric", cells)
 
     def of_measures(self, *, reference: Measure | None = None) -> Table:
         """Tabulate all measures down and across; with a reference, all coefficients with it.

@@ -17,12 +17,13 @@ from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Cell, Table, at_place, crossed, shown
+from analyses.shared.table import Best, Cell, Table, at_place, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import (
     REPLICATES,
+    PowerSamples,
     corrected,
     deviations,
     resample_power,
@@ -74,29 +75,23 @@ MOST = 0.9
 """From this share of significant pairs on, significance tells little."""
 
 
-@dataclass(frozen=True)
-class Summed:
-    """A way to add up p-values: what it is called, and whether more is better."""
-
-    words: str
-    best: Best
-
-
-CONVENTIONS: Mapping[str, Summed] = {
-    "dp": Summed(
+CONVENTIONS: Mapping[str, tuple[str, Best]] = {
+    "dp": (
         "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
         "ordered pairs, twice as much): lower is better",
         min,
     ),
-    "dp_ordered": Summed(
+    "dp_ordered": (
         "DP, the sum of p over ordered pairs of systems, twice that over unordered pairs, as "
         "Valcarce et al. (2018) print it: lower is better",
         min,
     ),
-    "dp_mean": Summed("the mean p over pairs of systems: lower is better", min),
-    "significant_05": Summed("the share of pairs with p < .05: higher is better", max),
-    "median_p": Summed("the median p over pairs of systems: lower is better", min),
+    "dp_mean": ("the mean p over pairs of systems: lower is better", min),
+    "significant_05": ("the share of pairs with p < .05: higher is better", max),
+    "median_p": ("the median p over pairs of systems: lower is better", min),
 }
+"""Ways to add up p-values: what they are called, and which is best."""
+
 Convention = Literal["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]
 
 
@@ -105,6 +100,7 @@ class Settings(Question):
 
     replicates: Whole = Field(
         REPLICATES,
+        PowerSamples,
         ge=0,
         description="Resamples of the users for intervals of discriminative power.",
     )
@@ -179,9 +175,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         methods=found.methods,
         required=found.required,
         p_adjusted=adjusted,
-        powers=samples.powers,
-        curve_low=samples.curve_low,
-        curve_high=samples.curve_high,
+        samples=samples,
         n_users=len(scores.users),
         test=settings.test,
         correction=settings.correction,
@@ -218,12 +212,8 @@ class Discrimination(Result):
         "bootstrap").
     p_adjusted
         Corrected for testing many pairs, of the same shape; None without a correction.
-    powers
-        DP for resampled users, the same for all measures, of shape (n_measures, replicates);
-        none for tests that are not of means.
-    curve_low, curve_high
-        95 % bands of the p-values in falling order, of shape (n_measures, n_pairs); NaN if there
-        are no replicates.
+    samples
+        DP and curves for resampled users; there are none for tests that are not of means.
     n_users
         Number of users (topics).
     test, correction, alpha, permutations, seed, baseline
@@ -238,9 +228,7 @@ class Discrimination(Result):
     methods: NDArray[np.str_]
     required: NDArray[np.float64]
     p_adjusted: NDArray[np.float64] | None
-    powers: NDArray[np.float64]
-    curve_low: NDArray[np.float64]
-    curve_high: NDArray[np.float64]
+    samples: PowerSamples
     n_users: int
     test: Test
     correction: Correction
@@ -268,7 +256,7 @@ class Discrimination(Result):
     @property
     def dp_corrected(self) -> NDArray[np.float64]:
         """DP less what sampling users adds to it: 2 DP - mean over resamples, cut at 0."""
-        return corrected(self.dp, self.powers)
+        return corrected(self.dp, self.samples.powers)
 
     @property
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -277,7 +265,7 @@ class Discrimination(Result):
         DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
         :func:`analyses.significance.power.spread_around`.
         """
-        low, high = spread_around(self.dp, self.powers)
+        low, high = spread_around(self.dp, self.samples.powers)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -345,7 +333,7 @@ class Discrimination(Result):
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": _over_pairs(np.max, self.required),
             "required_median": _over_pairs(np.median, self.required),
-            "dp_sd": deviations(self.powers),
+            "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
             "dp_corrected": self.dp_corrected,
@@ -373,7 +361,7 @@ class Discrimination(Result):
 
     def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
         differences = self.dp[first] - self.dp[second]
-        return spread_around(differences, self.powers[first] - self.powers[second])
+        return spread_around(differences, self.samples.powers[first] - self.samples.powers[second])
 
     def cautions(self) -> Sequence[str]:
         """Say what the literature warns of, and where significance tells little."""
@@ -408,22 +396,11 @@ class Discrimination(Result):
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
-        summed = CONVENTIONS[convention]
+        words, best = CONVENTIONS[convention]
         numbers = zip(self.measures, self.summary()[convention], strict=True)
-        cells = {
-            (m.metric, "whole lists" if m.cutoff is None else f"@{m.cutoff}"): float(number)
-            for m, number in numbers
-            if cutoff in (None, m.cutoff)
-        }
-        headings, rows = crossed("metric", cells)
-        return Table(
-            name="power",
-            title="Discriminative power by metric and cut-off",
-            note=f"The numbers are {summed.words}.",
-            headings=headings,
-            rows=rows,
-            best=dict.fromkeys(range(1, len(headings)), summed.best),
-        )
+        cells = {(m.metric, m.place): float(dp) for m, dp in numbers if cutoff in (None, m.cutoff)}
+        title, note = "Discriminative power by metric and cut-off", f"The numbers are {words}."
+        return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -493,7 +470,8 @@ class Discrimination(Result):
             line = {"marker": ".", **style}
             ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **line)
             if metric is None:
-                band = self.curve_low[number, :n_shown], self.curve_high[number, :n_shown]
+                low, high = self.samples.curve_low[number], self.samples.curve_high[number]
+                band = low[:n_shown], high[:n_shown]
                 ax.fill_between(ranks, *band, color=style["color"], alpha=BAND, linewidth=0)
         place = "whole lists" if cutoff is None else f"cut-off {cutoff}"
         self._frame_plot(ax, n_shown, title=metric or place)
@@ -548,11 +526,11 @@ class Discrimination(Result):
         return f" Adjusted p-values are those of {name}, in one family a measure."
 
     def _bands_in_words(self) -> str:
-        if self.powers.shape[1] < 2:
+        if self.samples.powers.shape[1] < 2:
             return ""
         return (
             f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are 1.96 standard deviations to "
-            f"either side, over {self.powers.shape[1]:,} resamples of the users, shared by all "
+            f"either side, over {self.samples.powers.shape[1]:,} resamples of the users, shared by all "
             "measures, with normal approximations of the p-values."
         )
 

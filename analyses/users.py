@@ -27,7 +27,7 @@ from analyses.shared.drawing import (
 from analyses.shared.exact_sums import grid_exponents, to_grid
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Table, at_place, crossed
+from analyses.shared.table import Best, Table, at_place
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.settings import Sizes, Whole
@@ -259,11 +259,8 @@ class Users(Result):
             for size, value in zip(self.sizes, row, strict=True)
             if measure.cutoff == place
         }
-        headings, rows = crossed("metric", cells)
-        every = range(1, len(headings))
-        return Table(
-            name, f"{title}{at_place(place)}", note, headings, rows, best=dict.fromkeys(every, best)
-        )
+        title = f"{title}{at_place(place)}"
+        return Table.crossed(name, title, note, "metric", cells, best=lambda _: best)
 
     @figure("users_tau", "Users: agreement of subsets of the users with all of them", number=9)
     def plot(

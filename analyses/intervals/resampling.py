@@ -76,14 +76,7 @@ def resampled_users(
 def resample_means(
     values: NDArray[np.float64], *, replicates: int, seed: int
 ) -> NDArray[np.float64]:
-    """Give the means over resampled users.
-
-    Parameters
-    ----------
-    values
-        Of shape (..., n_users).
-    replicates, seed
-        As in `draw_weights`.
+    """Give the means over resampled users of values of shape (..., n_users).
 
     Returns
     -------
@@ -139,15 +132,9 @@ def interval(
 
     holds both the percentile interval and its reflection about the observed value.
 
-    Parameters
-    ----------
-    observed
-        Of shape (...).
-    replicates
-        Of shape (..., n_replicates). Undefined ones (NaN) are left out; without a defined one
-        the interval is NaN.
-    limits
-        The lowest and the highest value there is.
+    What was observed is of shape (...), replicates of (..., n_replicates). Undefined ones (NaN) are
+    left out; without a defined one the interval is NaN. It ends at the limits, the lowest and the
+    highest value there is.
 
     References
     ----------

@@ -100,7 +100,7 @@ def curves_of(
         raise InputError("give a `metric` or a `cutoff` to draw, not both.")
     if metric is not None:
         chosen = [n for n, m in enumerate(measures) if m.metric == metric]
-        labelled = gradations([_place(measures[n].cutoff) for n in chosen])
+        labelled = gradations([measures[n].place for n in chosen])
     else:
         chosen = [n for n, m in enumerate(measures) if m.cutoff == cutoff]
         labelled = categories([measures[n].metric for n in chosen])
@@ -108,10 +108,6 @@ def curves_of(
         where = "whole lists" if cutoff is None else f"cut-off {cutoff}"
         raise InputError(f"nothing was measured for {metric or where}.")
     return [(n, label, style) for n, (label, style) in zip(chosen, labelled, strict=True)]
-
-
-def _place(cutoff: int | None) -> str:
-    return "whole lists" if cutoff is None else f"@{cutoff}"
 
 
 def legend_beside(ax: Axes) -> None:

@@ -58,17 +58,8 @@ def draw_figure(
 ) -> Figure:
     """Draw a figure of a result, on one page.
 
-    Parameters
-    ----------
-    result, face
-        What is shown, and how.
-    chosen
-        Keywords of a figure of one panel; those that it has with a cut-off have the deepest by
-        default.
-    panels
-        Of a figure of several panels: those that it has; all by default.
-    most_columns
-        Panels side by side.
+    A figure of one panel takes the keywords that are chosen; without a cut-off among them it has
+    the deepest. Of a figure of several panels those that are named are drawn, all by default.
     """
     if face.panels is None:
         has_cutoff = "cutoff" in choices_of(type(result), face)
@@ -161,12 +152,7 @@ def settle(figure: Figure) -> None:
 def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
     """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
 
-    Parameters
-    ----------
-    figure
-        The figure.
-    text_as
-        ``none``: text stays text. ``path``: it is drawn, so that no font is missed.
+    Text stays text, or is drawn as paths, so that no font is missed.
     """
     curves = _name_curves(figure)
     svg = _render(figure, "svg", {"Date": None}, text_as=text_as).decode()

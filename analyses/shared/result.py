@@ -34,14 +34,8 @@ MARK = "__shown__"
 class TableFace:
     """A table that a result has: its keywords are what a reader may choose.
 
-    Parameters
-    ----------
-    name, title
-        What it is called, and what it shows, in the list of tables.
-    alias
-        Its number in a paper, such as ``table3``.
-    method
-        Name of the method that makes it.
+    The name and title are those in the list of tables, the alias its number in a paper, such as
+    ``table3``, and the method is that which makes it.
     """
 
     name: str

@@ -43,6 +43,9 @@ workers = on_workers("Workers; all cores by default. Results are the same.")
 quietly = click.option(
     "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress."
 )
+tried = click.option(
+    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
+)
 printable = click.option(
     "--format",
     "format_",

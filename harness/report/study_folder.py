@@ -58,15 +58,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """The folder of a finished study.
-
-    Parameters
-    ----------
-    folder
-        Where it is.
-    manifest
-        What its manifest says.
-    """
+    """The folder of a finished study, and what its manifest says."""
 
     folder: Path
     manifest: Mapping[str, Any]

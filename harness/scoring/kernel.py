@@ -37,24 +37,11 @@ RELEVANT, NONRELEVANT, NEITHER = 1, 2, 0
 class Hits:
     """The judged items in the lists of all systems, and the judgements by falling grade.
 
-    Parameters
-    ----------
-    qrels
-        All judgements.
-    order
-        Their positions, user by user, those of a user by falling grade; int64 of shape
-        (n_judgements,).
-    gains
-        Grades in this order, 0 for negative ones; float64 of shape (n_judgements,).
-    kinds
-        `RELEVANT`, `NONRELEVANT` or `NEITHER` in this order, int8 of shape (n_judgements,).
-    offsets
-        The hits in the list of system s for user u are ``offsets[i]:offsets[i + 1]``, with
-        ``i = u * n_systems + s``; int64 of shape (n_users * n_systems + 1,).
-    ranks
-        Rank of each hit, rising within a list; int32 of shape (n_hits,).
-    judgements
-        Place of its judgement in ``order``, int32 of shape (n_hits,).
+    The order has the positions of the judgements user by user, those of a user by falling grade; in
+    it gains are grades, 0 for negative ones, and kinds `RELEVANT`, `NONRELEVANT` or `NEITHER`; each
+    is of shape (n_judgements,). The hits in the list of system s for user u are
+    ``offsets[i]:offsets[i + 1]``, with ``i = u * n_systems + s``; ranks, rising within a list, and
+    places of their judgements in ``order`` are of shape (n_hits,).
     """
 
     qrels: Qrels

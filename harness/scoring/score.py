@@ -32,18 +32,8 @@ def score(
 ) -> Scores:
     """Score every user by the readable definitions.
 
-    Parameters
-    ----------
-    runs, qrels
-        Runs and the judgements of the same users.
-    measures
-        Metrics at cut-offs.
-    metrics
-        The metrics by name.
-    users
-        User ids, for the labels.
-    advance
-        Called after every run.
+    Runs and judgements are of the same users, whose ids are the labels; ``advance`` is called after
+    every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = max(rising_cutoffs(measures), default=0)
@@ -76,13 +66,8 @@ def _score_block(
 class SampleScorer:
     """Sums of the scores of all systems on samples of the judgements.
 
-    The built-in metrics go through the fused kernel, others through their definition, one
-    sample at a time.
-
-    Parameters
-    ----------
-    runs, qrels, measures, metrics
-        As in `score`.
+    The built-in metrics go through the fused kernel, others through their definition, one sample at
+    a time. Runs, qrels, measures and metrics are as in `score`.
     """
 
     def __init__(

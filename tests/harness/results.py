@@ -14,6 +14,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
+from analyses.significance.power import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
 from harness.report.study_folder import evidence_name
@@ -113,9 +114,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         methods=np.full(values.shape, "exact"),
         required=unknown,
         p_adjusted=None,
-        powers=np.empty((len(values), 0)),
-        curve_low=unknown,
-        curve_high=unknown,
+        samples=PowerSamples(np.empty((len(values), 0)), unknown, unknown),
         n_users=60,
         test="exact",
         correction="none",

@@ -25,12 +25,7 @@ MOST_VALUES = 1 << 23
 def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
     r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n`, with n the number of users.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level, between 0 and 1.
+    Scores are of shape (n_measures, n_systems, n_users).
 
     Returns
     -------
@@ -68,14 +63,7 @@ def bootstrap_intervals(
     The samples are those of :func:`analyses.significance.paired.sakai_test` with this seed. Their
     sums are exact, on the grid of :func:`to_grid`, and do not depend on how they are computed.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level, between 0 and 1.
-    replicates, seed
-        Number of samples, and their key.
+    Scores are of shape (n_measures, n_systems, n_users).
 
     Returns
     -------
