@@ -100,7 +100,6 @@ class Settings(Question):
 
     replicates: Whole = Field(
         REPLICATES,
-        PowerSamples,
         ge=0,
         description="Resamples of the users for intervals of discriminative power.",
     )
@@ -526,11 +525,12 @@ class Discrimination(Result):
         return f" Adjusted p-values are those of {name}, in one family a measure."
 
     def _bands_in_words(self) -> str:
-        if self.samples.powers.shape[1] < 2:
+        n_replicates = self.samples.powers.shape[1]
+        if n_replicates < 2:
             return ""
         return (
             f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are 1.96 standard deviations to "
-            f"either side, over {self.samples.powers.shape[1]:,} resamples of the users, shared by all "
+            f"either side, over {n_replicates:,} resamples of the users, shared by all "
             "measures, with normal approximations of the p-values."
         )
 
