@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -20,10 +20,11 @@ from analyses.significance.corrections import (
     tukey_test,
 )
 from analyses.significance.null_sets import exchangeable_set, sampled_set, sampled_systems
-from analyses.significance.paired import bootstrap_test, sign_test, t_test, wilcoxon_test
+from analyses.significance.paired import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs import InputError
+from runs.shared.progress import Progress, Silent
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -132,19 +133,40 @@ class Calibration:
         return pd.DataFrame([{**asdict(rate), "verdict": rate.verdict} for rate in self.rates])
 
 
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Scores to draw users from.
+
+    Parameters
+    ----------
+    label
+        Name in the results.
+    scores
+        Of shape (n_systems, n_population_users), two systems at least.
+    continuous
+        Whether differences hardly ever tie: then permutation tests must not err too seldom
+        either.
+    n_users
+        Number of users to draw, unless one is asked for.
+    """
+
+    label: str
+    scores: NDArray[np.float64]
+    continuous: bool
+    n_users: int
+
+
 def calibrate(
-    population: NDArray[np.float64],
+    populations: Sequence[Population],
     *,
-    label: str,
-    continuous: bool,
     n_sets: int,
-    n_users: int,
+    n_users: int | None = None,
     seed: int,
     draws: int = 1999,
     n_jobs: int = 1,
-    advance: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Calibration:
-    r"""Draw sets of users from a population, and count how often each procedure errs.
+    r"""Draw sets of users from populations, and count how often each procedure errs.
 
     - Type-I error of each test, for two systems whose scores are dealt out at random to each
       user: the null hypothesis holds exactly.
@@ -163,15 +185,10 @@ def calibrate(
 
     Parameters
     ----------
-    population
-        Scores of shape (n_systems, n_population_users), two systems at least.
-    label
-        Its name in the results.
-    continuous
-        Whether differences hardly ever tie: then permutation tests must not err too seldom
-        either.
+    populations
+        What users are drawn from.
     n_sets, n_users
-        Number of sets, and of the users in each.
+        Number of sets, and of the users in each; those of the population by default.
     seed
         Key of all random numbers.
     draws
@@ -179,30 +196,30 @@ def calibrate(
         whole, and fine enough to correct for 15 pairs.
     n_jobs
         Number of processes; the result does not depend on it.
-    advance
-        Called with the number of sets finished since the last call.
+    progress
+        Shows how many sets are finished.
 
     Raises
     ------
     InputError
         If there are fewer than two systems, or numbers are too small.
     """
-    _check(population, n_sets=n_sets, n_users=n_users)
-    parts = list(ranges(n_sets, SETS_PER_TASK))
-    tally = partial(tally_sets, population, n_users=n_users, seed=seed, draws=draws)
-    total: Tally = {}
+    rates: list[Rate] = []
+    shown = progress or Silent()
     workers = Parallel(n_jobs=n_jobs, return_as="generator")
-    tallies = workers(delayed(tally)(start, stop) for start, stop in parts)
-    for (start, stop), some in zip(parts, tallies, strict=True):
-        _add(total, some)
-        if advance is not None:
-            advance(stop - start)
-    return Calibration(
-        tuple(
-            _rate(key, count, n_sets, n_users, label=label, continuous=continuous)
-            for key, count in total.items()
-        )
-    )
+    parts = list(ranges(n_sets, SETS_PER_TASK))
+    for population in populations:
+        size = population.n_users if n_users is None else n_users
+        _check(population.scores, n_sets=n_sets, n_users=size)
+        tally = partial(tally_sets, population.scores, n_users=size, seed=seed, draws=draws)
+        total: Tally = {}
+        with shown(f"Calibrating on {population.label}", n_sets) as bar:
+            tallies = workers(delayed(tally)(start, stop) for start, stop in parts)
+            for (start, stop), some in zip(parts, tallies, strict=True):
+                _add(total, some)
+                bar.advance(stop - start)
+        rates += [_rate(key, count, n_sets, size, population) for key, count in total.items()]
+    return Calibration(tuple(rates))
 
 
 def _check(population: NDArray[np.float64], *, n_sets: int, n_users: int) -> None:
@@ -226,69 +243,88 @@ def tally_sets(
     total: Tally = {}
     for number in range(start, stop):
         own_seed = int(random_words(1, seed, "calibration", number)[0])
-        work = {"n_users": n_users, "seed": own_seed, "draws": draws}
         for tally in TALLIES:
-            _add(total, dict(tally(population, **work)))
+            _add(total, dict(tally(_Draw(population, n_users, own_seed, draws))))
     return total
 
 
-def _type_one_errors(
-    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
-) -> Tallied:
-    pair = exchangeable_set(population, n_systems=2, n_users=n_users, seed=seed, number=0)
-    yield from _rejections("type-I error", pair, seed=seed, draws=draws)
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """Users of a set, drawn for one purpose after the other, and what their tests draw."""
+
+    population: NDArray[np.float64]
+    n_users: int
+    seed: int
+    draws: int
+
+    def alike(self, n_systems: int, *, number: int) -> NDArray[np.float64]:
+        """Draw users for systems of which none is better: scores (n_systems, n_users)."""
+        n_systems = min(n_systems, len(self.population))
+        return exchangeable_set(
+            self.population,
+            n_systems=n_systems,
+            n_users=self.n_users,
+            seed=self.seed,
+            number=number,
+        )
+
+    def pair(self, *, number: int) -> tuple[NDArray[np.float64], float]:
+        """Draw users for two systems as they are: scores (2, n_users), true mean difference."""
+        systems = sampled_systems(len(self.population), 2, seed=self.seed, number=number)
+        means = self.population[systems].mean(axis=1)
+        scores = sampled_set(
+            self.population, n_systems=2, n_users=self.n_users, seed=self.seed, number=number
+        )
+        return scores, float(means[0] - means[1])
 
 
-def _errors_at_equal_means(
-    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
-) -> Tallied:
-    pair, truth = _pair(population, n_users=n_users, seed=seed, number=4)
-    shifted = np.stack([pair[0] - truth, pair[1]])
-    yield from _rejections("error at equal means", shifted, seed=seed, draws=draws)
+def _type_one_errors(drawn: _Draw) -> Tallied:
+    yield from _rejections("type-I error", drawn.alike(2, number=0), drawn)
 
 
-def _rejections(quantity: Quantity, pair: NDArray[np.float64], *, seed: int, draws: int) -> Tallied:
+def _errors_at_equal_means(drawn: _Draw) -> Tallied:
+    pair, truth = drawn.pair(number=4)
+    yield from _rejections("error at equal means", np.stack([pair[0] - truth, pair[1]]), drawn)
+
+
+def _rejections(quantity: Quantity, pair: NDArray[np.float64], drawn: _Draw) -> Tallied:
     """Tell which tests reject two systems' scores (2, n_users), and at which levels."""
     scores = pair[np.newaxis]
-    drawn = monte_carlo_test(scores, permutations=draws, seed=seed)
+    by_signs = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed)
     exact = exact_test(pair).p
     tests = {
-        EXACT: np.where(np.isnan(exact), drawn[0], exact),
-        MONTE_CARLO: drawn,
+        EXACT: np.where(np.isnan(exact), by_signs[0], exact),
+        MONTE_CARLO: by_signs,
         "t": t_test(scores),
         "Wilcoxon": wilcoxon_test(scores),
         "sign": sign_test(scores),
-        "bootstrap": bootstrap_test(scores, replicates=draws, seed=seed),
+        "bootstrap": sakai_test(scores, replicates=drawn.draws, seed=drawn.seed).p,
     }
     for name, p in tests.items():
         for alpha in ALPHAS:
             yield (quantity, name, alpha), float(p.item() <= alpha)
 
 
-def _family_errors(
-    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
-) -> Tallied:
-    scores = _family(population, n_users=n_users, seed=seed, number=1)[np.newaxis]
-    p = monte_carlo_test(scores, permutations=draws, seed=seed)
+def _family_errors(drawn: _Draw) -> Tallied:
+    scores = drawn.alike(MOST_SYSTEMS, number=1)[np.newaxis]
+    p = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed)
     corrected = {
         "Bonferroni": bonferroni(p),
         "Holm": holm(p),
-        "max-T": max_t_test(scores, permutations=draws, seed=seed),
-        TUKEY: tukey_test(scores, permutations=draws, seed=seed),
+        "max-T": max_t_test(scores, permutations=drawn.draws, seed=drawn.seed),
+        TUKEY: tukey_test(scores, permutations=drawn.draws, seed=drawn.seed),
     }
     for name, adjusted in corrected.items():
         for alpha in ALPHAS:
             yield ("family-wise error", name, alpha), float((adjusted <= alpha).any())
 
 
-def _false_discoveries(
-    population: NDArray[np.float64], *, n_users: int, seed: int, draws: int
-) -> Tallied:
-    scores = _family(population, n_users=n_users, seed=seed, number=2)
+def _false_discoveries(drawn: _Draw) -> Tallied:
+    scores = drawn.alike(MOST_SYSTEMS, number=2)
     better = np.arange(len(scores)) >= len(scores) / 2
-    error = np.sqrt(2 / n_users) * population.std()
+    error = np.sqrt(2 / drawn.n_users) * drawn.population.std()
     mixture = scores + SHIFT * error * better[:, np.newaxis]
-    p = monte_carlo_test(mixture[np.newaxis], permutations=draws, seed=seed)
+    p = monte_carlo_test(mixture[np.newaxis], permutations=drawn.draws, seed=drawn.seed)
     first, second = pair_indices(len(scores))
     alike = better[first] == better[second]
     for alpha in ALPHAS:
@@ -297,34 +333,17 @@ def _false_discoveries(
         yield ("false discovery", "Benjamini-Hochberg", alpha), float(share)
 
 
-def _coverage(population: NDArray[np.float64], *, n_users: int, seed: int, draws: int) -> Tallied:
-    pair, truth = _pair(population, n_users=n_users, seed=seed, number=3)
+def _coverage(drawn: _Draw) -> Tallied:
+    pair, truth = drawn.pair(number=3)
     scores = pair[np.newaxis]
     intervals = {
         "t": t_intervals(scores, level=LEVEL),
-        "bootstrap": bootstrap_intervals(scores, level=LEVEL, replicates=draws, seed=seed),
+        "bootstrap": bootstrap_intervals(
+            scores, level=LEVEL, replicates=drawn.draws, seed=drawn.seed
+        ),
     }
     for name, (lower, upper) in intervals.items():
         yield ("coverage", name, LEVEL), float(lower.item() <= truth <= upper.item())
-
-
-def _family(
-    population: NDArray[np.float64], *, n_users: int, seed: int, number: int
-) -> NDArray[np.float64]:
-    n_systems = min(MOST_SYSTEMS, len(population))
-    return exchangeable_set(
-        population, n_systems=n_systems, n_users=n_users, seed=seed, number=number
-    )
-
-
-def _pair(
-    population: NDArray[np.float64], *, n_users: int, seed: int, number: int
-) -> tuple[NDArray[np.float64], float]:
-    """Draw users for two systems as they are: scores (2, n_users), true difference in means."""
-    systems = sampled_systems(len(population), 2, seed=seed, number=number)
-    means = population[systems].mean(axis=1)
-    scores = sampled_set(population, n_systems=2, n_users=n_users, seed=seed, number=number)
-    return scores, float(means[0] - means[1])
 
 
 def _promise(quantity: Quantity, procedure: str, *, continuous: bool) -> Promise:
@@ -335,9 +354,7 @@ def _promise(quantity: Quantity, procedure: str, *, continuous: bool) -> Promise
     return "at most" if procedure in NEVER_TOO_OFTEN else "approximate"
 
 
-def _rate(
-    key: Key, count: float, n_sets: int, n_users: int, *, label: str, continuous: bool
-) -> Rate:
+def _rate(key: Key, count: float, n_sets: int, n_users: int, population: Population) -> Rate:
     from scipy.stats import binom
 
     quantity, procedure, nominal = key
@@ -345,21 +362,15 @@ def _rate(
     return Rate(
         quantity=quantity,
         procedure=procedure,
-        scores=label,
+        scores=population.label,
         nominal=nominal,
         observed=count / n_sets,
         n_sets=n_sets,
         n_users=n_users,
         lower=float(lower),
         upper=float(upper),
-        promise=_promise(quantity, procedure, continuous=continuous),
+        promise=_promise(quantity, procedure, continuous=population.continuous),
     )
 
 
-TALLIES = (
-    _type_one_errors,
-    _errors_at_equal_means,
-    _family_errors,
-    _false_discoveries,
-    _coverage,
-)
+TALLIES = (_type_one_errors, _errors_at_equal_means, _family_errors, _false_discoveries, _coverage)

@@ -22,7 +22,7 @@ from analyses.shared.estimate import Estimate, are_comparable
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, at_place, crossed, shown
+from analyses.shared.table import Table, at_place, shown
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -215,15 +215,10 @@ class Correlation(Result):
             for a in chosen
             for b in chosen
         }
-        headings, rows = crossed("metric", cells)
         label = find_coefficient(self.coefficient).label
-        return Table(
-            name="correlation",
-            title=f"Agreement among metrics{at_place(place)}",
-            note=f"Orderings of the systems by mean, compared by {label}.",
-            headings=headings,
-            rows=rows,
-        )
+        note = f"Orderings of the systems by mean, compared by {label}."
+        title = f"Agreement among metrics{at_place(place)}"
+        return Table.crossed("correlation", title, note, "metric", cells)
 
     def of_measures(self, *, reference: Measure | None = None) -> Table:
         """Tabulate all measures down and across; with a reference, all coefficients with it.
@@ -271,15 +266,7 @@ class Correlation(Result):
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
-        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them.
-        """
+        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         ax = axes_or_new(ax)
         chosen = [n for n, _, _ in curves_of(self.measures, metric=metric, cutoff=cutoff)]
         labels = [self._label(n, metric) for n in chosen]
@@ -407,16 +394,8 @@ def _intervals(
 ) -> tuple[Floats, Floats, int]:
     """Give the limits for the wanted pairs of measures, and count what is undefined.
 
-    Parameters
-    ----------
-    observed
-        Agreement of the measures, of shape (n_measures, n_measures).
-    resampled
-        Means of shape (n_measures, n_systems, replicates).
-    coefficient
-        Compares them.
-    wanted
-        Of shape (n_measures, n_measures).
+    Resampled means are of shape (n_measures, n_systems, replicates), what was observed and what is
+    wanted of (n_measures, n_measures).
     """
     orderings = np.ascontiguousarray(resampled.transpose(0, 2, 1))
     low, high = np.full((2, *wanted.shape), np.nan)

@@ -12,17 +12,25 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Cell, Table, at_place, crossed, shown
+from analyses.shared.table import Best, Cell, Table, at_place, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
-from analyses.significance.power import REPLICATES, corrected, resample_power, spread_around
+from analyses.significance.power import (
+    REPLICATES,
+    PowerSamples,
+    corrected,
+    deviations,
+    resample_power,
+    spread_around,
+)
 from analyses.significance.question import (
+    JOINT,
     OF_MEANS,
     Correction,
     Question,
@@ -46,7 +54,6 @@ LEAST_SHOWN = 21
 MARKERS_PER_CURVE = 12
 # How much of its colour a band has.
 BAND = 0.12
-FEW_USERS = 200
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
@@ -68,50 +75,29 @@ MOST = 0.9
 """From this share of significant pairs on, significance tells little."""
 
 
-@dataclass(frozen=True)
-class Summed:
-    """A way to add up p-values: what it is called, and whether more is better."""
-
-    words: str
-    best: Best
-
-
-CONVENTIONS: Mapping[str, Summed] = {
-    "dp": Summed(
+CONVENTIONS: Mapping[str, tuple[str, Best]] = {
+    "dp": (
         "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
         "ordered pairs, twice as much): lower is better",
         min,
     ),
-    "dp_ordered": Summed(
+    "dp_ordered": (
         "DP, the sum of p over ordered pairs of systems, twice that over unordered pairs, as "
         "Valcarce et al. (2018) print it: lower is better",
         min,
     ),
-    "dp_mean": Summed("the mean p over pairs of systems: lower is better", min),
-    "significant_05": Summed("the share of pairs with p < .05: higher is better", max),
-    "median_p": Summed("the median p over pairs of systems: lower is better", min),
+    "dp_mean": ("the mean p over pairs of systems: lower is better", min),
+    "significant_05": ("the share of pairs with p < .05: higher is better", max),
+    "median_p": ("the median p over pairs of systems: lower is better", min),
 }
+"""Ways to add up p-values: what they are called, and which is best."""
+
 Convention = Literal["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]
 
 
-class Settings(AnalysisSettings):
+class Settings(Question):
     """Tests between pairs of systems."""
 
-    test: Test = Field(
-        "exact", description="The permutation test, exactly or by random draws; or another."
-    )
-    correction: Correction = Field(
-        "none", description="For testing many pairs: of each measure, one family."
-    )
-    alpha: float = Field(
-        0.05, ge=1e-9, lt=1, description="Level of required differences and adjusted p-values."
-    )
-    permutations: Whole | None = Field(
-        None,
-        ge=99,
-        description="Random draws; 100,000 for monte-carlo and max-t, 10,000 for bootstrap, 5,000 "
-        "for tukey.",
-    )
     replicates: Whole = Field(
         REPLICATES,
         ge=0,
@@ -121,15 +107,12 @@ class Settings(AnalysisSettings):
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
-        try:
-            self.question(seed=0)
-        except InputError as error:
-            raise ValueError(str(error).rstrip(".")) from None
+        if self.baseline is not None and self.correction in JOINT:
+            raise ValueError(
+                f"the correction {self.correction!r} is a test of all pairs of systems; with a "
+                "baseline, choose 'bonferroni', 'holm' or 'bh'"
+            )
         return self
-
-    def question(self, *, seed: int) -> Question:
-        """Put the settings together with a seed."""
-        return Question(seed=seed, **self.model_dump(exclude={"replicates"}))
 
     def check(self, given: Given) -> None:
         """Refuse a baseline that is no system."""
@@ -165,24 +148,20 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     0        a        b         2.0  0.25
     """
     scores, scales = work.scores, work.scales
-    question = settings.question(seed=work.seed)
     _check(scores)
     check_scales(scores, scales)
-    chosen = pair_numbers(scores.systems, question.baseline)
-    steps = question.n_steps(len(scores.measures))
-    with work.progress("Testing pairs of systems", steps) as bar:
-        found = answer(
-            scores, question, chosen, scales=scales, n_jobs=work.n_jobs, advance=bar.advance
-        )
-    adjusted = correct(found.p, scores, question, n_jobs=work.n_jobs)
+    chosen = pair_numbers(scores.systems, settings.baseline)
+    with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
+        found = answer(work, settings, chosen, advance=bar.advance)
+    adjusted = correct(found.p, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     samples = resample_power(
         scores.values,
         found.p,
         (first, second),
         scales=tuple(scales.get(measure) for measure in scores.measures),
-        replicates=settings.replicates if question.test in OF_MEANS else 0,
-        seed=question.seed,
+        replicates=settings.replicates if settings.test in OF_MEANS else 0,
+        seed=work.seed,
         n_jobs=work.n_jobs,
     )
     means = scores.means()
@@ -195,16 +174,14 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         methods=found.methods,
         required=found.required,
         p_adjusted=adjusted,
-        powers=samples.powers,
-        curve_low=samples.curve_low,
-        curve_high=samples.curve_high,
+        samples=samples,
         n_users=len(scores.users),
-        test=question.test,
-        correction=question.correction,
-        alpha=question.alpha,
-        permutations=question.draws,
-        seed=question.seed,
-        baseline=question.baseline,
+        test=settings.test,
+        correction=settings.correction,
+        alpha=settings.alpha,
+        permutations=settings.draws,
+        seed=work.seed,
+        baseline=settings.baseline,
     )
 
 
@@ -234,17 +211,12 @@ class Discrimination(Result):
         "bootstrap").
     p_adjusted
         Corrected for testing many pairs, of the same shape; None without a correction.
-    powers
-        DP for resampled users, the same for all measures, of shape (n_measures, replicates);
-        none for tests that are not of means.
-    curve_low, curve_high
-        95 % bands of the p-values in falling order, of shape (n_measures, n_pairs); NaN if there
-        are no replicates.
+    samples
+        DP and curves for resampled users; there are none for tests that are not of means.
     n_users
         Number of users (topics).
     test, correction, alpha, permutations, seed, baseline
-        What was asked: see :class:`analyses.significance.question.Question`; ``permutations`` is
-        the number of random draws of the test.
+        What was asked: see `Settings`; ``permutations`` is the number of random draws of the test.
     """
 
     measures: Measures
@@ -255,9 +227,7 @@ class Discrimination(Result):
     methods: NDArray[np.str_]
     required: NDArray[np.float64]
     p_adjusted: NDArray[np.float64] | None
-    powers: NDArray[np.float64]
-    curve_low: NDArray[np.float64]
-    curve_high: NDArray[np.float64]
+    samples: PowerSamples
     n_users: int
     test: Test
     correction: Correction
@@ -285,9 +255,7 @@ class Discrimination(Result):
     @property
     def dp_corrected(self) -> NDArray[np.float64]:
         """DP less what sampling users adds to it: 2 DP - mean over resamples, cut at 0."""
-        if self.powers.shape[1] < 2:
-            return np.full(len(self.measures), np.nan)
-        return corrected(self.dp, self.powers)
+        return corrected(self.dp, self.samples.powers)
 
     @property
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -296,10 +264,7 @@ class Discrimination(Result):
         DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
         :func:`analyses.significance.power.spread_around`.
         """
-        if self.powers.shape[1] < 2:
-            unknown = np.full(len(self.measures), np.nan)
-            return unknown, unknown
-        low, high = spread_around(self.dp, self.powers)
+        low, high = spread_around(self.dp, self.samples.powers)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -367,7 +332,7 @@ class Discrimination(Result):
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": _over_pairs(np.max, self.required),
             "required_median": _over_pairs(np.median, self.required),
-            "dp_sd": _deviations(self.powers),
+            "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
             "dp_corrected": self.dp_corrected,
@@ -394,21 +359,16 @@ class Discrimination(Result):
         )
 
     def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
-        if self.powers.shape[1] < 2:
-            unknown = np.full(len(first), np.nan)
-            return unknown, unknown
         differences = self.dp[first] - self.dp[second]
-        return spread_around(differences, self.powers[first] - self.powers[second])
+        return spread_around(differences, self.samples.powers[first] - self.samples.powers[second])
 
     def cautions(self) -> Sequence[str]:
         """Say what the literature warns of, and where significance tells little."""
-        few = self.test != "exact" and self.n_users < FEW_USERS
         drawn = self.test in ("monte-carlo", "bootstrap")
         warned = cautions(
             self.p,
             test=self.test,
             n_users=self.n_users,
-            n_differing=np.full(self.p.shape, self.n_users) if few else None,
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
         )
@@ -435,22 +395,11 @@ class Discrimination(Result):
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
-        summed = CONVENTIONS[convention]
+        words, best = CONVENTIONS[convention]
         numbers = zip(self.measures, self.summary()[convention], strict=True)
-        cells = {
-            (m.metric, "whole lists" if m.cutoff is None else f"@{m.cutoff}"): float(number)
-            for m, number in numbers
-            if cutoff in (None, m.cutoff)
-        }
-        headings, rows = crossed("metric", cells)
-        return Table(
-            name="power",
-            title="Discriminative power by metric and cut-off",
-            note=f"The numbers are {summed.words}.",
-            headings=headings,
-            rows=rows,
-            best=dict.fromkeys(range(1, len(headings)), summed.best),
-        )
+        cells = {(m.metric, m.place): float(dp) for m, dp in numbers if cutoff in (None, m.cutoff)}
+        title, note = "Discriminative power by metric and cut-off", f"The numbers are {words}."
+        return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -502,20 +451,8 @@ class Discrimination(Result):
 
         The nearer a curve is to the origin, the more discriminative the measure. Where curves are
         of several metrics, the legend gives the area below each, its DP, and a light band what
-        other users would give.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; those of a new figure by default.
-        metric
-            One curve per cut-off of this metric.
-        cutoff
-            One curve per metric at this cut-off; of whole lists if neither is given.
-
-        Returns
-        -------
-        The axes.
+        other users would give. There is a curve for each cut-off of a metric, or for each metric at
+        a cut-off; of whole lists if neither is given.
 
         Raises
         ------
@@ -532,7 +469,8 @@ class Discrimination(Result):
             line = {"marker": ".", **style}
             ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **line)
             if metric is None:
-                band = self.curve_low[number, :n_shown], self.curve_high[number, :n_shown]
+                low, high = self.samples.curve_low[number], self.samples.curve_high[number]
+                band = low[:n_shown], high[:n_shown]
                 ax.fill_between(ranks, *band, color=style["color"], alpha=BAND, linewidth=0)
         place = "whole lists" if cutoff is None else f"cut-off {cutoff}"
         self._frame_plot(ax, n_shown, title=metric or place)
@@ -587,11 +525,12 @@ class Discrimination(Result):
         return f" Adjusted p-values are those of {name}, in one family a measure."
 
     def _bands_in_words(self) -> str:
-        if self.powers.shape[1] < 2:
+        n_replicates = self.samples.powers.shape[1]
+        if n_replicates < 2:
             return ""
         return (
             f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are 1.96 standard deviations to "
-            f"either side, over {self.powers.shape[1]:,} resamples of the users, shared by all "
+            f"either side, over {n_replicates:,} resamples of the users, shared by all "
             "measures, with normal approximations of the p-values."
         )
 
@@ -643,12 +582,6 @@ def _over_pairs(
     """Summarise each measure's required differences, leaving out what is not known."""
     known = [row[~np.isnan(row)] for row in required]
     return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]
-
-
-def _deviations(powers: NDArray[np.float64]) -> NDArray[np.float64]:
-    if powers.shape[1] < 2:
-        return np.full(len(powers), np.nan)
-    return np.asarray(powers.std(axis=1, ddof=1))
 
 
 def _shown(power: float) -> str:

@@ -19,7 +19,6 @@ from analyses.intervals.bands import Resampling
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, further_coefficients
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
 from analyses.shared.work import CountedIn, SumSamples, Work
@@ -82,45 +81,63 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     counts = work.popularity_counts
     counted_in = next(iter(counts)) if settings.counted_in is None else settings.counted_in
     chosen: Choice = (settings.cut, "most popular", counted_in)
-    others: list[Choice] = [
-        c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen
-    ]
-    sum_samples = work.rescorer(len(settings.levels) * (1 + len(others)))
-    resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
-    unresampled = Resampling.of(work.qrels.n_users, replicates=0, seed=work.seed)
-
-    def remove(choice: Choice, resampling: Resampling) -> _Curves:
-        cut, removed, where = choice
-        kept = keep_items(
-            work.qrels, counts[where], levels=settings.levels, cut=cut, removed=removed
-        )
-        return _agreement(sum_samples, work.qrels, kept, resampling)
-
-    with work.progress("Taking popular items away", 1 + len(others)) as bar:
-        found = remove(chosen, resampling)
-        bar.advance()
-        checks = []
-        for choice in others:
-            checks.append(remove(choice, unresampled))
+    every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
+    sum_samples = work.rescorer(len(settings.levels) * len(every))
+    found = []
+    with work.progress("Taking popular items away", len(every)) as bar:
+        for choice in every:
+            # Only what is chosen has bands.
+            replicates = settings.replicates if choice == chosen else 0
+            resampling = Resampling.of(work.qrels.n_users, replicates=replicates, seed=work.seed)
+            cut, removed, where = choice
+            kept = keep_items(
+                work.qrels, counts[where], levels=settings.levels, cut=cut, removed=removed
+            )
+            found.append(_removal(choice, sum_samples, work.qrels, kept, resampling))
             bar.advance()
     return Popularity(
         measures=work.scores.measures,
         levels=settings.levels,
-        taus=found.taus,
-        coefficients=found.coefficients,
-        replicates=found.replicates,
-        n_kept=found.n_kept,
-        cut=settings.cut,
-        counted_in=counted_in,
-        choices=tuple(others),
-        check_taus=tuple(check.taus for check in checks),
-        check_coefficients=tuple(check.coefficients for check in checks),
-        check_kept=tuple(check.n_kept for check in checks),
+        chosen=found[0],
+        checks=tuple(found[1:]),
         n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
         n_systems=len(work.scores.systems),
         n_users=work.qrels.n_users,
         seed=work.seed,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Removal:
+    """Agreement of every measure with itself when judgements of some items are lost.
+
+    Parameters
+    ----------
+    cut
+        What levels are shares of: the items, or the ratings that these have.
+    removed
+        The items that go first.
+    counted_in
+        The ratings in which popularity was counted: training, test, or both.
+    taus
+        Kendall's tau-b with the full judgements, float64 of shape (n_measures, n_levels); NaN
+        where all systems tie or no relevant judgement is left.
+    coefficients
+        The same by further coefficient; NaN too where it is undefined.
+    replicates
+        The same with other users, drawn with replacement from those that there are; float64 of
+        shape (n_measures, n_levels, n_replicates).
+    n_kept
+        Judgements left, of shape (n_levels,).
+    """
+
+    cut: Cut
+    removed: Removed
+    counted_in: CountedIn
+    taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
+    replicates: NDArray[np.float64]
+    n_kept: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,55 +150,32 @@ class Popularity(Result):
         Label of the first axis.
     levels
         Shares kept, label of the second axis.
-    taus
-        Kendall's tau-b with the full judgements, float64 of shape (n_measures, n_levels); NaN
-        where all systems tie or no relevant judgement is left.
-    coefficients
-        The same by further coefficient; NaN too where it is undefined.
-    replicates
-        The same with other users, drawn with replacement from those that there are; float64 of
-        shape (n_measures, n_levels, n_replicates).
-    n_kept
-        Judgements left, of shape (n_levels,).
-    cut
-        What levels are shares of: the items, or the ratings that these have.
-    counted_in
-        The ratings in which popularity was counted: training, test, or both.
-    choices
-        Other choices of ``cut``, of the items that go first, and of ``counted_in``.
-    check_taus, check_coefficients, check_kept
-        For each of them what ``taus``, ``coefficients`` and ``n_kept`` are.
+    chosen
+        What was found of the choice that was made.
+    checks
+        The same of other choices of ``cut``, of the items that go first, and of ``counted_in``;
+        without replicates.
     n_items, n_systems, n_users, seed
         Facts for the caption.
     """
 
     measures: Measures
     levels: tuple[float, ...]
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    n_kept: NDArray[np.int64]
-    cut: Cut
-    counted_in: CountedIn
-    choices: tuple[Choice, ...]
-    check_taus: tuple[NDArray[np.float64], ...]
-    check_coefficients: tuple[Mapping[str, NDArray[np.float64]], ...]
-    check_kept: tuple[NDArray[np.int64], ...]
+    chosen: Removal
+    checks: tuple[Removal, ...]
     n_items: int
     n_systems: int
     n_users: int
     seed: int
 
-    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """95 % band of the taus over users, of shape (n_measures, n_levels) each."""
-        return self._curves().band()
+    @property
+    def curves(self) -> Curves:
+        """The taus, with their bands and areas."""
+        return Curves(self.measures, self.levels, self.chosen.taus, self.chosen.replicates)
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
-        return self._curves().estimates(loss="loss of the judgements of popular items")
-
-    def _curves(self) -> Curves:
-        return Curves(self.measures, self.levels, self.taus, self.replicates)
+        return self.curves.estimates(loss="loss of the judgements of popular items")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.
@@ -194,45 +188,32 @@ class Popularity(Result):
         """
         import pandas as pd
 
-        chosen: Choice = (self.cut, "most popular", self.counted_in)
-        low, high = self.band()
-        frame = self._frame(chosen, self.taus, self.coefficients, self.n_kept)
-        frame.insert(4, "low", low.ravel())
-        frame.insert(5, "high", high.ravel())
-        parts = zip(
-            self.choices, self.check_taus, self.check_coefficients, self.check_kept, strict=True
-        )
+        frame = self._frame(self.chosen)
+        for place, limits in enumerate(self.curves.band()):
+            frame.insert(4 + place, ("low", "high")[place], limits.ravel())
+        checks = [self._frame(check) for check in self.checks]
         return {
             "popularity": frame,
-            "popularity_areas": self._curves().areas(),
+            "popularity_areas": self.curves.areas(),
             "popularity_area_differences": self.estimates().differences(),
-            "popularity_checks": pd.concat(
-                [self._frame(*part) for part in parts], ignore_index=True
-            ),
+            "popularity_checks": pd.concat(checks, ignore_index=True),
         }
 
-    def _frame(
-        self,
-        choice: Choice,
-        taus: NDArray[np.float64],
-        coefficients: Mapping[str, NDArray[np.float64]],
-        n_kept: NDArray[np.int64],
-    ) -> pd.DataFrame:
+    def _frame(self, found: Removal) -> pd.DataFrame:
         import pandas as pd
 
-        n_measures, n_levels = taus.shape
-        cut, removed, counted_in = choice
+        n_measures, n_levels = found.taus.shape
         return pd.DataFrame(
             {
                 "metric": np.repeat([m.metric for m in self.measures], n_levels),
                 "cutoff": np.repeat([m.cutoff for m in self.measures], n_levels),
                 "level": np.tile(self.levels, n_measures),
-                "tau": taus.ravel(),
-                "judgements": np.tile(n_kept, n_measures),
-                "cut": cut,
-                "removed": removed,
-                "counted_in": counted_in,
-                **{name: values.ravel() for name, values in coefficients.items()},
+                "tau": found.taus.ravel(),
+                "judgements": np.tile(found.n_kept, n_measures),
+                "cut": found.cut,
+                "removed": found.removed,
+                "counted_in": found.counted_in,
+                **{name: values.ravel() for name, values in found.coefficients.items()},
             }
         )
 
@@ -252,56 +233,33 @@ class Popularity(Result):
     ) -> Axes:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them. Metrics at one cut-off have their bands drawn.
+        Metrics at one cut-off have their bands drawn.
         """
-        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        band = self.band() if cutoff is not None and self.replicates.size else None
-        ax = draw_agreement(axes_or_new(ax), self.levels, self.taus, curves, band=band)
-        of = "items" if self.cut == "items" else "items' share of the ratings"
+        ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
+        of = "items" if self.chosen.cut == "items" else "items' share of the ratings"
         ax.set_xlabel(f"least popular {of} kept (%)")
-        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
         return ax
 
     def caption(self) -> str:
         """Say what the curves are, and where popularity was counted."""
-        of = "items" if self.cut == "items" else "ratings that the items have,"
+        of = "items" if self.chosen.cut == "items" else "ratings that the items have,"
+        ratings = RATINGS_IN_WORDS[self.chosen.counted_in]
         return (
             f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
             f"of the least popular items and their ordering on all judgements of {self.n_users:,} "
-            f"users. Popularity is the number of {RATINGS_IN_WORDS[self.counted_in]} of an item; "
+            f"users. Popularity is the number of {ratings} of an item; "
             f"levels count {of} of {self.n_items:,} in the catalogue. Runs are left as they are."
-            f"{self._band_in_words()}{IN_TABLES}"
-        )
-
-    def _band_in_words(self) -> str:
-        n_replicates = self.replicates.shape[2]
-        return (
-            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
-            f"({n_replicates:,} replicates, seed {self.seed}) over users, in random blocks, "
-            "centred on the curve."
-            if n_replicates
-            else ""
+            f"{self.curves.in_words(seed=f', seed {self.seed}')}{IN_TABLES}"
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Curves:
-    """What was found for one choice: arrays as in `Popularity`."""
-
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    n_kept: NDArray[np.int64]
-
-
-def _agreement(
-    sum_samples: SumSamples, qrels: Qrels, kept: NDArray[np.bool_], resampling: Resampling
-) -> _Curves:
+def _removal(
+    choice: Choice,
+    sum_samples: SumSamples,
+    qrels: Qrels,
+    kept: NDArray[np.bool_],
+    resampling: Resampling,
+) -> Removal:
     """Compare the orderings on the judgements kept, (n_judgements, n_levels), with that on all."""
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     sums = sum_samples(np.concatenate([kept, everything], axis=1), blocks=resampling.blocks)
@@ -312,7 +270,7 @@ def _agreement(
     without_relevant = ~(kept & qrels.relevant[:, None]).any(axis=0)
     for agreements in (taus, replicated, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
-    return _Curves(taus, coefficients, replicated, kept.sum(axis=0))
+    return Removal(*choice, taus, coefficients, replicated, kept.sum(axis=0))
 
 
 def keep_items(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -21,7 +21,6 @@ from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import IN_TABLES, mean_coefficients, mean_of_defined, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, draw_agreement
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
@@ -78,19 +77,20 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
 
-    def study(level: float) -> _Level:
+    def study(level: float) -> tuple[Any, ...]:
+        """Give, of one level, what `Sparsity` has of all: taus to n_kept."""
         kept = sampling.draw(qrels, level=level, n_samples=n_samples, seed=seed)
         if kept.all():
             kept = everything
         sums = sum_samples(kept, blocks=resampling.blocks)
         means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
         full = reference.sum(axis=1)[:, None, :] / qrels.n_users
-        return _Level(
-            taus=np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
-            coefficients=mean_coefficients(means, full),
-            replicates=_resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
-            without_relevant=_without_relevant(qrels, kept),
-            n_kept=float(kept.sum(axis=0).mean()),
+        return (
+            np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
+            mean_coefficients(means, full),
+            _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
+            _without_relevant(qrels, kept),
+            float(kept.sum(axis=0).mean()),
         )
 
     studied = []
@@ -100,17 +100,16 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
         for found in workers(tasks):
             studied.append(found)
             bar.advance()
+    taus, coefficients, replicates, without_relevant, n_kept = zip(*studied, strict=True)
     return Sparsity(
         measures=work.scores.measures,
         levels=settings.levels,
-        taus=np.stack([level.taus for level in studied], axis=1),
-        coefficients=stacked([level.coefficients for level in studied]),
-        replicates=np.stack([level.replicates for level in studied], axis=1),
-        without_relevant=np.array([level.without_relevant for level in studied]),
-        n_kept=np.array([level.n_kept for level in studied]),
-        mode=sampling.mode,
-        least_relevant=sampling.least_relevant,
-        least_nonrelevant=sampling.least_nonrelevant,
+        taus=np.stack(taus, axis=1),
+        coefficients=stacked(coefficients),
+        replicates=np.stack(replicates, axis=1),
+        without_relevant=np.array(without_relevant),
+        n_kept=np.array(n_kept),
+        sampling=sampling,
         n_systems=reference.shape[2],
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
@@ -141,8 +140,8 @@ class Sparsity(Result):
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
         Mean number of judgements left, of shape (n_levels,).
-    mode, least_relevant, least_nonrelevant
-        How judgements were drawn; see `Sampling`.
+    sampling
+        How judgements were drawn.
     n_systems, n_users, n_judgements, seed
         Facts for the caption.
     """
@@ -154,9 +153,7 @@ class Sparsity(Result):
     replicates: NDArray[np.float64]
     without_relevant: NDArray[np.float64]
     n_kept: NDArray[np.float64]
-    mode: Mode
-    least_relevant: int
-    least_nonrelevant: int
+    sampling: Sampling
     n_systems: int
     n_users: int
     n_judgements: int
@@ -176,22 +173,20 @@ class Sparsity(Result):
         """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
         return mean_of_defined(self.taus)
 
-    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """95 % band of the means over users and samples, of shape (n_measures, n_levels) each."""
-        return self._curves().band()
+    @property
+    def curves(self) -> Curves:
+        """The means, with their bands (95 %, over users and samples) and areas."""
+        return Curves(self.measures, self.levels, self.means(), self.replicates)
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
-        return self._curves().estimates(loss="random loss of judgements")
-
-    def _curves(self) -> Curves:
-        return Curves(self.measures, self.levels, self.means(), self.replicates)
+        return self.curves.estimates(loss="random loss of judgements")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``sparsity`` (see `to_frame`), ``sparsity_areas``, ``sparsity_area_differences``."""
         return {
             "sparsity": self.to_frame(),
-            "sparsity_areas": self._curves().areas(),
+            "sparsity_areas": self.curves.areas(),
             "sparsity_area_differences": self.estimates().differences(),
         }
 
@@ -209,7 +204,7 @@ class Sparsity(Result):
         import pandas as pd
 
         n_measures, n_levels = len(self.measures), len(self.levels)
-        low, high = self.band()
+        low, high = self.curves.band()
         deviations = _deviations(self.taus)
         defined = self.n_samples - self.undefined
         return pd.DataFrame(
@@ -226,7 +221,7 @@ class Sparsity(Result):
                 "undefined": self.undefined.ravel(),
                 "users_without_relevant": np.tile(self.without_relevant, n_measures),
                 "judgements": np.tile(self.n_kept, n_measures),
-                "mode": self.mode,
+                "mode": self.sampling.mode,
                 **{name: values.ravel() for name, values in self.coefficients.items()},
             }
         )
@@ -243,18 +238,10 @@ class Sparsity(Result):
     ) -> Axes:
         """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them. Metrics at one cut-off have their bands drawn.
+        Metrics at one cut-off have their bands drawn.
         """
-        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        band = self.band() if cutoff is not None and self.replicates.size else None
-        ax = draw_agreement(axes_or_new(ax), self.levels, self.means(), curves, band=band)
+        ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
         ax.set_xlabel("judgements kept (%)")
-        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
         return ax
 
     def caption(self) -> str:
@@ -263,35 +250,13 @@ class Sparsity(Result):
         note = (
             f" In {undefined} samples all systems tied and tau is undefined." if undefined else ""
         )
-        sampling = Sampling(self.mode, self.least_relevant, self.least_nonrelevant)
         return (
             f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
             f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
-            f"{self.n_users:,} users and their ordering on all of them. {sampling.in_words()}; "
-            f"users left without judgements score 0 (seed {self.seed})."
-            f"{self._band_in_words()}{note}{IN_TABLES}"
+            f"{self.n_users:,} users and their ordering on all of them. "
+            f"{self.sampling.in_words()}; users left without judgements score 0 (seed {self.seed})."
+            f"{self.curves.in_words(samples=' and over samples,')}{note}{IN_TABLES}"
         )
-
-    def _band_in_words(self) -> str:
-        n_replicates = self.replicates.shape[2]
-        return (
-            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
-            f"({n_replicates:,} replicates) over users, in random blocks, and over samples, "
-            "centred on the curve."
-            if n_replicates
-            else ""
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """What was found at one level: arrays as in `Sparsity`, without the axis of levels."""
-
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    without_relevant: float
-    n_kept: float
 
 
 def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, crossed
+from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.settings import Whole
@@ -122,13 +122,10 @@ class Swaps(Result):
     @table("swaps", "share of the pairs of systems that other users would swap")
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
-        cells = {
-            (m.metric, "whole lists" if m.cutoff is None else f"@{m.cutoff}"): float(rate)
-            for m, rate in zip(self.measures, self.rates, strict=True)
-        }
-        headings, rows = crossed("metric", cells)
-        best = dict.fromkeys(range(1, len(headings)), min)
-        return Table("swaps", "Swap rates", self.caption(), headings, rows, best)
+        rates = zip(self.measures, self.rates, strict=True)
+        cells = {(measure.metric, measure.place): float(rate) for measure, rate in rates}
+        note = self.caption()
+        return Table.crossed("swaps", "Swap rates", note, "metric", cells, best=lambda _: min)
 
     @figure("swaps", "Swaps: pairs of systems that other users would swap, by cut-off")
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -27,7 +27,7 @@ from analyses.shared.drawing import (
 from analyses.shared.exact_sums import grid_exponents, to_grid
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Table, at_place, crossed
+from analyses.shared.table import Best, Table, at_place
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.settings import Sizes, Whole
@@ -259,11 +259,8 @@ class Users(Result):
             for size, value in zip(self.sizes, row, strict=True)
             if measure.cutoff == place
         }
-        headings, rows = crossed("metric", cells)
-        every = range(1, len(headings))
-        return Table(
-            name, f"{title}{at_place(place)}", note, headings, rows, best=dict.fromkeys(every, best)
-        )
+        title = f"{title}{at_place(place)}"
+        return Table.crossed(name, title, note, "metric", cells, best=lambda _: best)
 
     @figure("users_tau", "Users: agreement of subsets of the users with all of them", number=9)
     def plot(
@@ -271,12 +268,7 @@ class Users(Result):
     ) -> Axes:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        metric, cutoff
-            Exactly one of them. Metrics at one cut-off have their spread drawn, beside each other.
+        Metrics at one cut-off have their spread drawn, beside each other.
         """
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
         ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=cutoff is not None)
@@ -286,13 +278,7 @@ class Users(Result):
 
     @figure("users_dp", "Users: discriminative power of subsets of the users", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
-        """Draw discriminative power at the deepest cut-off against the number of users.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones by default.
-        """
+        """Draw discriminative power at the deepest cut-off against the number of users."""
         cutoff = self.tested[0].cutoff
         curves = curves_of(self.tested, metric=None, cutoff=cutoff)
         ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)

@@ -7,6 +7,7 @@ import pytrec_eval
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from analyses.shared.work import SumSamples
 from qrels import Qrels, match, qrels_from_columns
 from runs import Run
 
@@ -95,3 +96,20 @@ def pytrec_eval_scores(
         for user in range(run.n_users)
     ]
     return np.nan_to_num(np.array(values))
+
+
+def means_on(
+    scorer: SumSamples, qrels: Qrels, kept: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Means over the users, (n_measures, n_systems, n_samples); on all judgements by default."""
+    kept = np.ones((len(qrels.items), 1), dtype=np.bool_) if kept is None else kept
+    together = np.zeros(qrels.n_users, dtype=np.intp)
+    return scorer(kept, blocks=together)[:, 0] / qrels.n_users
+
+
+def users_on(
+    scorer: SumSamples, qrels: Qrels, kept: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Scores of the users, (n_measures, n_systems, n_users, n_samples)."""
+    kept = np.ones((len(qrels.items), 1), dtype=np.bool_) if kept is None else kept
+    return scorer(kept, blocks=np.arange(qrels.n_users)).swapaxes(1, 2)

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside
 from analyses.shared.estimate import Estimates, Limits, Numbers
 from analyses.shared.measure import Measures
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,32 @@ class Curves:
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return band(centred(self.taus, self.replicates))
+
+    def in_words(self, *, seed: str = "", samples: str = "") -> str:
+        """Say in a caption what bands and intervals are; nothing without replicates."""
+        n_replicates = self.replicates.shape[2]
+        return (
+            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
+            f"({n_replicates:,} replicates{seed}) over users, in random blocks,{samples} "
+            "centred on the curve."
+            if n_replicates
+            else ""
+        )
+
+    def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:
+        """Draw the taus against the share kept, from all to least; at one cut-off with bands."""
+        ax, percent = axes_or_new(ax), 100 * np.asarray(self.levels)
+        low, high = self.band()
+        for number, label, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
+            if cutoff is not None and self.replicates.size:
+                draw_band(ax, percent, low[number], high[number], style)
+            ax.plot(percent, self.taus[number], label=label, **style)
+        if len(percent) > 1:
+            ax.set_xlim(percent.max(), percent.min())
+        ax.set_ylabel("Kendall's tau-b with all judgements")
+        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
+        legend_beside(ax)
+        return ax
 
     def areas(self) -> pd.DataFrame:
         """Give the area under each curve, as `area` has it.

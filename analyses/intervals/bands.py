@@ -52,8 +52,9 @@ class Resampling:
         """
         n_blocks = min(N_BLOCKS, n_users) if replicates else 1
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
-        draws = list(draw_weights(n_blocks, replicates=replicates, seed=seed))
-        return cls(blocks, np.concatenate(draws) if draws else np.empty((0, n_blocks)))
+        draws = draw_weights(n_blocks, replicates=replicates, seed=seed)
+        none = np.empty((0, n_blocks))
+        return cls(blocks, np.concatenate([none, *(weights for _, weights in draws)]))
 
     def taus(
         self, sums: NDArray[np.float64], reference: NDArray[np.float64]

@@ -20,16 +20,8 @@ def count_in_parts(
 ) -> NDArray[np.int64]:
     """Add up the counts of draws 0 to n_draws, a part of them at a time.
 
-    Parameters
-    ----------
-    count
-        Counts draws ``start`` to ``stop``; the sum must not depend on how they are parted.
-    n_draws, part
-        Number of draws, at least 1, and how many make a part.
-    n_jobs
-        Number of threads, each with one of BLAS.
-    advance
-        Called with the number of draws finished since the last call.
+    The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
+    BLAS; ``advance`` is called with the number of draws finished since the last call.
 
     Examples
     --------

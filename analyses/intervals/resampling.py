@@ -24,22 +24,17 @@ WEIGHTS_AT_ONCE = 1 << 22
 """Users times replicates held at a time: 32 MB, and twice that while they are drawn."""
 
 
-def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Draw users with replacement, as many as there are, again and again.
+def draw_weights(
+    n_users: int, *, replicates: int, seed: int, block: int | None = None
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Draw users, or what else is resampled, with replacement, as many as there are.
 
-    Parameters
-    ----------
-    n_users
-        Number of users, or of what else is resampled.
-    replicates
-        Number of draws.
-    seed
-        A replicate depends on the seed, its number and n_users alone.
+    A replicate depends on the seed, its number and n_users alone.
 
     Yields
     ------
-    How often each user is drawn, for some replicates at a time: float64 of shape
-    (n_replicates, n_users). Every row adds up to n_users.
+    Some replicates at a time, a block if that is given, and how often each user is drawn in them:
+    float64 of shape (n_replicates, n_users). Every row adds up to n_users.
 
     References
     ----------
@@ -47,20 +42,11 @@ def draw_weights(n_users: int, *, replicates: int, seed: int) -> Iterator[NDArra
 
     Examples
     --------
-    >>> weights = np.concatenate(list(draw_weights(5, replicates=3, seed=1)))
-    >>> weights.shape, weights.sum(axis=1)
-    ((3, 5), array([5., 5., 5.]))
+    >>> ((some, weights),) = draw_weights(5, replicates=3, seed=1)
+    >>> some, weights.sum(axis=1)
+    (slice(0, 3, None), array([5., 5., 5.]))
     """
-    block = max(1, WEIGHTS_AT_ONCE // n_users)
-    for start, stop in ranges(replicates, block):
-        yield resampled_users(start, stop, n_users=n_users, seed=seed)
-
-
-def blocks_of_replicates(
-    replicates: int, *, n_users: int, seed: int, block: int = 512
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Go through all replicates: which they are, and how often each user is drawn in them."""
-    for start, stop in ranges(replicates, block):
+    for start, stop in ranges(replicates, block or max(1, WEIGHTS_AT_ONCE // n_users)):
         yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
 
 
@@ -90,14 +76,7 @@ def resampled_users(
 def resample_means(
     values: NDArray[np.float64], *, replicates: int, seed: int
 ) -> NDArray[np.float64]:
-    """Give the means over resampled users.
-
-    Parameters
-    ----------
-    values
-        Of shape (..., n_users).
-    replicates, seed
-        As in `draw_weights`.
+    """Give the means over resampled users of values of shape (..., n_users).
 
     Returns
     -------
@@ -115,7 +94,7 @@ def resample_means(
     # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
     grid, exponents = to_grid(rows[None])[0], grid_exponents(rows[None])[0]
     draws = draw_weights(rows.shape[1], replicates=replicates, seed=seed)
-    sums = np.concatenate([grid @ weights.T for weights in draws], axis=1)
+    sums = np.concatenate([grid @ weights.T for _, weights in draws], axis=1)
     means = np.ldexp(sums, exponents) / rows.shape[1]
     return means.reshape(*values.shape[:-1], replicates)
 
@@ -153,15 +132,9 @@ def interval(
 
     holds both the percentile interval and its reflection about the observed value.
 
-    Parameters
-    ----------
-    observed
-        Of shape (...).
-    replicates
-        Of shape (..., n_replicates). Undefined ones (NaN) are left out; without a defined one
-        the interval is NaN.
-    limits
-        The lowest and the highest value there is.
+    What was observed is of shape (...), replicates of (..., n_replicates). Undefined ones (NaN) are
+    left out; without a defined one the interval is NaN. It ends at the limits, the lowest and the
+    highest value there is.
 
     References
     ----------

@@ -16,14 +16,8 @@ def sample_taus(
 ) -> NDArray[np.float64]:
     """Compare the ordering of the systems in every sample with that of the reference.
 
-    Parameters
-    ----------
-    estimates
-        Scores of shape (n_replicates, n_systems, n_samples).
-    references
-        Scores of shape (n_replicates, n_systems).
-    scale
-        Scores that are the same whole number when multiplied by this are tied.
+    Estimates are scores of shape (n_replicates, n_systems, n_samples), references of (n_replicates,
+    n_systems). Scores that are the same whole number when multiplied by the scale are tied.
 
     Returns
     -------

@@ -38,15 +38,7 @@ GROUP = "GROUP"
 
 
 class SettingError(InputError):
-    """A setting that does not fit what is studied.
-
-    Parameters
-    ----------
-    key
-        The setting.
-    finding
-        What is wrong with it, as a sentence.
-    """
+    """A setting, the key, that does not fit what is studied; the finding says so in a sentence."""
 
     def __init__(self, key: str, finding: str) -> None:
         super().__init__(finding)
@@ -57,14 +49,7 @@ class SettingError(InputError):
 class Given:
     """What is known of a study before any work.
 
-    Parameters
-    ----------
-    systems, measures
-        What is compared.
-    has_training
-        Whether there are training ratings.
-    best_ranks
-        Gives the ranks of a perfect system among all candidates.
+    The best ranks are those of a perfect system among all candidates.
     """
 
     systems: tuple[str, ...]
@@ -96,20 +81,10 @@ class AnalysisSettings(Section):
 
 @dataclass(frozen=True)
 class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
-    """An analysis, as its file declares it.
+    """An analysis, as its file declares it; see `Member`.
 
-    Parameters
-    ----------
-    name, source
-        See `Member`.
-    make
-        Makes the result; its annotations name the classes of settings and result.
-    needs
-        What must be made before it: "full_ranks".
-    on_request
-        Whether it is made only if it is named.
-    group
-        The group that it belongs to, if any.
+    The annotations of ``make``, which makes the result, name the classes of settings and result.
+    What it needs ("full_ranks") must be made before it; on request, it is made only if it is named.
     """
 
     make: Callable[[Any, SettingsT], ResultT]
@@ -146,13 +121,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
 def analysis(
     name: str, *, source: str, needs: Iterable[str] = (), on_request: bool = False
 ) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
-    """Declare a function of work and settings as an analysis.
-
-    Parameters
-    ----------
-    name, source, needs, on_request
-        See `Analysis`.
-    """
+    """Declare a function of work and settings as an analysis; see `Analysis`."""
 
     def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
         return Analysis(name, source, make, tuple(needs), on_request)

@@ -100,7 +100,7 @@ def curves_of(
         raise InputError("give a `metric` or a `cutoff` to draw, not both.")
     if metric is not None:
         chosen = [n for n, m in enumerate(measures) if m.metric == metric]
-        labelled = gradations([_place(measures[n].cutoff) for n in chosen])
+        labelled = gradations([measures[n].place for n in chosen])
     else:
         chosen = [n for n, m in enumerate(measures) if m.cutoff == cutoff]
         labelled = categories([measures[n].metric for n in chosen])
@@ -108,10 +108,6 @@ def curves_of(
         where = "whole lists" if cutoff is None else f"cut-off {cutoff}"
         raise InputError(f"nothing was measured for {metric or where}.")
     return [(n, label, style) for n, (label, style) in zip(chosen, labelled, strict=True)]
-
-
-def _place(cutoff: int | None) -> str:
-    return "whole lists" if cutoff is None else f"@{cutoff}"
 
 
 def legend_beside(ax: Axes) -> None:
@@ -129,30 +125,6 @@ def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
-
-
-def draw_agreement(
-    ax: Axes,
-    levels: Sequence[float],
-    taus: NDArray[np.float64],
-    curves: Sequence[Curve],
-    *,
-    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> Axes:
-    """Draw taus of shape (n_measures, n_levels) against the share kept, from all to least.
-
-    The band has the lower and the upper limit of each tau; NaN is not drawn.
-    """
-    percent = 100 * np.asarray(levels)
-    for number, label, style in curves:
-        if band is not None:
-            draw_band(ax, percent, band[0][number], band[1][number], style)
-        ax.plot(percent, taus[number], label=label, **style)
-    if len(percent) > 1:
-        ax.set_xlim(percent.max(), percent.min())
-    ax.set_ylabel("Kendall's tau-b with all judgements")
-    legend_beside(ax)
-    return ax
 
 
 def draw_band(

@@ -47,30 +47,14 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """One number for each measure.
+    """One number for each measure, with its 95 % interval; NaN where a limit is not known.
 
-    Parameters
-    ----------
-    name
-        Heading of the number in tables of several analyses.
-    quantity
-        What it is, as in "area under the curve of tau".
-    subject
-        What it is about, as in "Robustness to random loss of judgements".
-    best
-        What the best measure has most of, as in "robust".
-    more
-        The same in full, as in "robust to random loss of judgements".
-    measures
-        Label of the arrays.
-    values, low, high
-        Of shape (n_measures,): the numbers and the limits of their 95 % intervals; NaN where they
-        are not known.
-    limits
-        Gives the limits of the 95 % intervals of the differences between the measures with the
-        numbers in its two arguments, over the same replicates.
-    lower_is_better
-        Whether small numbers are good.
+    Arrays are of shape (n_measures,). The name heads the number in tables of several analyses; in
+    words, quantity is what it is ("area under the curve of tau"), subject what it is about
+    ("Robustness to random loss of judgements"), best what the best measure has most of ("robust"),
+    and more the same in full ("robust to random loss of judgements"). ``limits`` gives the limits
+    of the 95 % intervals of the differences between the measures with the numbers in its two
+    arguments, over the same replicates.
     """
 
     name: str

@@ -26,11 +26,8 @@ FACTS = "facts"
 def to_evidence(result: DataclassInstance) -> bytes:
     """Give the content of an uncompressed .npz file; equal results give equal bytes.
 
-    Parameters
-    ----------
-    result
-        A dataclass whose fields are arrays, dictionaries of arrays by name, measures, texts,
-        numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
+    A result is a dataclass whose fields are arrays, dictionaries of arrays by name, measures,
+    texts, numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
     """
     arrays: dict[str, Any] = {}
     facts = _pack_fields("", result, arrays)

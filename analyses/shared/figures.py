@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from io import BytesIO
@@ -58,20 +58,12 @@ def draw_figure(
 ) -> Figure:
     """Draw a figure of a result, on one page.
 
-    Parameters
-    ----------
-    result, face
-        What is shown, and how.
-    chosen
-        Keywords of a figure of one panel; those that it has with a cut-off have the deepest by
-        default.
-    panels
-        Of a figure of several panels: those that it has; all by default.
-    most_columns
-        Panels side by side.
+    A figure of one panel takes the keywords that are chosen; without a cut-off among them it has
+    the deepest. Of a figure of several panels those that are named are drawn, all by default.
     """
     if face.panels is None:
-        usual = {"cutoff": result.measures.cutoff} if "cutoff" in _choices(result, face) else {}
+        has_cutoff = "cutoff" in choices_of(type(result), face)
+        usual = {"cutoff": result.measures.cutoff} if has_cutoff else {}
         return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
     names = list(panels or panels_of(result, face))
     keyword = face.panels
@@ -91,10 +83,6 @@ def panels_of(result: Result, face: FigureFace) -> tuple[str, ...]:
     if face.panels == METRIC:
         return result.measures.metrics
     return tuple(getattr(result, f"{face.panels}s"))
-
-
-def _choices(result: Result, face: FigureFace) -> Collection[str]:
-    return choices_of(type(result), face)
 
 
 def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: Axes) -> Axes:
@@ -164,12 +152,7 @@ def settle(figure: Figure) -> None:
 def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
     """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
 
-    Parameters
-    ----------
-    figure
-        The figure.
-    text_as
-        ``none``: text stays text. ``path``: it is drawn, so that no font is missed.
+    Text stays text, or is drawn as paths, so that no font is missed.
     """
     curves = _name_curves(figure)
     svg = _render(figure, "svg", {"Date": None}, text_as=text_as).decode()

@@ -18,14 +18,9 @@ Mode = Literal["all", "per-user", "stratified"]
 class Sampling:
     """How judgements are drawn.
 
-    Parameters
-    ----------
-    mode
-        "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a
-        share of each user's (`sample_of_users`). "stratified": a share of each user's relevant
-        and of the user's judged non-relevant items, with a minimum of each (`sample_strata`).
-    least_relevant, least_nonrelevant
-        The minima of the last.
+    "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a share
+    of each user's (`sample_of_users`). "stratified": a share of each user's relevant and of the
+    user's judged non-relevant items, at least so many of each (`sample_strata`).
     """
 
     mode: Mode = "all"
@@ -123,17 +118,9 @@ def sample_strata(
 ) -> NDArray[np.bool_]:
     """Keep a share of every user's relevant, and of the user's judged non-relevant, items.
 
-    Of n in a stratum round(level * n) are kept, and at least the number given, or all n where
-    there are fewer. Items in the pool without a judgement are a stratum without a minimum.
-
-    Parameters
-    ----------
-    qrels
-        All judgements.
-    level, n_samples, seed
-        As in `sample_judgements`.
-    least_relevant, least_nonrelevant
-        Judgements that every user keeps.
+    Of n in a stratum round(level * n) are kept, and at least the number given, or all n where there
+    are fewer. Items in the pool without a judgement are a stratum without a minimum. Level, samples
+    and seed are as in `sample_judgements`.
 
     Returns
     -------

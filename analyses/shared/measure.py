@@ -26,6 +26,11 @@ class Measure:
     metric: str
     cutoff: int | None = None
 
+    @property
+    def place(self) -> str:
+        """Where it is measured, in a legend or above a column."""
+        return "whole lists" if self.cutoff is None else f"@{self.cutoff}"
+
     def __str__(self) -> str:
         return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
 
@@ -33,12 +38,7 @@ class Measure:
 class Measures(tuple[Measure, ...]):
     """What a study measures: a tuple that knows what is reported, and of what less is better.
 
-    Parameters
-    ----------
-    every
-        All measures, for the curves over cut-offs.
-    falling
-        Names of the metrics of which less is better.
+    ``falling`` names the metrics of which less is better.
 
     Examples
     --------

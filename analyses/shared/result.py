@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import Table
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
 
     from analyses.shared.estimate import Estimates
 
+Facts = ParamSpec("Facts")
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARK = "__shown__"
 
@@ -24,20 +34,14 @@ MARK = "__shown__"
 class TableFace:
     """A table that a result has: its keywords are what a reader may choose.
 
-    Parameters
-    ----------
-    name, title
-        What it is called, and what it shows, in the list of tables.
-    alias
-        Its number in a paper, such as ``table3``.
-    method
-        Name of the method that makes it.
+    The name and title are those in the list of tables, the alias its number in a paper, such as
+    ``table3``, and the method is that which makes it.
     """
 
     name: str
     title: str
-    alias: str | None
-    method: str
+    alias: str | None = None
+    method: str = ""
 
     def make(self, result: Result, **chosen: Any) -> Table:
         """Make the table; what is not chosen is as the result has it."""
@@ -63,25 +67,30 @@ class FigureFace:
     of
         The part of the result that it shows, a field or property: where that is None there is no
         figure, else the caption is the part's. By default it shows the whole result.
-    method
-        Name of the method that draws a panel on given axes.
     roomy
         Whether panels are large, two side by side, for long legends.
+    method
+        Name of the method that draws a panel on given axes.
     """
 
     name: str
     title: str
-    number: int | None
-    panels: str | None
-    comparable: bool
-    of: str | None
-    method: str
+    number: int | None = None
+    panels: str | None = None
+    comparable: bool = True
+    of: str | None = None
     roomy: bool = False
+    method: str = ""
 
     @property
     def file(self) -> str:
         """Name of its files, without their ending."""
         return self.name if self.number is None else f"figure{self.number}_{self.name}"
+
+    @property
+    def place(self) -> float:
+        """Its number, to sort by; infinite without one."""
+        return float("inf") if self.number is None else self.number
 
     @property
     def short(self) -> str:
@@ -156,32 +165,27 @@ def measures_of(result: Result) -> Measures:
     return getattr(result, "measures", Measures(()))
 
 
-def table(name: str, title: str, *, alias: str | None = None) -> Callable[[Method], Method]:
-    """Declare a method of a result as a table; see `TableFace`."""
+def _declaring(
+    kind: Callable[Facts, TableFace | FigureFace],
+) -> Callable[Facts, Callable[[Method], Method]]:
+    """Give the decorator of methods of a result that keeps what it is told as a face of a kind."""
 
-    def declare(method: Method) -> Method:
-        return _marked(method, TableFace(name, title, alias, method.__name__))
+    def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Method]:
+        def declare(method: Method) -> Method:
+            face = replace(kind(*args, **facts), method=method.__name__)
+            setattr(method, MARK, (face, *getattr(method, MARK, ())))
+            return method
 
-    return declare
+        return declare
+
+    return decorator
 
 
-def figure(
-    name: str,
-    title: str,
-    *,
-    number: int | None = None,
-    panels: str | None = None,
-    comparable: bool = True,
-    of: str | None = None,
-    roomy: bool = False,
-) -> Callable[[Method], Method]:
-    """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
+table = _declaring(TableFace)
+"""Declare a method of a result as a table; see `TableFace`."""
 
-    def declare(method: Method) -> Method:
-        face = FigureFace(name, title, number, panels, comparable, of, method.__name__, roomy)
-        return _marked(method, face)
-
-    return declare
+figure = _declaring(FigureFace)
+"""Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
 
 
 def part_figure(
@@ -206,12 +210,8 @@ def part_figure(
     def plot(self: Result, ax: Axes | None = None) -> Axes:
         return self.draw_part(of, ax, draw=draw, **chosen)
 
-    return _marked(plot, FigureFace(name, title, number, None, True, of, f"plot_{name}"))
-
-
-def _marked(method: Method, face: TableFace | FigureFace) -> Method:
-    setattr(method, MARK, (face, *getattr(method, MARK, ())))
-    return method
+    plot.__name__ = f"plot_{name}"
+    return figure(name, title, number=number, of=of)(plot)
 
 
 def tables_of(kind: type[Result]) -> list[TableFace]:

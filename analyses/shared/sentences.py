@@ -34,17 +34,8 @@ def comparison(
 ) -> str:
     """Say which metric is best, which comes next, and whether the two can be told apart.
 
-    Parameters
-    ----------
-    estimates
-        One for each metric.
-    quality
-        What the best has most of.
-    lower_is_better
-        Whether low numbers are better.
-    difference_of
-        Gives the difference of two metrics, with the interval of the difference itself, where
-        it is known: it says more than two intervals that overlap.
+    The best has most of the quality. The difference of two metrics, with an interval of its own
+    where that is known, says more than two intervals that overlap.
 
     Examples
     --------

@@ -26,20 +26,9 @@ NARROW = 6
 class Table:
     """A table with its numbers unrounded.
 
-    Parameters
-    ----------
-    name
-        One word, for a label.
-    title
-        What it shows.
-    note
-        Full sentences that belong below it.
-    headings
-        One for each column; none where the rows need no headings.
-    rows
-        The cells, a name first.
-    best
-        For columns with a best value, how it is chosen: min or max.
+    The name is one word, for a label; full sentences that belong below the table are its note.
+    Where rows need no headings there are none; rows begin with a name. For columns with a best
+    value, best says how it is chosen: min or max.
     """
 
     name: str
@@ -48,6 +37,34 @@ class Table:
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     best: Mapping[int, Best] = field(default_factory=dict)
+
+    @classmethod
+    def crossed(
+        cls,
+        name: str,
+        title: str,
+        note: str,
+        corner: str,
+        cells: Mapping[tuple[str, str], float],
+        *,
+        best: Callable[[str], Best] | None = None,
+    ) -> Table:
+        """Lay numbers out by row and column, in order of appearance.
+
+        Examples
+        --------
+        >>> cells = {("P", "@5"): 0.5, ("P", "@10"): 0.25}
+        >>> made = Table.crossed("p", "Precision", "", "metric", cells, best=lambda column: max)
+        >>> made.headings, made.rows, list(made.best)
+        (['metric', '@5', '@10'], [['P', 0.5, 0.25]], [1, 2])
+        """
+        columns = list(dict.fromkeys(column for _, column in cells))
+        rows: list[list[Cell]] = [
+            [row, *(cells.get((row, column), math.nan) for column in columns)]
+            for row in dict.fromkeys(row for row, _ in cells)
+        ]
+        chosen = {n: best(column) for n, column in enumerate(columns, start=1)} if best else {}
+        return cls(name, title, note, [corner, *columns], rows, chosen)
 
     def is_best(self, row: int, column: int) -> bool:
         """Whether no other row shows a better number in the column.
@@ -121,24 +138,6 @@ class Table:
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
         ]
-
-
-def crossed(
-    corner: str, cells: Mapping[tuple[str, str], float]
-) -> tuple[list[str], list[list[Cell]]]:
-    """Lay numbers out by row and column, in order of appearance: headings and rows.
-
-    Examples
-    --------
-    >>> crossed("metric", {("P", "@5"): 0.5, ("P", "@10"): 0.25})
-    (['metric', '@5', '@10'], [['P', 0.5, 0.25]])
-    """
-    rows = dict.fromkeys(row for row, _ in cells)
-    columns = dict.fromkeys(column for _, column in cells)
-    laid_out: list[list[Cell]] = [
-        [row, *(cells.get((row, column), math.nan) for column in columns)] for row in rows
-    ]
-    return [corner, *columns], laid_out
 
 
 def at_place(cutoff: int | None) -> str:

@@ -85,23 +85,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScoresAlone:
-    """Scores without judgements, such as tables and notebooks have them.
-
-    Parameters
-    ----------
-    scores
-        Scores of every user, by measure and system.
-    seed
-        Key of all that is random.
-    n_jobs
-        Workers; results do not depend on it.
-    progress
-        Shows what is being done.
-    scales
-        Factors that make the scores of some measures whole numbers; usual ones are found.
-    name
-        What the study is called.
-    """
+    """Scores without judgements, such as tables and notebooks have them; see `Work`."""
 
     scores: Scores
     seed: int = 0

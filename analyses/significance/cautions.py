@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 MANY_USERS = 1000
 NEARLY_ALL = 0.95
-# Sums of fewer differences are not close to normal, and the fast exact series is not safe.
-FEW_DIFFERING = 200
+# Sums of fewer differences are not close to normal.
+FEW_USERS = 200
 RANK_TESTS = ("wilcoxon", "sign")
 RELYING_ON_NORMALITY = ("t", "wilcoxon", "bootstrap")
 
@@ -18,26 +18,12 @@ def cautions(
     *,
     test: str,
     n_users: int,
-    n_differing: NDArray[np.integer] | None = None,
     draws: int | None = None,
     alpha: float = 0.05,
 ) -> tuple[str, ...]:
-    """Say what to beware of in these results, in sentences.
+    """Say what to beware of in p-values before any correction, of shape (n_measures, n_pairs).
 
-    Parameters
-    ----------
-    p
-        p-values before any correction, of shape (n_measures, n_pairs).
-    test
-        "exact", "monte-carlo", "t", "wilcoxon", "sign" or "bootstrap".
-    n_users
-        Number of users (topics).
-    n_differing
-        Number of users who differ, of shape (n_measures, n_pairs), if known.
-    draws
-        Number of random permutations or replicates; none for tests that draw nothing.
-    alpha
-        Level of significance that is meant to be used.
+    Draws are random permutations or replicates; none for tests that draw nothing.
 
     Returns
     -------
@@ -54,10 +40,10 @@ are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the permutation t
     found = (
         _of_rank_tests(test, n_users),
         _of_many_users(p, n_users, alpha),
-        _of_few_differing(test, n_differing),
+        _of_few_users(p, test, n_users),
         _of_coarse_draws(p, draws, alpha),
     )
-    return tuple(sentence for sentence in found if sentence)
+    return tuple(filter(None, found))
 
 
 def _of_rank_tests(test: str, n_users: int) -> str:
@@ -82,21 +68,12 @@ def _of_many_users(p: NDArray[np.float64], n_users: int, alpha: float) -> str:
     )
 
 
-def _of_few_differing(test: str, n_differing: NDArray[np.integer] | None) -> str:
-    if n_differing is None or test not in (*RELYING_ON_NORMALITY, "exact"):
+def _of_few_users(p: NDArray[np.float64], test: str, n_users: int) -> str:
+    if test not in RELYING_ON_NORMALITY or n_users >= FEW_USERS:
         return ""
-    n_few = np.count_nonzero(n_differing < FEW_DIFFERING)
-    if n_few == 0:
-        return ""
-    subject = f"{n_few:,} of the {n_differing.size:,} tests rest on fewer than {FEW_DIFFERING} "
-    if test == "exact":
-        return (
-            f"{subject}users who differ, too few for the fast series of continuous scores: slower "
-            "methods take over, whose p-values may be off by up to 1e-7."
-        )
     return (
-        f"{subject}users who differ, too few to trust an approximation without a look at the "
-        "exact permutation test."
+        f"{p.size:,} of the {p.size:,} tests rest on fewer than {FEW_USERS} users who differ, too "
+        "few to trust an approximation without a look at the exact permutation test."
     )
 
 

@@ -29,16 +29,9 @@ def simulated_population(
 
     User u has a skill, uniform in [0, 1), and system s an exponent, 1 to 2.
 
-    Parameters
-    ----------
-    kind
-        "continuous": the skill times a uniform number, to the power of the exponent.
-        "lattice": the share of 5 tries that succeed, each with the chance skill^exponent: what
-        P@5 may be.
-    n_systems, n_users
-        Shape of the population.
-    seed
-        Key of the random numbers.
+    Continuous ones are the skill times a uniform number, to the power of the exponent; on a lattice
+    they are the share of 5 tries that succeed, each with the chance skill^exponent: what P@5 may
+    be.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def resample_power(
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
-    weights = np.concatenate([np.ones((1, n_blocks)), *drawn]).T
+    weights = np.concatenate([np.ones((1, n_blocks)), *(some for _, some in drawn)]).T
     tasks = (
         delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
         for scores, observed, scale in zip(values, p, scales, strict=True)
@@ -99,6 +99,8 @@ def spread_around(
     estimates: NDArray[np.float64], replicates: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give the 95 % interval whose width is that of the replicates, around the estimates.
+
+    NaN from fewer than two replicates.
 
     Percentiles of the replicates would lie wrong: resampled users vary twice, as a sample and
     within it, which moves p-values of clear differences up and those of none down.
@@ -123,8 +125,15 @@ def spread_around(
     >>> round(float(low), 2), round(float(high), 2)
     (0.04, 3.96)
     """
-    reach = NORMAL.inv_cdf((1 + CONFIDENCE) / 2) * replicates.std(axis=-1, ddof=1)
+    reach = NORMAL.inv_cdf((1 + CONFIDENCE) / 2) * deviations(replicates)
     return estimates - reach, estimates + reach
+
+
+def deviations(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give standard deviations along the last axis; NaN from fewer than two replicates."""
+    if replicates.shape[-1] < 2:
+        return np.full(replicates.shape[:-1], np.nan)
+    return np.asarray(replicates.std(axis=-1, ddof=1))
 
 
 def corrected(
@@ -132,11 +141,15 @@ def corrected(
 ) -> NDArray[np.float64]:
     """Take from the estimates what resampling adds to them: 2 estimate - mean, cut at 0.
 
+    NaN from fewer than two replicates.
+
     Examples
     --------
     >>> corrected(np.array([2.0]), np.array([[2.0, 2.5, 3.0]]))
     array([1.5])
     """
+    if replicates.shape[-1] < 2:
+        return np.full(estimates.shape, np.nan)
     return np.maximum(2 * estimates - replicates.mean(axis=-1), 0.0)
 
 

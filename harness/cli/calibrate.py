@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,7 @@ from harness.cli.console import BROKEN, printed_table
 from harness.cli.options import PATH, SEED, quietly, workers
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from analyses.calibration import Calibration, Rate
-    from runs.shared.progress import Progress
+    from analyses.calibration import Calibration, Population, Rate
 
 SIMULATED = ("continuous", "lattice")
 SIMULATED_USERS = 100
@@ -54,10 +49,8 @@ def calibrate(
     paths: tuple[Path, ...],
     measures: tuple[str, ...],
     seed: int,
-    jobs: int | None,
     as_csv: bool,
-    quiet: bool,
-    **numbers: Any,
+    **asked: Any,
 ) -> None:
     """Check that the significance tests err as often as they promise.
 
@@ -66,14 +59,9 @@ def calibrate(
     user's scores are dealt out to the systems at random, so that none is better, and every
     rejection is an error.
     """
-    from joblib import cpu_count
+    from analyses.calibration import calibrate as calibrate_on
 
-    from runs.shared.progress import watched
-
-    chosen = populations(paths, measures=measures, seed=seed)
-    found = calibrate_all(
-        chosen, seed=seed, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), **numbers
-    )
+    found = calibrate_on(populations(paths, measures=measures, seed=seed), seed=seed, **asked)
     if as_csv:
         click.echo(found.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
     else:
@@ -86,47 +74,19 @@ def calibrate(
         sys.exit(BROKEN)
 
 
-@dataclass(frozen=True, eq=False)
-class Population:
-    """Scores to draw users from.
-
-    Parameters
-    ----------
-    label
-        Name in the results.
-    scores
-        Of shape (n_systems, n_users).
-    continuous
-        Whether scores hardly ever tie.
-    n_users
-        Number of users to draw, unless one is asked for.
-    """
-
-    label: str
-    scores: NDArray[np.float64]
-    continuous: bool
-    n_users: int
-
-
 def populations(
     paths: Sequence[Path], *, measures: Sequence[str] = (), seed: int
 ) -> list[Population]:
-    """Read the scores to draw from, or simulate continuous and lattice ones.
+    """Read the scores to draw from, of every measure or of those named; or simulate some.
 
-    Parameters
-    ----------
-    paths
-        Study folders, or tables of scores; see `read_score_tables`, which reads each by itself.
-    measures
-        Names such as nDCG@10; all by default.
-    seed
-        Key of simulated scores.
+    Study folders and tables of scores are read by themselves, each by `read_score_tables`.
 
     Raises
     ------
     InputError
         If a file is no such table, or lacks a measure that is named.
     """
+    from analyses.calibration import Population
     from analyses.significance.null_sets import simulated_population
     from runs import InputError
 
@@ -147,6 +107,7 @@ def populations(
 
 
 def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Population]:
+    from analyses.calibration import Population
     from harness.readers.scores import read_score_tables
     from runs import InputError
 
@@ -159,49 +120,6 @@ def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Po
         if label in measures or not measures:
             name = f"{path} {label}" if named else label
             yield Population(name, values, continuous=False, n_users=len(scores.users))
-
-
-def calibrate_all(
-    chosen: Sequence[Population],
-    *,
-    n_sets: int,
-    n_users: int | None,
-    seed: int,
-    n_jobs: int,
-    progress: Progress,
-) -> Calibration:
-    """Calibrate on every population.
-
-    Parameters
-    ----------
-    chosen
-        The populations.
-    n_sets, n_users
-        Number of sets, and of users in each; those of the population by default.
-    seed
-        Key of all random numbers.
-    n_jobs
-        Number of processes.
-    progress
-        Shows what is being done.
-    """
-    from analyses.calibration import Calibration, calibrate
-
-    rates: list[Rate] = []
-    for population in chosen:
-        with progress(f"Calibrating on {population.label}", n_sets) as bar:
-            found = calibrate(
-                population.scores,
-                label=population.label,
-                continuous=population.continuous,
-                n_sets=n_sets,
-                n_users=n_users or population.n_users,
-                seed=seed,
-                n_jobs=n_jobs,
-                advance=bar.advance,
-            )
-        rates.extend(found.rates)
-    return Calibration(tuple(rates))
 
 
 def tables(calibration: Calibration) -> Iterator[tuple[str, list[str], list[list[str]]]]:

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import PATH, extensible
+from harness.cli.options import PATH, extensible, tried
 
 
 @click.command()
 @click.argument("metric")
 @click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
 @click.option("--to", "target", type=PATH, help="The page; card-METRIC.html here by default.")
-@click.option(
-    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
-)
+@tried
 @extensible
 def card(
     metric: str,

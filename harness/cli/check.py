@@ -7,15 +7,14 @@ import sys
 import click
 
 from harness.cli.console import BROKEN
+from harness.cli.options import tried
 
 
 @click.command()
 @click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
 @click.option("--metric", "name", metavar="NAME", help="The one metric of the file to check.")
 @click.option("--cutoff", type=click.IntRange(1, 100), help="Ranks considered; 5 by default.")
-@click.option(
-    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
-)
+@tried
 @click.option("--all", "everything", is_flag=True, help="Check every built-in metric.")
 @click.option("--json", "form", flag_value="json", help="Print the cards as JSON.")
 @click.option("--markdown", "form", flag_value="markdown", help="Print the cards as one page.")

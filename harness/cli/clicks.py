@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.options import PATH, SEED, printable, quietly
+
+if TYPE_CHECKING:
+    from runs.shared.progress import Progress
 
 
 @click.command(
@@ -104,7 +107,7 @@ def clicks(
     interactions: Path,
     format_: str,
     output: Path | None,
-    quiet: bool,
+    progress: Progress,
     models: Path | None,
     assignment: Path | None,
     policy: Path | None,
@@ -121,7 +124,6 @@ def clicks(
     from analyses.online.clicks.click_study import study_log
     from analyses.shared.publish import PRINTED, write_results
     from runs.shared.files import write_whole
-    from runs.shared.progress import watched
 
     found = study_log(
         recommendations,
@@ -131,7 +133,7 @@ def clicks(
         assignment=assignment,
         policy=policy,
         placebo=placebo,
-        progress=watched(quiet=quiet),
+        progress=progress,
     )
     results = {"clicks": found}
     if output is not None:

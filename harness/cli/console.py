@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from analyses.shared.publish import Results
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -44,6 +48,17 @@ def printed_table(
     )
     yield lambda *cells: table.add_row(*map(Text, cells))
     Console().print(table)
+
+
+def publish(
+    results: Results, format_: str, folder: Path | None, only: Collection[str] = ()
+) -> None:
+    """Write results into a folder, if there is one, and print them in a format."""
+    from analyses.shared.publish import PRINTED, write_results
+
+    if folder is not None:
+        write_results(results, folder)
+    click.echo(PRINTED[format_](results, only), nl=False)
 
 
 def shown(value: Any) -> str:

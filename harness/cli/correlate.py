@@ -15,6 +15,7 @@ from harness.cli.options import (
     SEED,
     SettingsCommand,
     given,
+    imported,
     printable,
     settings_options,
 )
@@ -23,16 +24,12 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
     from analyses.shared.measure import Measure
 
-
-def _settings() -> type[Settings]:
-    from analyses.correlation import Settings
-
-    return Settings
+SETTINGS = imported("analyses.correlation.Settings")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
-@settings_options(_settings, without=["every_pair"])
+@settings_options(SETTINGS, without=["every_pair"])
 @click.option(
     "--reference",
     metavar="NAME",
@@ -55,7 +52,7 @@ def correlate(
     or ap; or tables/means.csv of a study. Several FILEs, or the folder of a study, hold scores per
     topic: one measure a file, named as the file, systems across. From these come intervals.
     """
-    settings = given(_settings(), asked | {"every_pair": True})
+    settings = given(SETTINGS(), asked | {"every_pair": True})
     with warnings_as_sentences():
         found = correlate_files(paths, settings, seed=seed)
     chosen = None if reference is None else _measure_called(reference, found.measures)
@@ -68,15 +65,8 @@ def correlate(
 def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> Correlation:
     """Compare the orderings of systems in files.
 
-    Parameters
-    ----------
-    paths
-        One table of means (see `read_means`); else what `read_score_tables` reads: a table of
-        scores for each measure, or one study folder.
-    settings
-        The coefficient, and the replicates behind intervals, which need scores topic by topic.
-    seed
-        Of the intervals.
+    These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
+    scores for each measure, or one study folder. Intervals need scores topic by topic.
 
     Raises
     ------

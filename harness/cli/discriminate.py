@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
     SEED,
     SettingsCommand,
     given,
+    imported,
     printable,
     quietly,
     settings_options,
@@ -19,13 +21,9 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from analyses.discrimination import Settings
+    from runs.shared.progress import Progress
 
-
-def _settings() -> type[Settings]:
-    from analyses.discrimination import Settings
-
-    return Settings
+SETTINGS = imported("analyses.discrimination.Settings")
 
 
 @click.command(
@@ -35,7 +33,7 @@ def _settings() -> type[Settings]:
     "have the same systems and topics.",
 )
 @click.argument("tables", metavar="SCORES.csv...", nargs=-1, required=True, type=PATH)
-@settings_options(_settings)
+@settings_options(SETTINGS)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws.")
 @workers
 @printable
@@ -44,10 +42,10 @@ def _settings() -> type[Settings]:
 def discriminate(
     tables: tuple[Path, ...],
     seed: int,
-    jobs: int | None,
+    n_jobs: int,
     format_: str,
     output: Path | None,
-    quiet: bool,
+    progress: Progress,
     **asked: Any,
 ) -> None:
     """Say how surely measures tell systems apart, from tables of per-topic scores.
@@ -56,24 +54,13 @@ def discriminate(
     discriminative power (DP, the sum of the p-values), the most discriminative first. In place of
     tables, the folder of a finished study may be named.
     """
-    from joblib import cpu_count
-
     from analyses.discrimination import discrimination
-    from analyses.shared.publish import PRINTED, write_results
     from analyses.shared.work import ScoresAlone
     from harness.readers.scores import read_score_tables
-    from runs.shared.progress import watched
 
-    work = ScoresAlone(
-        read_score_tables(tables),
-        seed=seed,
-        n_jobs=jobs or cpu_count(),
-        progress=watched(quiet=quiet),
-    )
-    found = discrimination(work, given(_settings(), asked))
-    results = {discrimination.name: found}
-    if output is not None:
-        write_results(results, output)
-    click.echo(PRINTED[format_](results, ["conventions"]), nl=False)
+    scores = read_score_tables(tables)
+    work = ScoresAlone(scores, seed=seed, n_jobs=n_jobs, progress=progress)
+    found = discrimination(work, given(SETTINGS(), asked))
+    publish({discrimination.name: found}, format_, output, ["conventions"])
     for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)

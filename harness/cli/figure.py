@@ -42,27 +42,20 @@ def figure(
 
     Prints the caption, and where the figure is.
     """
-    from harness.report.print import (
-        caption_of,
-        find_figure,
-        format_of,
-        listing,
-        print_figure,
-        render,
-    )
+    from harness.report.print import FORMATS, caption_of, find_figure, format_of, print_figure
     from harness.report.study_folder import FinishedStudy
     from runs.shared.files import write_whole
 
     finished = FinishedStudy.at(study)
     if name is None:
         with printed_table("figure", "title", header=False) as add:
-            for short, title in listing(finished):
-                add(short, title)
+            for _, face in finished.figures():
+                add(face.short, face.title)
         return
     key, face = find_figure(finished, name)
     kind = format_of(target, format_)
     path = target or Path(f"{face.file}.{kind}")
     result = finished.result(key)
-    write_whole(path, render(print_figure(result, face, **options), kind))
+    write_whole(path, FORMATS[kind](print_figure(result, face, **options)))
     click.echo(caption_of(finished, result, face))
     click.echo(f"The figure is {path.resolve()}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.console import publish
 from harness.cli.options import PATH, SEED, clustered, printable, quietly, workers
+
+if TYPE_CHECKING:
+    from runs.shared.progress import Progress
 
 
 @click.command(
@@ -55,11 +59,11 @@ from harness.cli.options import PATH, SEED, clustered, printable, quietly, worke
 def online(
     inputs: tuple[Path, ...],
     seed: int | None,
-    jobs: int | None,
+    n_jobs: int,
     dask: str | None,
     format_: str,
     output: Path | None,
-    quiet: bool,
+    progress: Progress,
     over_time: Any,
     chosen: tuple[str, ...],
     permutations: int,
@@ -72,10 +76,7 @@ def online(
     are ordered by it and by their click-through rates, and the two orders are compared. The best
     measure is compared with what the best of so many reaches by chance.
     """
-    from joblib import cpu_count
-
     from runs import InputError
-    from runs.shared.progress import watched
 
     if len(inputs) > 2:
         raise InputError(
@@ -95,22 +96,17 @@ def online(
             if inputs
             else demo_experiment_study(changes=changes)
         )
-        report = run_experiment_study(
-            study, n_jobs=jobs or cpu_count(), progress=watched(quiet=quiet), dask=dask
-        )
+        report = run_experiment_study(study, n_jobs=n_jobs, progress=progress, dask=dask)
         click.echo(f"The report is {report.resolve()}")
         return
     from analyses.online.click_agreement import study_clicks
     from analyses.online.tables.experiments import read_experiments
-    from analyses.shared.publish import PRINTED, write_results
 
     experiments = read_experiments(*inputs, over_time=over_time)
-    with watched(quiet=quiet)("Dealing out rates", 1) as bar:
+    with progress("Dealing out rates", 1) as bar:
         found = study_clicks(
             experiments, permutations=permutations, seed=seed or 0, chosen=chosen or None
         )
         bar.advance()
-    if output is not None:
-        write_results({"online": found}, output)
-    click.echo(PRINTED[format_]({"online": found}), nl=False)
+    publish({"online": found}, format_, output)
     click.echo(found.caption(), err=True)

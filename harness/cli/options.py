@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,13 +12,39 @@ import click
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
+    from runs.shared.progress import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Settings = TypeVar("Settings", bound="BaseModel")
+
 PATH = click.Path(path_type=Path)
 SEED = click.IntRange(0, 2**63 - 1)
 
-workers = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Workers; all cores by default. Results are the same.",
+
+def _all_cores(_: click.Context, __: click.Parameter, asked: int | None) -> int:
+    from joblib import cpu_count
+
+    return asked or int(cpu_count())
+
+
+def _watched(_: click.Context, __: click.Parameter, quiet: bool) -> Progress:
+    from runs.shared.progress import watched
+
+    return watched(quiet=quiet)
+
+
+def on_workers(told: str) -> Callable[[Command], Command]:
+    """Give a command ``n_jobs``: as many as the machine has cores, if nothing is asked."""
+    kind = click.IntRange(min=1)
+    return click.option("--jobs", "n_jobs", type=kind, callback=_all_cores, help=told)
+
+
+workers = on_workers("Workers; all cores by default. Results are the same.")
+quietly = click.option(
+    "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress."
+)
+tried = click.option(
+    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
 )
 printable = click.option(
     "--format",
@@ -32,13 +59,9 @@ clustered = click.option(
     metavar="tcp://ADDRESS|local",
     help="Rank on a Dask cluster; or on two processes here. Results are the same.",
 )
-quietly = click.option("--quiet", is_flag=True, help="Show no progress.")
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
 )
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Settings = TypeVar("Settings", bound="BaseModel")
 
 
 class _Options(click.Option):
@@ -65,7 +88,6 @@ class SettingsCommand(click.Command):
 def settings_options(
     settings: Callable[[], type[BaseModel]],
     *,
-    only: Collection[str] | None = None,
     without: Collection[str] = (),
     names: Mapping[str, str] | None = None,
 ) -> Callable[[Command], Command]:
@@ -73,16 +95,9 @@ def settings_options(
 
     An option is called as its field, with dashes; one of several values is called by the singular
     and may be repeated. What it accepts, its default and its help are those of the field. It is
-    handed to the command under the name of the field; `given` makes the settings of it.
-
-    Parameters
-    ----------
-    settings
-        Imports and returns the model, so that help on all commands need not.
-    only, without
-        The fields that have an option, or that have none; all have one by default.
-    names
-        What options are called, by field, where it is something else.
+    handed to the command under the name of the field; `given` makes the settings of it. The model
+    is imported when it is asked for, so that help on all commands need not. Some fields may be left
+    without an option; the names are those of options that are called something else, by field.
 
     Examples
     --------
@@ -102,22 +117,29 @@ def settings_options(
     def made() -> Iterator[click.Option]:
         schema = settings().model_json_schema()
         for name, facts in schema["properties"].items():
-            if (only is None or name in only) and name not in without:
+            if name not in without:
                 required = name in schema.get("required", ())
                 yield _option(name, facts, called=(names or {}).get(name), required=required)
 
     return click.option(cls=_Options, made=made)
 
 
+def imported(path: str) -> Callable[[], Any]:
+    """Give what imports a model by its path, for `settings_options`.
+
+    Examples
+    --------
+    >>> imported("analyses.swaps.Settings")()().repeats
+    200
+    """
+    module, _, name = path.rpartition(".")
+    return lambda: getattr(import_module(module), name)
+
+
 def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
     """Make the settings of a command's options; what was not given has its default.
 
-    Parameters
-    ----------
-    settings
-        The model.
-    options
-        What the command was called with; what is no field is left aside.
+    What is no field is left aside.
 
     Raises
     ------

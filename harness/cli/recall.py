@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
     SettingsCommand,
     clustered,
     given,
+    imported,
     printable,
     quietly,
     settings_options,
@@ -19,13 +21,9 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from harness.recall.recall_question import RecallQuestion
+    from runs.shared.progress import Progress
 
-
-def _question() -> type[RecallQuestion]:
-    from harness.recall.recall_question import RecallQuestion
-
-    return RecallQuestion
+QUESTION = imported("harness.recall.recall_question.RecallQuestion")
 
 
 @click.command(
@@ -51,7 +49,7 @@ def _question() -> type[RecallQuestion]:
     help="In place of a model: a table user, item, time, rank_loo, rank_lloo; an empty rank is a "
     "miss. Or ranks.parquet of an earlier --output.",
 )
-@settings_options(_question, names={"weights": "--weights"})
+@settings_options(QUESTION, names={"weights": "--weights"})
 @clustered
 @workers
 @printable
@@ -63,10 +61,10 @@ def recall(
     settings: tuple[str, ...],
     rank_table: Path | None,
     dask: str | None,
-    jobs: int | None,
+    n_jobs: int,
     format_: str,
     output: Path | None,
-    quiet: bool,
+    progress: Progress,
     **asked: Any,
 ) -> None:
     """Measure how many hidden items a model finds, for every popularity exponent.
@@ -75,25 +73,20 @@ def recall(
     (LOO), or with all that came later (LLOO), and counts the more the rarer it is: by its
     popularity to the power of minus beta. The others train the model.
     """
-    from joblib import cpu_count
-
-    from analyses.shared.publish import PRINTED, write_results
     from harness.recall.measure import measure
-    from runs.shared.progress import watched
 
     result = measure(
         interactions,
-        given(_question(), asked),
+        given(QUESTION(), asked),
         rank_table=rank_table,
         model=model,
         settings=settings,
         dask=dask,
-        n_jobs=jobs or cpu_count(),
-        progress=watched(quiet=quiet),
+        n_jobs=n_jobs,
+        progress=progress,
     )
+    publish({"recall": result}, format_, output)
     if output is not None:
-        write_results({"recall": result}, output)
         result.write_ranks(output)
-    click.echo(PRINTED[format_]({"recall": result}), nl=False)
     for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)

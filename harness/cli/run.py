@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.options import PATH, SEED, extensible, quietly, workers
+
+if TYPE_CHECKING:
+    from runs.shared.progress import Progress
 
 EXPERIMENTS = {"experiment", "world", "logs"}
 """Tables that studies of experiments begin with, now and of old."""
@@ -21,23 +25,19 @@ EXPERIMENTS = {"experiment", "world", "logs"}
 @quietly
 def run(
     study_file: Path | None,
-    jobs: int | None,
+    n_jobs: int,
     seed: int | None,
     output: Path | None,
     plugins: tuple[Path, ...],
-    quiet: bool,
+    progress: Progress,
 ) -> None:
     """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
-    from joblib import cpu_count
-
     from harness.study.run import add_plugins, run_study
     from harness.study.study import demo_study, read_study
     from harness.study.study_file import tables_in
-    from runs.shared.progress import watched
 
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
-    n_jobs, progress = jobs or cpu_count(), watched(quiet=quiet)
     if study_file is not None and EXPERIMENTS & tables_in(study_file):
         from harness.online.experiment.experiment_file import read_experiment_study
         from harness.online.experiment.run_experiment import run_experiment_study

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
     SEED,
@@ -91,8 +92,8 @@ def sampled(
     candidates: int | None,
     format_: str,
     output: Path | None,
-    jobs: int | None,
-    quiet: bool,
+    n_jobs: int,
+    progress: Progress,
     seed: int,
     **asked: Any,
 ) -> None:
@@ -101,11 +102,7 @@ def sampled(
     RANKS.csv has the full ranks of relevant items by some systems. Of each user's candidates,
     negatives are sampled again and again, and metrics are estimated from the ranks among them.
     """
-    from joblib import cpu_count
-
-    from analyses.shared.publish import PRINTED, write_results
     from runs import InputError
-    from runs.shared.progress import watched
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
@@ -118,12 +115,10 @@ def sampled(
         given(_settings(), asked),
         candidates=candidates,
         seed=seed,
-        n_jobs=jobs or cpu_count(),
-        progress=watched(quiet=quiet),
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    if output is not None:
-        write_results(results, output)
-    click.echo(PRINTED[format_](results), nl=False)
+    publish(results, format_, output)
     for result in results.values():
         click.echo(result.caption(), err=True)
 

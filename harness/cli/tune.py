@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.console import FAILED
-from harness.cli.options import PATH, extensible, quietly
+from harness.cli.options import PATH, extensible, on_workers, quietly
+
+if TYPE_CHECKING:
+    from runs.shared.progress import Progress
 
 
 @click.command(
@@ -44,11 +48,8 @@ from harness.cli.options import PATH, extensible, quietly
     type=click.FloatRange(min=0, min_open=True),
     help="After these no further trial begins.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Trials at once; as many as cores by default. Results are the same. TPE makes one at a "
-    "time.",
+@on_workers(
+    "Trials at once; as many as cores by default. Results are the same. TPE makes one at a time."
 )
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @extensible
@@ -60,10 +61,10 @@ def tune(
     search: str,
     trials: int,
     minutes: float | None,
-    jobs: int | None,
+    n_jobs: int,
     output: Path | None,
     plugins: tuple[Path, ...],
-    quiet: bool,
+    progress: Progress,
 ) -> None:
     """Search the settings of SYSTEM on a part of the study's training ratings.
 
@@ -72,13 +73,10 @@ def tune(
 
     The exit code is 0 if settings were found, 1 if all trials failed, 2 for wrong usage.
     """
-    from joblib import cpu_count
-
     from harness.study.run import add_plugins
     from harness.study.study import read_study
     from harness.tuning.tune import Budget
     from harness.tuning.tune import tune as search_settings
-    from runs.shared.progress import watched
 
     study = read_study(study_file, changes={} if output is None else {"output": output})
     tuned = search_settings(
@@ -87,8 +85,8 @@ def tune(
         metric=metric,
         search=search,
         budget=Budget(trials, minutes),
-        n_jobs=jobs or cpu_count(),
-        progress=watched(quiet=quiet),
+        n_jobs=n_jobs,
+        progress=progress,
     )
     if tuned.best is None:
         click.echo(f"Failed: no trial worked; the first: {tuned.trials[0].finding}", err=True)

@@ -10,35 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
-from harness.readers.scores import measure_named
+from harness.readers.scores import Line, heading_and_rows, measure_named
 from runs import InputError
-from runs.shared.lines import (
-    check_width,
-    distinct,
-    is_number,
-    read_cutoff,
-    read_lines,
-    read_number,
-)
+from runs.shared.lines import distinct, is_number, read_cutoff, read_number
 
 LONG = ("system", "metric", "cutoff", "mean")
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 TOPIC_HEADERS = ("topic", "user", "query", "qid")
 
-Line = tuple[int, list[str]]
-
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Mean scores of systems.
-
-    Parameters
-    ----------
-    values
-        float64 of shape (n_measures, n_systems).
-    measures, systems
-        Labels of its axes.
-    """
+    """Mean scores of systems: float64 of shape (n_measures, n_systems), and labels of its axes."""
 
     values: NDArray[np.float64]
     measures: tuple[Measure, ...]
@@ -53,7 +36,7 @@ def is_means_table(path: Path) -> bool:
     """
     if path.is_dir() or path.suffix == ".parquet":
         return False
-    (_, heading), *rows = _lines(path)
+    (_, heading), rows = heading_and_rows(path)
     first = heading[0].lower()
     if first in TOPIC_HEADERS:
         return False
@@ -74,20 +57,12 @@ def read_means(path: Path) -> Means:
         If a mean is missing, stands twice or is no number, or there are fewer than two systems or
         two measures.
     """
-    heading, *rows = _lines(path)
-    rows = [(line, check_width(path, line, row, heading[1])) for line, row in rows]
+    heading, rows = heading_and_rows(path)
     read = _read_long if set(LONG) <= set(heading[1]) else _read_wide
     means = read(path, heading, rows)
     _check_two(path, "systems", means.systems)
     _check_two(path, "measures", means.measures)
     return means
-
-
-def _lines(path: Path) -> list[Line]:
-    lines = list(read_lines(path))
-    if not lines:
-        raise InputError(f"{path}: the file is empty.")
-    return lines
 
 
 def _read_wide(path: Path, heading: Line, rows: Sequence[Line]) -> Means:

@@ -19,21 +19,16 @@ SCORES_FILE = "scores.parquet"
 WITH_CUTOFF = re.compile(r"(.+)@([1-9][0-9]*)")
 SEPARATORS = "_-."
 
+Line = tuple[int, list[str]]
+"""Its number, and its fields."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
     """A table as it stands in its file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    systems
-        Headings of the columns.
-    topics
-        Ids of the rows; None if the file has none.
-    values
-        Scores, of shape (n_topics, n_systems).
+    The systems head the columns, and the topics are the ids of the rows, None if the file has none;
+    values are of shape (n_topics, n_systems).
     """
 
     path: Path
@@ -48,7 +43,7 @@ class ScoreTable:
 
 
 def read_score_tables(paths: Sequence[Path]) -> Scores:
-    """Read scores from tables of one measure each, or from the folder of a study.
+    """Read scores from tables of one measure each, or the folder or ``scores.parquet`` of a study.
 
     A table is UTF-8 text with a heading line. Fields are separated by tabs if that line has one,
     else by commas. The first column holds the ids of the topics if its heading is empty, topic,
@@ -56,11 +51,6 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     from 1. A measure is called as its file, without the folder, the extension and, of several
     files, what their names share up to the last ``_``, ``-`` or ``.``: adhoc5_ap.csv and
     adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off.
-
-    Parameters
-    ----------
-    paths
-        Tables; or one folder of a finished study, or its ``scores.parquet``.
 
     Returns
     -------
@@ -87,11 +77,7 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
 
 def read_score_table(path: Path) -> ScoreTable:
     """Read one table; see `read_score_tables`."""
-    lines = read_lines(path)
-    heading = next(lines, None)
-    if heading is None:
-        raise InputError(f"{path}: the file is empty.")
-    rows = [(line, check_width(path, line, row, heading[1])) for line, row in lines]
+    heading, rows = heading_and_rows(path)
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no scores.")
     has_ids = _has_ids(heading[1], [row for _, row in rows])
@@ -107,6 +93,15 @@ def read_score_table(path: Path) -> ScoreTable:
         for line, row in rows
     ]
     return ScoreTable(path, systems, topics, np.array(values))
+
+
+def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
+    """Read the lines of a table, all as wide as the first."""
+    lines = list(read_lines(path))
+    if not lines:
+        raise InputError(f"{path}: the file is empty.")
+    (first, heading), *rows = lines
+    return (first, heading), [(line, check_width(path, line, row, heading)) for line, row in rows]
 
 
 def _read_study(path: Path) -> Scores:

@@ -42,12 +42,7 @@ def scores_to_parquet(scores: Scores) -> bytes:
 def scores_from_parquet(content: bytes, *, falling: Iterable[str] = ()) -> Scores:
     """Read back what `scores_to_parquet` wrote, bit for bit.
 
-    Parameters
-    ----------
-    content
-        The file.
-    falling
-        Names of the metrics of which less is better, which the file does not say.
+    The file does not say of which metrics less is better; these are falling.
     """
     import pyarrow as pa
     import pyarrow.parquet as parquet

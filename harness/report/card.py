@@ -46,17 +46,7 @@ NOTATION = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure in a finished study that has it.
-
-    Parameters
-    ----------
-    study
-        The study.
-    measure
-        The measure, by its name in that study.
-    results
-        What the study found of it, by key.
-    """
+    """A measure, by its name there, in a study that has it, and what was found of it, by key."""
 
     study: FinishedStudy
     measure: Measure
@@ -81,16 +71,9 @@ def metric_card(
 ) -> bytes:
     """Make the card of a metric: one page that refers to nothing outside.
 
-    Parameters
-    ----------
-    name
-        The metric, with options and cut-off; without a cut-off, the deepest of the first study.
-    studies
-        Finished studies that have it, side by side.
-    plugins
-        Files of metrics; those of the studies are known.
-    tries
-        Cases tried for each law; None for as many as `harness check` tries.
+    Without a cut-off in its name, the metric has the deepest of the first study; all studies stand
+    side by side. Users' metrics of the studies are known beside those of the plug-ins. Of each law
+    as many cases are tried, or as many as `harness check` tries.
 
     Raises
     ------

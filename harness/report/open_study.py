@@ -40,13 +40,7 @@ def open_study(folder: str | PathLike[str]) -> OpenStudy:
 
 @dataclass(frozen=True)
 class OpenStudy:
-    """The folder of a finished study.
-
-    Parameters
-    ----------
-    finished
-        What is read.
-    """
+    """The folder of a finished study."""
 
     finished: FinishedStudy
 

@@ -25,12 +25,8 @@ POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]
 class Overlay:
     """What tells the values of a figure's points: where they are, and what they say.
 
-    Parameters
-    ----------
-    view
-        Coordinates of the figure, as SVG's viewBox.
-    points
-        x, y and text, which is escaped already.
+    The view has the figure's coordinates, as SVG's viewBox; a point is x, y and text, which is
+    escaped already.
     """
 
     view: str
@@ -114,7 +110,7 @@ def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str,
     single = face.panels is None
     return {
         "name": face.file,
-        "place": float("inf") if face.number is None else face.number,
+        "place": face.place,
         "title": face.title if face.number is None else f"Figure {face.number}. {face.title}",
         "caption": study.caption(face.caption(result)),
         "single": single,

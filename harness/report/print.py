@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from textwrap import fill
@@ -44,7 +44,7 @@ LINE = 0.17
 CELL_TEXT = 1.8
 """Width of a number in a cell, in units of its size."""
 
-FORMATS = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
+FORMATS: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
@@ -75,19 +75,10 @@ def print_figure(
 ) -> Figure:
     """Redraw a figure of a result.
 
-    Parameters
-    ----------
-    result, face
-        What it shows, and which figure of it.
-    cutoff
-        For a figure of all metrics: their cut-off, in place of the deepest.
-    metrics
-        For a figure with a panel for each metric: those that have one, in place of all.
-    width
-        One column or two; by default one for a figure of one panel, and else two.
-    grey
-        Print every curve in the grey of its luminance, as a printer without colours does; dashes
-        and markers tell curves apart.
+    A figure of all metrics has their deepest cut-off, or another; one with a panel for each metric
+    has all of them, or some. It takes one column, or two if it has several panels, unless a width
+    is asked for. In grey every curve has the grey of its luminance, as a printer without colours
+    does; dashes and markers tell curves apart.
 
     Raises
     ------
@@ -138,19 +129,9 @@ def format_of(path: Path | None, chosen: str | None) -> str:
     return chosen or ending or "svg"
 
 
-def render(figure: Figure, kind: str) -> bytes:
-    """Give the bytes of a figure; equal figures give equal bytes."""
-    return FORMATS[kind](figure)
-
-
 def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:
     """Give title and caption of a figure, and what the data are."""
     return study.caption(f"{face.title}. {face.caption(result)}")
-
-
-def listing(study: FinishedStudy) -> list[tuple[str, str]]:
-    """Name the figures that the study has, with their titles."""
-    return [(face.short, face.title) for _, face in study.figures()]
 
 
 def _fit(figure: Figure, width: float) -> None:

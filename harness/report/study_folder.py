@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,15 +58,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """The folder of a finished study.
-
-    Parameters
-    ----------
-    folder
-        Where it is.
-    manifest
-        What its manifest says.
-    """
+    """The folder of a finished study, and what its manifest says."""
 
     folder: Path
     manifest: Mapping[str, Any]
@@ -125,7 +118,9 @@ class FinishedStudy:
                 self._lost[str(path)] = str(error)
         known = {**SCORED, **{key: a.result for key, a in register_with(plugins).items()}}
         found = [key for key in self.manifest["results"] if key in known]
-        numbers = {key: _first_number(known[key]) for key in found}
+        numbers = {
+            key: min((face.place for face in figures_of(known[key])), default=inf) for key in found
+        }
         ordered = sorted(found, key=lambda key: (key not in SCORED, numbers[key]))
         return {key: known[key] for key in ordered}
 
@@ -170,16 +165,8 @@ class FinishedStudy:
             for face in figures_of(kind)
             if (self.folder / f"figures/{face.file}.svg").exists()
         ]
-        return iter(sorted(found, key=lambda pair: _place(pair[1])))
+        return iter(sorted(found, key=lambda pair: pair[1].place))
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
         return f"{of_result} {self.manifest['data']}"
-
-
-def _first_number(kind: type[Result]) -> float:
-    return min(map(_place, figures_of(kind)), default=float("inf"))
-
-
-def _place(face: FigureFace) -> float:
-    return float("inf") if face.number is None else face.number

@@ -15,7 +15,7 @@ from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
 
-AREAS = TableFace("areas", "robustness: areas under the curves, with intervals", None, "")
+AREAS = TableFace("areas", "robustness: areas under the curves, with intervals")
 """The table that several analyses share: it is made from their estimates."""
 
 

@@ -22,16 +22,9 @@ USERS_AT_ONCE = 2048
 class Listed:
     """The judged items in one system's lists for a block of users.
 
-    Parameters
-    ----------
-    cells
-        Where they are in the lists, laid out rank after rank; of shape (n_hits,).
-    judgements
-        Which of the block's judgements they have, of shape (n_hits,).
-    lengths
-        Items retrieved for each user, of shape (n_users,).
-    depth
-        Length of the lists.
+    The hits are at ``cells`` of the lists, laid out rank after rank, and have the judgements of the
+    block with these numbers, both of shape (n_hits,). Lengths are the items retrieved for each
+    user, of shape (n_users,), the depth is that of the lists.
     """
 
     cells: NDArray[np.intp]
@@ -44,16 +37,9 @@ class Listed:
 class Block:
     """Some users, ready to be judged.
 
-    Parameters
-    ----------
-    users, judgements
-        The users, and their judgements in the qrels; of shape (n_users,) and (n_judgements,).
-    cells
-        Where the judgements go in rows of ``width``, one row a user; of shape (n_judgements,).
-    width
-        The most judgements of one of these users.
-    listed
-        The judged items of every system.
+    Users, of shape (n_users,), and their judgements, (n_judgements,), are numbers in the qrels; the
+    judgements go to ``cells`` in rows, one for each user, of the width, the most judgements of one
+    of them. Listed are the judged items of every system.
     """
 
     users: NDArray[np.intp]

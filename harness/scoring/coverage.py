@@ -20,20 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """Counts of what systems recommend, each of shape (n_systems,).
+    """Counts of what systems recommend, the arrays of shape (n_systems,).
 
-    Parameters
-    ----------
-    systems
-        Label of the arrays.
-    n_users
-        Users in the qrels.
-    without_list, with_short_list
-        Users without recommendations, and with fewer than the longest list has.
-    n_items
-        Different items recommended.
-    judged
-        Share of the recommendations that have a judgement.
+    Users are those in the qrels, of whom some have no list or a shorter one than the longest; items
+    are the different ones that are recommended, and judged is the share of the recommendations that
+    have a judgement.
     """
 
     systems: tuple[str, ...]

@@ -37,24 +37,11 @@ RELEVANT, NONRELEVANT, NEITHER = 1, 2, 0
 class Hits:
     """The judged items in the lists of all systems, and the judgements by falling grade.
 
-    Parameters
-    ----------
-    qrels
-        All judgements.
-    order
-        Their positions, user by user, those of a user by falling grade; int64 of shape
-        (n_judgements,).
-    gains
-        Grades in this order, 0 for negative ones; float64 of shape (n_judgements,).
-    kinds
-        `RELEVANT`, `NONRELEVANT` or `NEITHER` in this order, int8 of shape (n_judgements,).
-    offsets
-        The hits in the list of system s for user u are ``offsets[i]:offsets[i + 1]``, with
-        ``i = u * n_systems + s``; int64 of shape (n_users * n_systems + 1,).
-    ranks
-        Rank of each hit, rising within a list; int32 of shape (n_hits,).
-    judgements
-        Place of its judgement in ``order``, int32 of shape (n_hits,).
+    The order has the positions of the judgements user by user, those of a user by falling grade; in
+    it gains are grades, 0 for negative ones, and kinds `RELEVANT`, `NONRELEVANT` or `NEITHER`; each
+    is of shape (n_judgements,). The hits in the list of system s for user u are
+    ``offsets[i]:offsets[i + 1]``, with ``i = u * n_systems + s``; ranks, rising within a list, and
+    places of their judgements in ``order`` are of shape (n_hits,).
     """
 
     qrels: Qrels
@@ -121,13 +108,14 @@ def _users_first(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     return offsets, shifts + np.arange(offsets[-1])
 
 
-def mean_scores(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
-) -> NDArray[np.float64]:
-    """Score every system by the seven metrics, in the mean over users, on every sample.
+def group_sums(
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Score every system by the seven metrics, in the sum over each group of users.
 
-    Users are summed in one fixed order and samples never meet, so the means do not depend on
-    how samples are divided among calls or workers.
+    The users of a group are scored one after the other, so that their sums stay in cache. Users
+    are summed in one fixed order and samples never meet, so the sums do not depend on how samples
+    are divided among calls or workers.
 
     Parameters
     ----------
@@ -137,46 +125,13 @@ def mean_scores(
         Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
     cutoffs
         Rising cut-offs.
-
-    Returns
-    -------
-    Means, float64 of shape (7, n_cutoffs, n_systems, n_samples), in the order of `FUSED`.
-    """
-    together = np.zeros(hits.qrels.n_users, dtype=np.intp)
-    ((_, sums),) = group_sums(hits, kept, cutoffs=cutoffs, groups=together)
-    return sums[:, :, :, 0] / hits.qrels.n_users
-
-
-def user_scores(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int]
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Score every user by the seven metrics, on every sample, as `mean_scores` does.
-
-    Yields
-    ------
-    Some users, and their scores, of shape (7, n_cutoffs, n_systems, n_users of these, n_samples).
-    """
-    alone = np.arange(hits.qrels.n_users)
-    return group_sums(hits, kept, cutoffs=cutoffs, groups=alone)
-
-
-def group_sums(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Score every system by the seven metrics, in the sum over each group of users.
-
-    The users of a group are scored one after the other, so that their sums stay in cache.
-
-    Parameters
-    ----------
-    hits, kept, cutoffs
-        As in `mean_scores`.
     groups
         Group of each user, of shape (n_users,): every number from 0 on.
 
     Yields
     ------
-    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples).
+    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples),
+    the metrics in the order of `FUSED`.
     """
     masks = _masks(hits, kept)
     order = np.argsort(groups, kind="stable")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Table, at_place, crossed, shown
+from analyses.shared.table import Table, at_place, shown
 from harness.metrics.shared.metric import Metric
 
 if TYPE_CHECKING:
@@ -22,16 +22,8 @@ if TYPE_CHECKING:
 class Means(Result):
     """Means over users, as each metric asks for them: arithmetic or geometric.
 
-    Parameters
-    ----------
-    measures, systems
-        Labels of the arrays.
-    values
-        Of shape (n_measures, n_systems).
-    deviations
-        Standard deviations over users, of the same shape; NaN for a single user.
-    n_users
-        Users in the qrels.
+    Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
+    (n_measures, n_systems).
     """
 
     measures: Measures
@@ -93,13 +85,11 @@ class Means(Result):
             for column, system in enumerate(self.systems)
             for number in self.measures.at(place)
         }
-        headings, rows = crossed("system", cells)
-        falling = self.measures.falling
-        return Table(
-            name="means",
-            title=f"Mean scores{at_place(place)}",
-            note=self.caption(),
-            headings=headings,
-            rows=rows,
-            best={n: min if metric in falling else max for n, metric in enumerate(headings) if n},
+        return Table.crossed(
+            "means",
+            f"Mean scores{at_place(place)}",
+            self.caption(),
+            "system",
+            cells,
+            best=lambda metric: min if metric in self.measures.falling else max,
         )

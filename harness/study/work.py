@@ -82,7 +82,7 @@ class StudyWork:
                 f"definition. {n_samples:,} samples of the judgements will take about "
                 f"{_in_words(minutes)} of CPU time."
             )
-        return scorer.block_sums
+        return scorer
 
 
 def _in_words(minutes: float) -> str:

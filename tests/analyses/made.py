@@ -14,7 +14,6 @@ from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import CountedIn, ScoresAlone, SumSamples
-from analyses.significance.question import Question
 from qrels import FullRanks, Qrels
 from runs.shared.progress import Progress, Silent
 
@@ -35,23 +34,17 @@ class Counted(Silent):
 
 def discriminate(
     scores: Scores,
-    question: Question | None = None,
     *,
+    seed: int = 0,
     scales: Mapping[Measure, int] | None = None,
-    replicates: int = 400,
     n_jobs: int = 1,
     advance: Callable[[int], object] = lambda steps: None,
+    **settings: Any,
 ) -> Discrimination:
-    asked = vars(question or Question())
-    seed = asked["seed"]
-    settings = {name: value for name, value in asked.items() if name != "seed"}
     work = ScoresAlone(
         scores, seed=seed, n_jobs=n_jobs, progress=Counted(advance), scales=scales or {}
     )
-    # Fewer draws than a study allows are as good for a test.
-    return discrimination(
-        work, DiscriminationSettings.model_construct(**settings, replicates=replicates)
-    )
+    return discrimination(work, DiscriminationSettings(**settings))
 
 
 def correlate(scores: Scores, *, seed: int = 0, **settings: Any) -> Correlation:

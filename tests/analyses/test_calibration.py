@@ -3,7 +3,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analyses.calibration import Calibration, Promise, Rate, calibrate
+from analyses.calibration import Calibration, Population, Promise, Rate, calibrate
 from analyses.significance.null_sets import simulated_population
 from runs import InputError
 from tests.analyses.paired.references import Floats
@@ -14,16 +14,9 @@ CORRECTIONS = {"Bonferroni", "Holm", "max-T", "Tukey HSD", "Benjamini-Hochberg"}
 
 @cache
 def calibrated(kind: str, *, n_sets: int = 100, n_users: int = 60, n_jobs: int = 1) -> Calibration:
-    return calibrate(
-        simulated_population(kind, n_systems=4, n_users=2000, seed=1),
-        label=kind,
-        continuous=kind == "continuous",
-        n_sets=n_sets,
-        n_users=n_users,
-        draws=199,
-        seed=20261121,
-        n_jobs=n_jobs,
-    )
+    scores = simulated_population(kind, n_systems=4, n_users=2000, seed=1)
+    population = Population(kind, scores, continuous=kind == "continuous", n_users=n_users)
+    return calibrate([population], n_sets=n_sets, draws=199, seed=20261121, n_jobs=n_jobs)
 
 
 @pytest.mark.validity
@@ -105,5 +98,6 @@ def test_the_table_has_a_row_for_each_rate() -> None:
 def test_what_cannot_be_calibrated_is_refused(
     population: Floats, n_sets: int, n_users: int, sentence: str
 ) -> None:
+    chosen = Population("x", population, continuous=True, n_users=n_users)
     with pytest.raises(InputError, match=sentence):
-        calibrate(population, label="x", continuous=True, n_sets=n_sets, n_users=n_users, seed=0)
+        calibrate([chosen], n_sets=n_sets, seed=0)

@@ -79,7 +79,7 @@ def test_an_interval_is_that_of_the_agreement_over_resampled_users(
     coefficient: str, noisy: Scores
 ) -> None:
     found = correlate(noisy, coefficient=coefficient, replicates=200, seed=5)
-    (weights,) = draw_weights(30, replicates=200, seed=5)
+    ((_, weights),) = draw_weights(30, replicates=200, seed=5)
     first, second = (noisy.values[number] @ weights.T / 30 for number in (0, 1))
     agreements = COEFFICIENTS[coefficient].compare(first.T, second.T)
     expected = np.nanquantile(agreements, [0.025, 0.975])

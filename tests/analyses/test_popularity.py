@@ -97,30 +97,34 @@ def test_no_more_items_are_lost_than_their_ratings_ask_for(
 
 def test_the_order_turns_when_the_popular_item_is_lost() -> None:
     result = study()
-    np.testing.assert_array_equal(result.taus[0, :2], [1.0, -1.0])
-    assert result.n_kept.tolist() == [8, 6, 2]
+    np.testing.assert_array_equal(result.chosen.taus[0, :2], [1.0, -1.0])
+    assert result.chosen.n_kept.tolist() == [8, 6, 2]
 
 
 @pytest.mark.parametrize("name", ["tau-a", "tau-ap", "weighted-tau", "spearman"])
 def test_by_further_coefficients_the_order_turns_too(name: str) -> None:
-    np.testing.assert_allclose(study().coefficients[name][0, :2], [1.0, -1.0])
+    np.testing.assert_allclose(study().chosen.coefficients[name][0, :2], [1.0, -1.0])
 
 
 def test_the_order_stays_when_the_least_popular_items_are_lost() -> None:
     result = study(levels=(0.75, 0.5, 0.25))
-    control = result.choices.index(("items", "least popular", "train"))
-    np.testing.assert_array_equal(result.check_taus[control][0], [1.0, 1.0, 1.0])
+    (control,) = (
+        check
+        for check in result.checks
+        if (check.cut, check.removed, check.counted_in) == ("items", "least popular", "train")
+    )
+    np.testing.assert_array_equal(control.taus[0], [1.0, 1.0, 1.0])
 
 
 def test_a_level_without_relevant_judgements_is_empty() -> None:
     result = study(levels=(0.25,), replicates=5)
-    assert np.isnan(result.taus).all()
-    assert np.isnan(result.replicates).all()
-    assert np.isnan([*result.coefficients.values()]).all()
+    assert np.isnan(result.chosen.taus).all()
+    assert np.isnan(result.chosen.replicates).all()
+    assert np.isnan([*result.chosen.coefficients.values()]).all()
 
 
 def test_at_full_level_the_band_has_no_width() -> None:
-    low, high = study(replicates=20).band()
+    low, high = study(replicates=20).curves.band()
     assert low[0, 0] == high[0, 0] == 1.0
 
 
@@ -133,7 +137,7 @@ def test_it_can_be_kept(tmp_path: Path) -> None:
     result = study(replicates=3)
     (tmp_path / "popularity.npz").write_bytes(to_evidence(result))
     kept = read_evidence(tmp_path / "popularity.npz", Popularity)
-    np.testing.assert_array_equal(kept.replicates, result.replicates)
+    np.testing.assert_array_equal(kept.chosen.replicates, result.chosen.replicates)
     assert kept.caption() == result.caption()
 
 

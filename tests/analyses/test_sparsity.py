@@ -87,13 +87,13 @@ def test_replicates_leave_the_curves_as_they_are() -> None:
 
 
 def test_with_all_judgements_the_band_has_no_width() -> None:
-    low, high = study(replicates=50).band()
+    low, high = study(replicates=50).curves.band()
     assert low[0, 0] == high[0, 0] == 1.0
 
 
 def test_curves_run_within_their_bands() -> None:
     result = study(replicates=200)
-    low, high = result.band()
+    low, high = result.curves.band()
     assert (low[0, 1:] < result.means()[0, 1:]).all()
     assert (result.means()[0, 1:] < high[0, 1:]).all()
 

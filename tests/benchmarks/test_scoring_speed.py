@@ -9,7 +9,7 @@ are equal is checked first. ``pip install .[bench]`` adds ranx.
 import importlib.util
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from multiprocessing import get_context
 from threading import Event, Thread
@@ -35,7 +35,7 @@ from qrels import Judged, Qrels, qrels_from_columns
 from runs import Run, top_items
 from tests.analyses.made import JudgedWork
 from tests.benchmarks.machine import cpu_seconds, describe_machine
-from tests.lists import pooled, qrels_as_dicts, run_as_dicts
+from tests.lists import means_on, pooled, qrels_as_dicts, run_as_dicts, users_on
 
 CUTOFFS = (5, *range(10, 101, 10))
 N_SYSTEMS, N_USERS, N_ITEMS, DEPTH = 21, 6040, 3706, 100
@@ -166,12 +166,8 @@ def report(work: str, seconds: float, peer: float, *, target: str = "") -> None:
     print(f"\n{work}: {seconds:.4g} CPU-s, pytrec_eval {peer / seconds:,.0f} x that{wanted}")
 
 
-def everything(qrels: Qrels) -> NDArray[np.bool_]:
-    return np.ones((len(qrels.items), 1), dtype=np.bool_)
-
-
 def study(scorer: SampleScorer, qrels: Qrels) -> object:
-    work = JudgedWork(scorer.block_sums, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
+    work = JudgedWork(scorer, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
     return sparsity(work, Settings(levels=LEVELS, samples=SAMPLES, replicates=0))
 
 
@@ -194,23 +190,23 @@ def test_one_run_by_the_readable_definitions(
 
 def test_one_run_by_the_kernel(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
     qrels, run = collection[1], collection[0][N_SYSTEMS // 2]
-    scorer, whole = SampleScorer([run], qrels, MEASURES, METRICS), everything(qrels)
-    scores = scorer(whole, per_user=True)[:, 0, :, 0]
+    scorer = SampleScorer([run], qrels, MEASURES, METRICS)
+    scores = users_on(scorer, qrels)[:, 0, :, 0]
     np.testing.assert_allclose(scores, peer.scores(), rtol=0, atol=1e-12)
-    scorer(whole)
     finding = best(lambda: find_hits([run], qrels, depth=DEPTH))
     report("finding the hits of one run, once", finding, peer.seconds)
-    report("one run, 77 means, kernel", best(lambda: scorer(whole)), peer.seconds, target="150")
-    per_user = best(lambda: scorer(whole, per_user=True))
+    means = best(lambda: means_on(scorer, qrels))
+    report("one run, 77 means, kernel", means, peer.seconds, target="150")
+    per_user = best(lambda: users_on(scorer, qrels))
     report("one run, 77 values of every user, kernel", per_user, peer.seconds)
-    benchmark.pedantic(scorer, args=(whole,))
+    benchmark.pedantic(means_on, args=(scorer, qrels))
 
 
 def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
     runs, qrels = collection
     scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
 
-    means = scorer(everything(qrels))[:, N_SYSTEMS // 2, 0]
+    means = means_on(scorer, qrels)[:, N_SYSTEMS // 2, 0]
     np.testing.assert_allclose(means, peer.scores().mean(axis=1), rtol=0, atol=1e-12)
     n_samples = len(LEVELS) * SAMPLES
     masks = [
@@ -219,7 +215,7 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
     ]
     theirs = peer.seconds * N_SYSTEMS * n_samples
     print(f"\npytrec_eval is extrapolated from one run and sample to {theirs:,.0f} CPU-s")
-    scoring = best(lambda: [scorer(kept) for kept in masks], rounds=2)
+    scoring = best(lambda: [means_on(scorer, qrels, kept) for kept in masks], rounds=2)
     report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="3,000, under 5 s")
     report(
         "... the study: samples drawn, scored, compared",
@@ -234,7 +230,7 @@ def test_bands(benchmark: Any, collection: Collection) -> None:
     scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
 
     def with_bands(replicates: int) -> object:
-        work = JudgedWork(scorer.block_sums, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
+        work = JudgedWork(scorer, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
         return sparsity(work, Settings(levels=LEVELS[:2], samples=SAMPLES, replicates=replicates))
 
     with_bands(1)
@@ -253,13 +249,13 @@ def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
         scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
         kept = sample_judgements(len(qrels.items), level=0.5, n_samples=SAMPLES, seed=0)
         n_hits = len(find_hits(runs, qrels, depth=DEPTH).ranks)
-        scorer(kept)
-        per_hit.append(best(lambda s=scorer, k=kept: s(k), rounds=3) / n_hits / SAMPLES)  # type: ignore[misc]
+        seconds = best(partial(means_on, scorer, qrels, kept), rounds=3)
+        per_hit.append(seconds / n_hits / SAMPLES)
     print(
         f"\n21 systems, 77 means, per hit and sample: {per_hit[0] * 1e9:.2f} ns with {N_USERS:,} "
         f"users, {per_hit[1] * 1e9:.2f} ns with {MANY_USERS:,}"
     )
-    benchmark.pedantic(scorer, args=(kept,))
+    benchmark.pedantic(means_on, args=(scorer, qrels, kept))
 
 
 def test_memory(benchmark: Any, collection: Collection) -> None:
@@ -271,7 +267,7 @@ def test_memory(benchmark: Any, collection: Collection) -> None:
 
 def memory_of_study(runs: list[Run], qrels: Qrels) -> int:
     """Bytes by which the resident memory of a process grows, looked at every 2 ms."""
-    SampleScorer(runs[:1], qrels, MEASURES, METRICS)(everything(qrels))
+    means_on(SampleScorer(runs[:1], qrels, MEASURES, METRICS), qrels)
     process, done = psutil.Process(), Event()
     before = process.memory_info().rss
     seen = [before]
@@ -311,13 +307,13 @@ def test_a_metric_outside_the_kernel(benchmark: Any, collection: Collection, fun
     own = {"own": Metric("own", function, source="README")}
     scorer = SampleScorer(runs, qrels, [Measure("own", cutoff) for cutoff in CUTOFFS], own)
     kept = sample_judgements(len(qrels.items), level=0.5, n_samples=3, seed=0)
-    scorer(kept[:, :1])
-    seconds = best(lambda: scorer(kept), rounds=2) / 3 * 1000
+    means_on(scorer, qrels)
+    seconds = best(lambda: means_on(scorer, qrels, kept), rounds=2) / 3 * 1000
     print(
         f"\n{function.__name__}, 21 systems x 1,000 samples x 11 means: {seconds:.0f} CPU-s, "
         "extrapolated from 3 samples (to reach: 120)"
     )
-    benchmark.pedantic(scorer, args=(kept,))
+    benchmark.pedantic(means_on, args=(scorer, qrels, kept))
 
 
 def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
@@ -332,7 +328,7 @@ def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -
     evaluator = ir_measures.evaluator(list(measures.values()), qrels_as_dicts(qrels))
     lists = run_as_dicts(run)
     found = evaluator.calc_aggregate(lists)
-    ours = SampleScorer([run], qrels, MEASURES, METRICS)(everything(qrels))[:, 0, 0]
+    ours = means_on(SampleScorer([run], qrels, MEASURES, METRICS), qrels)[:, 0, 0]
     for number, measure in enumerate(MEASURES):
         if measure in measures:
             assert abs(found[measures[measure]] - ours[number]) < 1e-12, measure
@@ -359,7 +355,7 @@ def test_ranx(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
         return ranx.evaluate(judgements, lists, theirs, make_comparable=False, threads=1)
 
     found = evaluate()
-    ours = SampleScorer([run], qrels, MEASURES, METRICS)(everything(qrels))[:, 0, 0]
+    ours = means_on(SampleScorer([run], qrels, MEASURES, METRICS), qrels)[:, 0, 0]
     gaps = [abs(found[n] - ours[MEASURES.index(m)]) for n, m in zip(theirs, wanted, strict=True)]
     seconds = best(evaluate, rounds=2)
     print(

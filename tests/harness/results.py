@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from analyses.correlation import Correlation
 from analyses.discrimination import SIZES, Discrimination
-from analyses.popularity import Popularity
+from analyses.popularity import Popularity, Removal
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
+from analyses.significance.power import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
 from harness.report.study_folder import evidence_name
@@ -53,9 +55,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         replicates=_replicates(areas, margin, apart),
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
-        mode="all",
-        least_relevant=1,
-        least_nonrelevant=10,
+        sampling=Sampling(),
         n_systems=3,
         n_users=60,
         n_judgements=10,
@@ -68,16 +68,16 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
     return Popularity(
         measures=measures_of(areas),
         levels=(1.0, 0.5),
-        taus=_curves(areas),
-        coefficients={},
-        replicates=_replicates(areas, margin, 0.0),
-        n_kept=np.array([10, 5]),
-        cut="items",
-        counted_in="train",
-        choices=(),
-        check_taus=(),
-        check_coefficients=(),
-        check_kept=(),
+        chosen=Removal(
+            cut="items",
+            removed="most popular",
+            counted_in="train",
+            taus=_curves(areas),
+            coefficients={},
+            replicates=_replicates(areas, margin, 0.0),
+            n_kept=np.array([10, 5]),
+        ),
+        checks=(),
         n_items=80,
         n_systems=3,
         n_users=60,
@@ -114,9 +114,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         methods=np.full(values.shape, "exact"),
         required=unknown,
         p_adjusted=None,
-        powers=np.empty((len(values), 0)),
-        curve_low=unknown,
-        curve_high=unknown,
+        samples=PowerSamples(np.empty((len(values), 0)), unknown, unknown),
         n_users=60,
         test="exact",
         correction="none",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.intervals.parts import count_in_parts
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import PairSums, pair_indices
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.permutation.signs import flipped_sums
 
 BLOCK = 512
 PERMUTATIONS_PER_TASK = 2048
@@ -87,18 +87,9 @@ def max_t_test(
 class Family:
     """Pairs of one measure, in falling order of z.
 
-    Parameters
-    ----------
-    order
-        Numbers of the pairs, of shape (n_pairs,).
-    first, second
-        Their systems.
-    scales
-        1 / sigma; 0 where systems are equal but for rounding.
-    observed
-        z.
-    tolerance
-        By how much sums on the grid may differ where true sums tie.
+    Arrays are of shape (n_pairs,): ``order`` has the numbers of the pairs, ``first`` and ``second``
+    their systems, ``scales`` 1 / sigma (0 where systems are equal but for rounding), ``observed``
+    z. By the tolerance sums on the grid may differ where true sums tie.
     """
 
     order: NDArray[np.intp]
@@ -149,12 +140,8 @@ def count_maxima(
     block: int = BLOCK,
 ) -> NDArray[np.int64]:
     """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
-    n_measures, n_systems, n_users = grid.shape
-    counts = np.zeros((n_measures, len(families[0].order)), dtype=np.int64)
-    rows = grid.reshape(-1, n_users)
-    for begin in range(start, stop, block):
-        signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
-        flipped = (rows @ signs.T).reshape(n_measures, n_systems, -1)
+    counts = np.zeros((len(grid), len(families[0].order)), dtype=np.int64)
+    for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
         for measure, family in enumerate(families):
             counts[measure, family.order] += family.count(flipped[measure], step_down=step_down)
     return counts

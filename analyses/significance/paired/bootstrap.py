@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals.resampling import blocks_of_replicates
+from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.paired.user_differences import step_of_grid
 from analyses.significance.permutation.pairs import pair_indices
@@ -37,21 +37,6 @@ class SakaiTest:
 
     p: NDArray[np.float64]
     required_differences: NDArray[np.float64]
-
-
-def bootstrap_test(
-    scores: NDArray[np.float64], *, replicates: int, seed: int, n_jobs: int = 1
-) -> NDArray[np.float64]:
-    """Test all pairs by the bootstrap: the p-values of :func:`sakai_test`.
-
-    Examples
-    --------
-    Equal systems cannot be told apart:
-
-    >>> bootstrap_test(np.ones((1, 2, 5)), replicates=99, seed=0)
-    array([[1.]])
-    """
-    return sakai_test(scores, replicates=replicates, seed=seed, n_jobs=n_jobs).p
 
 
 def sakai_test(
@@ -164,7 +149,7 @@ def _sample(
     shifts = np.empty((n_measures, len(first), replicates))
     squares = np.empty((n_measures, len(first), 1 + replicates))
     squares[:, :, 0] = rows.sum(axis=2)
-    for part, counts in blocks_of_replicates(replicates, n_users=n_users, seed=seed, block=block):
+    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed, block=block):
         sums = (grid.reshape(-1, n_users) @ counts.T).reshape(n_measures, n_systems, -1)
         shifts[:, :, part] = (sums[:, first] - sums[:, second]) / n_users
         products = rows.reshape(-1, n_users) @ counts.T

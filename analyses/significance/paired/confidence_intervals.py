@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analyses.intervals.resampling import blocks_of_replicates
+from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.paired.user_differences import (
     exponents,
@@ -25,12 +25,7 @@ MOST_VALUES = 1 << 23
 def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
     r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n`, with n the number of users.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level, between 0 and 1.
+    Scores are of shape (n_measures, n_systems, n_users).
 
     Returns
     -------
@@ -68,14 +63,7 @@ def bootstrap_intervals(
     The samples are those of :func:`analyses.significance.paired.sakai_test` with this seed. Their
     sums are exact, on the grid of :func:`to_grid`, and do not depend on how they are computed.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level, between 0 and 1.
-    replicates, seed
-        Number of samples, and their key.
+    Scores are of shape (n_measures, n_systems, n_users).
 
     Returns
     -------
@@ -111,7 +99,7 @@ def _percentiles(
     first, second = pair_indices(n_systems)
     rows = to_grid(scores).reshape(-1, n_users)
     sums = np.empty((n_measures, n_systems, replicates))
-    for part, counts in blocks_of_replicates(replicates, n_users=n_users, seed=seed):
+    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed):
         sums[:, :, part] = (rows @ counts.T).reshape(n_measures, n_systems, -1)
     tails = [(1 - level) / 2, (1 + level) / 2]
     steps = np.quantile(sums[:, first] - sums[:, second], tails, axis=2) / n_users

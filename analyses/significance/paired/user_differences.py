@@ -28,16 +28,9 @@ def for_all_pairs(
 ) -> NDArray[Value]:
     """Compute a statistic of the users' differences of every pair of systems.
 
-    Memory beyond scores and results is that of a few blocks of differences.
-
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users), with at least two systems.
-    statistic
-        Function of differences (n_rows, n_users) that gives (n_rows, ...).
-    block
-        Number of differences at a time; one row at least.
+    Memory beyond scores and results is that of a few blocks of differences. Scores are of shape
+    (n_measures, n_systems, n_users), with at least two systems; the statistic makes (n_rows, ...)
+    of differences (n_rows, n_users), a block of these at a time.
 
     Returns
     -------

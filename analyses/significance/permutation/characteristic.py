@@ -36,12 +36,8 @@ def characteristic_function(
     pi, :math:`|\cos x| \le e^{-x^2/2}`: this bound, which needs additions only, shows first for
     groups of neighbours, then for single angles, where the product is negligible.
 
-    Parameters
-    ----------
-    sizes, counts
-        Distinct absolute differences v and their numbers of users n_v, of shape (n_sizes,).
-    step
-        The angles are step, 2 step, ..., n_angles step.
+    Sizes and counts are the distinct absolute differences v and their numbers of users n_v, of
+    shape (n_sizes,); the angles are step, 2 step, ..., n_angles step.
 
     Returns
     -------

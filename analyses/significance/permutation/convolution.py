@@ -23,15 +23,8 @@ def p_by_convolution(differences: NDArray[np.float64]) -> float:
 
     Counts are positive, so that even the smallest p-value is precise in all but the last digits.
     The cost grows with the square of the number of users times the size of their differences.
-
-    Parameters
-    ----------
-    differences
-        Whole numbers, of shape (n_users,), at most 200 of them not 0, with a sum that is not 0.
-
-    Returns
-    -------
-    The p-value.
+    Differences are whole numbers, of shape (n_users,), at most 200 of them not 0, with a sum that
+    is not 0.
 
     Examples
     --------
@@ -90,15 +83,9 @@ def whole_sizes(differences: NDArray[np.float64]) -> tuple[NDArray[np.int64], in
 class SubsetSums:
     """How many subsets of whole numbers add up to at most a limit.
 
-    The small numbers are added one by one to an array of counts; the subsets of the few large
-    ones, for which that array would be long, are listed.
-
-    Parameters
-    ----------
-    counts
-        Number of subsets of the small numbers with sums of at most -1, 0, 1, 2, ...
-    listed
-        Sums of all subsets of the large numbers.
+    The small numbers are added one by one to an array of counts; the subsets of the few large ones,
+    for which that array would be long, are listed. The counts are of subsets of the small numbers
+    with sums of at most -1, 0, 1, 2, ...
     """
 
     counts: NDArray[np.uint32] | NDArray[np.float64]

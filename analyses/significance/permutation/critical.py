@@ -31,20 +31,8 @@ def first_significant(
     The normal approximation says where to look first and, as the slope, where to look next; every
     other look halves what is left, so that flat and steep places do no harm.
 
-    Parameters
-    ----------
-    p_of
-        p-value if the statistic were k.
-    alpha
-        Level.
-    deviation
-        Standard deviation of k, roughly.
-    highest
-        A k known to be significant.
-
-    Returns
-    -------
-    The smallest k.
+    ``p_of`` gives the p-value if the statistic were k, whose standard deviation is given roughly;
+    the highest k is known to be significant.
 
     Examples
     --------

@@ -20,14 +20,8 @@ def p_by_enumeration(differences: NDArray[np.float64]) -> float:
     counted by binary search; the lower tail mirrors it. Time and memory grow as 2^(n/2), one
     million sums for 40 users. Sums within 1e-9 of the largest difference are ties.
 
-    Parameters
-    ----------
-    differences
-        Differences, of shape (n_users,), at most 40 of them not 0 and at least one.
-
-    Returns
-    -------
-    The p-value, a multiple of 2^(1-n).
+    The p-value is a multiple of 2^(1-n). Differences are of shape (n_users,), at most 40 of them
+    not 0 and at least one.
 
     Examples
     --------

@@ -58,16 +58,9 @@ def p_by_lattice(differences: NDArray[np.float64]) -> float:
     .. math:: p = 1 - \frac1n \Big[ (t - 1) + 2 \sum_{k=1}^{(n-1)/2}
               \varphi(kh) \frac{\sin((t-1)kh)}{\sin(kh)} \Big]
 
-    up to 2e-16 (Hoeffding) and rounding. Nothing is assumed about the differences.
-
-    Parameters
-    ----------
-    differences
-        Whole numbers, of shape (n_users,), with 0 < |sum| <= 8.6 sigma.
-
-    Returns
-    -------
-    The p-value; errors may carry the smallest slightly below 0.
+    up to 2e-16 (Hoeffding) and rounding. Nothing is assumed about the differences. They are whole
+    numbers, of shape (n_users,), with 0 < |sum| <= 8.6 sigma; errors may carry the smallest p-value
+    slightly below 0.
 
     Examples
     --------

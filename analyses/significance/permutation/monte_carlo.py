@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.intervals.parts import count_in_parts
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import pair_indices
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.permutation.signs import flipped_sums
 
 BLOCK = 1024
 PERMUTATIONS_PER_TASK = 2048
@@ -75,15 +75,11 @@ def count_as_extreme(
 
     Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
     """
-    n_measures, n_systems, n_users = grid.shape
-    first, second = pair_indices(n_systems)
+    first, second = pair_indices(grid.shape[1])
     totals = grid.sum(axis=2)
-    thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * n_users
+    thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * grid.shape[2]
     counts = np.zeros(thresholds.shape, dtype=np.int64)
-    rows = grid.reshape(-1, n_users)
-    for begin in range(start, stop, block):
-        signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
-        flipped = (rows @ signs.T).reshape(n_measures, n_systems, -1)
+    for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
         _add_extreme(counts, flipped, thresholds)
     return counts
 

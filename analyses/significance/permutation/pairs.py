@@ -28,16 +28,9 @@ def pair_indices(n_systems: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 class PairSums:
     """Sums over the users' differences d of each pair of systems.
 
-    Parameters
-    ----------
-    n_differing
-        Number of users with d != 0, of shape (n_pairs,).
-    totals
-        Absolute value of the sum of d, the test statistic t, of shape (n_pairs,).
-    largest
-        Largest absolute d, of shape (n_pairs,).
-    powers
-        Sums of d^2, d^4, d^6, ..., of shape (n_pairs, n_powers).
+    Of shape (n_pairs,) are the number of users with d != 0, the totals, absolute values of the sum
+    of d, which are the test statistic t, and the largest absolute d; powers, of shape (n_pairs,
+    n_powers), are the sums of d^2, d^4, d^6, ...
     """
 
     n_differing: NDArray[np.intp]

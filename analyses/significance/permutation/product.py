@@ -26,14 +26,10 @@ REVIVAL = 1e-9
 def p_by_product(differences: NDArray[np.float64]) -> float:
     """Sum the Fourier series with true cosines until its terms have died away.
 
-    Unlike :func:`p_by_series` this assumes nothing about the differences: the series goes on
-    past the angle where the cosines have decayed, and is doubled until the second half of its
-    terms adds up to less than 1e-8 in absolute value.
-
-    Parameters
-    ----------
-    differences
-        Differences of all users, of shape (n_users,), with 0 < |sum| <= 8.6 sigma.
+    Unlike :func:`p_by_series` this assumes nothing about the differences: the series goes on past
+    the angle where the cosines have decayed, and is doubled until the second half of its terms adds
+    up to less than 1e-8 in absolute value. Differences are of shape (n_users,), with 0 < |sum| <=
+    8.6 sigma.
 
     Returns
     -------

@@ -35,13 +35,8 @@ def p_by_series(sums: PairSums) -> NDArray[np.float64]:
               - \frac{2}{\pi} \sum_{k=1}^{32} \frac{\sin(kht)}{k}\, \varphi(kh).
 
     Wrapping T onto the circle costs at most 2e-16 (Hoeffding), as long as t <= 8.6 sigma. The
-    logarithm of the cosine is its power series up to the 16th power, good to 1e-9 where
-    8.6 max|d| <= 2 sigma.
-
-    Parameters
-    ----------
-    sums
-        Sums over at least 200 differing users per pair, with eight powers and t > 0.
+    logarithm of the cosine is its power series up to the 16th power, good to 1e-9 where 8.6 max|d|
+    <= 2 sigma. Sums are over at least 200 differing users per pair, with eight powers and t > 0.
 
     Returns
     -------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,3 +32,14 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[n
     octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)
+
+
+def flipped_sums(
+    grid: NDArray[np.float64], start: int, stop: int, *, seed: int, block: int
+) -> Iterator[NDArray[np.float64]]:
+    """Sum gridded scores under the signs ``start`` to ``stop``: (n_measures, n_systems, block)."""
+    n_users = grid.shape[2]
+    rows = grid.reshape(-1, n_users)
+    for begin in range(start, stop, block):
+        signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
+        yield (rows @ signs.T).reshape(*grid.shape[:2], -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
 from runs.shared.errors import nearest
-
-if TYPE_CHECKING:
-    pass
 
 PREFIX = "ir_measures:"
 

@@ -22,17 +22,7 @@ GRAMMAR = "a metric is written NAME, NAME@10 or NAME(option=value, ...)@10"
 
 @dataclass(frozen=True)
 class ParsedName:
-    """A metric's name taken apart.
-
-    Parameters
-    ----------
-    name
-        The metric.
-    options
-        What stands in the brackets.
-    cutoff
-        What stands behind the ``@``, or None.
-    """
+    """A metric's name taken apart: the metric, what stands in brackets, and behind the ``@``."""
 
     name: str
     options: Mapping[str, Value]

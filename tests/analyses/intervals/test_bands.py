@@ -89,7 +89,7 @@ def simulated(seed: int, replicates: int) -> Sparsity:
 @pytest.mark.validity
 def test_bands_cover_the_curve_of_the_population() -> None:
     truth = np.mean([simulated(seed, 0).means() for seed in range(1000, 1300)], axis=0)
-    bands = [simulated(seed, 60).band() for seed in range(60)]
+    bands = [simulated(seed, 60).curves.band() for seed in range(60)]
     covered = np.mean([(low <= truth) & (truth <= high) for low, high in bands], axis=0)
     # Of 60 intervals of 95 %, fewer than 52 cover with a chance of about 1 in 100.
     assert (covered > 51.5 / 60).all(), covered

@@ -7,7 +7,6 @@ from threadpoolctl import threadpool_limits
 
 from analyses.intervals import resampling
 from analyses.intervals.resampling import (
-    blocks_of_replicates,
     draw_weights,
     interval,
     percentiles,
@@ -18,7 +17,8 @@ from analyses.intervals.resampling import (
 
 
 def all_weights(n_users: int, replicates: int, seed: int = 1) -> np.ndarray:
-    return np.concatenate(list(draw_weights(n_users, replicates=replicates, seed=seed)))
+    draws = draw_weights(n_users, replicates=replicates, seed=seed)
+    return np.concatenate([weights for _, weights in draws])
 
 
 def test_every_replicate_draws_as_many_users_as_there_are() -> None:
@@ -35,7 +35,7 @@ def test_a_replicate_depends_on_its_own_number_alone(n_users: int, seed: int, st
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_blocks_hold_all_replicates_in_order(block: int) -> None:
     counts = np.empty((20, 9))
-    for part, some in blocks_of_replicates(20, n_users=9, seed=3, block=block):
+    for part, some in draw_weights(9, replicates=20, seed=3, block=block):
         counts[part] = some
     np.testing.assert_array_equal(counts, resampled_users(0, 20, n_users=9, seed=3))
 

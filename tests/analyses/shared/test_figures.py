@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.popularity import Popularity
+from analyses.popularity import Popularity, Removal
 from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
@@ -20,16 +20,16 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
     return Popularity(
         measures=measures,
         levels=levels,
-        taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
-        coefficients={},
-        replicates=np.empty((len(measures), len(levels), 0)),
-        n_kept=np.arange(len(levels)),
-        cut="items",
-        counted_in="test",
-        choices=(),
-        check_taus=(),
-        check_coefficients=(),
-        check_kept=(),
+        chosen=Removal(
+            cut="items",
+            removed="most popular",
+            counted_in="test",
+            taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
+            coefficients={},
+            replicates=np.empty((len(measures), len(levels), 0)),
+            n_kept=np.arange(len(levels)),
+        ),
+        checks=(),
         n_items=9,
         n_systems=3,
         n_users=2,

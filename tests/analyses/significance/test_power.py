@@ -42,7 +42,7 @@ def test_replicates_are_those_of_repeated_users(decimals: int, rng: np.random.Ge
     """But for the constant by which the normal approximation is off."""
     values = np.round(scores_of(rng, n_systems=5, n_users=70), decimals)
     found = resampled(values[np.newaxis], replicates=6, seed=3).powers[0]
-    of_blocks = np.concatenate(list(draw_weights(70, replicates=6, seed=3)))
+    ((_, of_blocks),) = draw_weights(70, replicates=6, seed=3)
     weights = of_blocks[:, random_blocks(70, n_blocks=N_BLOCKS, seed=3)]
     unit = 0.1 if decimals == 1 else 0.0
     observed = plain_power(values, np.ones(70), unit=unit)

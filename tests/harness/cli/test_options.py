@@ -108,8 +108,7 @@ def test_help_has_the_description_the_default_and_the_bounds_of_a_field() -> Non
     assert "--baseline NAME A system. --grey" in help_text
 
 
-def test_fields_can_be_chosen_or_left_out() -> None:
-    assert options_of(Settings, only=("draws", "most")).keys() == {"draws", "most"}
+def test_fields_can_be_left_out() -> None:
     assert "draws" not in options_of(Settings, without=("draws",))
 
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from harness.cli.main import main
-from harness.report.print import INCHES, TYPE, Width, caption_of, find_figure, print_figure, render
+from harness.report.print import FORMATS, INCHES, TYPE, Width, caption_of, find_figure, print_figure
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 
@@ -56,7 +56,7 @@ def test_the_width_is_that_of_the_columns(study: FinishedStudy, width: Width) ->
 @pytest.mark.slow
 def test_all_type_has_one_size(study: FinishedStudy) -> None:
     printed = drawn(study, "fig6")
-    render(printed, "svg")
+    FORMATS["svg"](printed)
     texts = printed.findobj(lambda artist: isinstance(artist, Text) and bool(artist.get_text()))
     assert {text.get_fontsize() for text in texts if isinstance(text, Text)} == {TYPE}
 
@@ -64,20 +64,20 @@ def test_all_type_has_one_size(study: FinishedStudy) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
 def test_a_figure_printed_twice_is_the_same_bytes(study: FinishedStudy, kind: str) -> None:
-    first, second = (render(drawn(study, "fig8"), kind) for _ in range(2))
+    first, second = (FORMATS[kind](drawn(study, "fig8")) for _ in range(2))
     assert first == second
 
 
 @pytest.mark.slow
 def test_pdf_fonts_are_embedded_as_truetype(study: FinishedStudy) -> None:
-    pdf = render(drawn(study, "fig6"), "pdf")
+    pdf = FORMATS["pdf"](drawn(study, "fig6"))
     assert b"/FontFile2" in pdf
     assert b"/Type3" not in pdf
 
 
 @pytest.mark.slow
 def test_pdf_has_no_date(study: FinishedStudy) -> None:
-    assert b"CreationDate" not in render(drawn(study, "fig6"), "pdf")
+    assert b"CreationDate" not in FORMATS["pdf"](drawn(study, "fig6"))
 
 
 @pytest.mark.parametrize("name", ["fig2", "fig6", "fig8"])
@@ -114,7 +114,7 @@ def test_metrics_choose_the_panels(study: FinishedStudy) -> None:
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_the_legend_lies_within_the_page(study: FinishedStudy, name: str, width: Width) -> None:
     printed = drawn(study, name, width=width)
-    render(printed, "png")
+    FORMATS["png"](printed)
     (legend,) = printed.legends
     box = legend.get_window_extent()
     assert box.x0 >= 0

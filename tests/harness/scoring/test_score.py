@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from harness.scoring.kernel import FUSED
 from harness.scoring.score import SampleScorer, is_fused, score
 from qrels import Qrels, judge
 from runs import Run
-from tests.lists import random_case, runs_and_qrels
+from tests.lists import means_on, random_case, runs_and_qrels, users_on
 
 METRICS = built_in_metrics()
 
@@ -55,7 +56,7 @@ def test_the_kernel_equals_the_definitions(
     measures = [Measure(name, cutoff) for name in FUSED for cutoff in sorted(cutoffs | {8})]
     kept = np.random.default_rng(seed).random((len(qrels.items), 3)) < 0.7
     kept[:, 0] = True
-    means = SampleScorer([run], qrels, measures, METRICS)(kept)
+    means = means_on(SampleScorer([run], qrels, measures, METRICS), qrels, kept)
     expected = by_definition([run], qrels, measures, kept)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
@@ -66,7 +67,7 @@ def test_the_kernel_equals_the_definition_on_long_lists(name: str) -> None:
     runs, qrels = [run for run, _ in cases], cases[0][1]
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 10, 50, 100)]
     kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
-    means = SampleScorer(runs, qrels, measures, METRICS)(kept)
+    means = means_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     expected = by_definition(runs, qrels, measures, kept)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
@@ -77,7 +78,7 @@ def test_pool_unjudged_items_count_as_unjudged() -> None:
     pooled = Qrels(qrels.offsets, qrels.items, grades, relevance_level=4)
     measures = [Measure(name, 20) for name in FUSED]
     kept = np.ones((len(grades), 1), dtype=np.bool_)
-    means = SampleScorer([run], pooled, measures, METRICS)(kept)
+    means = means_on(SampleScorer([run], pooled, measures, METRICS), pooled, kept)
     expected = by_definition([run], pooled, measures, kept)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
@@ -87,7 +88,9 @@ def test_samples_do_not_depend_on_their_neighbours() -> None:
     measures = [Measure(name, cutoff) for name in FUSED for cutoff in (5, 100)]
     kept = np.random.default_rng(4).random((len(qrels.items), 7)) < 0.5
     scorer = SampleScorer([run], qrels, measures, METRICS)
-    np.testing.assert_array_equal(scorer(kept)[:, :, 3], scorer(kept[:, 3:4])[:, :, 0])
+    np.testing.assert_array_equal(
+        means_on(scorer, qrels, kept)[:, :, 3], means_on(scorer, qrels, kept[:, 3:4])[:, :, 0]
+    )
 
 
 @pytest.mark.parametrize("name", NOT_FUSED)
@@ -96,7 +99,7 @@ def test_what_is_not_fused_takes_the_readable_road(name: str) -> None:
     metrics = {name: find_metric(name, METRICS)}
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
     kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
-    means = SampleScorer([run], qrels, measures, metrics)(kept)
+    means = means_on(SampleScorer([run], qrels, measures, metrics), qrels, kept)
     expected = by_definition([run], qrels, measures, kept, metrics)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
@@ -106,7 +109,7 @@ def test_a_users_metric_takes_the_readable_road() -> None:
     own = {**METRICS, "mine": Metric("mine", METRICS["AP"].function, source="here")}
     measures = [Measure("AP", 10), Measure("mine", 10)]
     kept = np.random.default_rng(4).random((len(qrels.items), 4)) < 0.5
-    means = SampleScorer([run], qrels, measures, own)(kept)
+    means = means_on(SampleScorer([run], qrels, measures, own), qrels, kept)
     np.testing.assert_allclose(means[0], means[1], rtol=0, atol=1e-12)
 
 
@@ -117,9 +120,11 @@ def test_scores_of_users_average_to_the_means(name: str) -> None:
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
     kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
     scorer = SampleScorer(runs, qrels, measures, METRICS)
-    scores = scorer(kept, per_user=True)
+    scores = users_on(scorer, qrels, kept)
     assert scores.shape == (3, 2, 300, 3)
-    np.testing.assert_allclose(scores.mean(axis=2), scorer(kept), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        scores.mean(axis=2), means_on(scorer, qrels, kept), rtol=0, atol=1e-12
+    )
 
 
 def test_another_relevance_level_goes_through_the_kernel_too() -> None:
@@ -130,7 +135,7 @@ def test_another_relevance_level_goes_through_the_kernel_too() -> None:
     kept = np.ones((len(qrels.items), 1), dtype=np.bool_)
     users = np.arange(qrels.n_users).astype(np.str_)
     expected = score([run], qrels, measures, own, users=users).values
-    found = SampleScorer([run], qrels, measures, own)(kept, per_user=True)[..., 0]
+    found = users_on(SampleScorer([run], qrels, measures, own), qrels, kept)[..., 0]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -143,8 +148,8 @@ def test_the_kernel_knows_geometric_means(label: str) -> None:
     scorer = SampleScorer([run], qrels, measures, own)
     assert not scorer.by_definition
     expected = by_definition([run], qrels, measures, kept, own)
-    np.testing.assert_allclose(scorer(kept), expected, rtol=0, atol=1e-12)
-    users = scorer(kept, per_user=True)
+    np.testing.assert_allclose(means_on(scorer, qrels, kept), expected, rtol=0, atol=1e-12)
+    users = users_on(scorer, qrels, kept)
     np.testing.assert_allclose(users.mean(axis=2), expected, rtol=0, atol=1e-12)
 
 
@@ -169,11 +174,11 @@ WITH_MINE = {**METRICS, "mine": Metric("mine", METRICS["nDCG"].function, source=
 @pytest.mark.parametrize("size", [1, 2, 4, 9])
 def test_neither_threads_nor_how_samples_are_split_change_a_bit(size: int, n_threads: int) -> None:
     runs, qrels, kept = many_lists()
-    whole = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept)
+    whole = means_on(SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE), qrels, kept)
     scorer = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)
     parts = [kept[:, first : first + size] for first in range(0, 9, size)]
     with ThreadPoolExecutor(n_threads) as workers:
-        found = np.concatenate(list(workers.map(scorer, parts)), axis=-1)
+        found = np.concatenate(list(workers.map(partial(means_on, scorer, qrels), parts)), axis=-1)
     np.testing.assert_array_equal(found, whole)
 
 
@@ -182,7 +187,7 @@ def test_neither_threads_nor_how_samples_are_split_change_a_bit(size: int, n_thr
 def test_blocks_of_users_change_no_bit(users_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runs, qrels, kept = many_lists()
     monkeypatch.setattr(judging, "USERS_AT_ONCE", users_at_once)
-    found = SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE)(kept, per_user=True)
+    found = users_on(SampleScorer(runs, qrels, ALL_ROADS, WITH_MINE), qrels, kept)
     for number, measure in enumerate(ALL_ROADS):
         if measure.metric == "mine":
             expected = on_whole_matrices(WITH_MINE["mine"], measure.cutoff, runs, qrels, kept)
@@ -205,9 +210,9 @@ def test_scores_do_not_depend_on_blocks_of_users_in_the_kernel(
 ) -> None:
     runs, qrels, kept = many_lists()
     measures = [Measure(name, cutoff) for cutoff in (3, 40)]
-    whole = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    whole = users_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     monkeypatch.setattr(kernel, "SUMS_AT_ONCE", 3000)
-    found = SampleScorer(runs, qrels, measures, METRICS)(kept, per_user=True)
+    found = users_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     np.testing.assert_array_equal(found, whole)
 
 
@@ -221,8 +226,8 @@ def test_sums_of_blocks_are_those_of_their_users(
     blocks = random_blocks(50, n_blocks=7, seed=1)
     scorer = SampleScorer(runs, qrels, [Measure(label, cutoff) for cutoff in (3, 40)], own)
     monkeypatch.setattr(kernel, "SUMS_AT_ONCE", sums_at_once)
-    sums = scorer.block_sums(kept, blocks=blocks)
-    users = scorer(kept, per_user=True)
+    sums = scorer(kept, blocks=blocks)
+    users = users_on(scorer, qrels, kept)
     expected = np.stack([users[:, :, blocks == block].sum(axis=2) for block in range(7)], axis=1)
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12)
 
@@ -231,6 +236,6 @@ def test_runs_of_different_depths_are_judged_alike() -> None:
     runs, qrels, kept = many_lists()
     short = Run("short", np.ascontiguousarray(runs[1].items[:, :5]))
     measures = [Measure(name, cutoff) for name in (*FUSED, "mine") for cutoff in (3, 40)]
-    together = SampleScorer([runs[0], short], qrels, measures, WITH_MINE)(kept)
-    alone = SampleScorer([short], qrels, measures, WITH_MINE)(kept)
+    together = means_on(SampleScorer([runs[0], short], qrels, measures, WITH_MINE), qrels, kept)
+    alone = means_on(SampleScorer([short], qrels, measures, WITH_MINE), qrels, kept)
     np.testing.assert_array_equal(together[:, 1], alone[:, 0])

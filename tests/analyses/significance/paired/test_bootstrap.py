@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.intervals.resampling import resampled_users
-from analyses.significance.paired import bootstrap_test, sakai_test, t_test
+from analyses.significance.paired import sakai_test, t_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 
@@ -32,7 +32,7 @@ def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     for row in differences:
         observed = abs(row.mean()) / row.std(ddof=1) * np.sqrt(len(row))
         expected.append((1 + (replicates_of(row)[0] >= observed).sum()) / (B + 1))
-    p = bootstrap_test(scores, replicates=B, seed=SEED)
+    p = sakai_test(scores, replicates=B, seed=SEED).p
     np.testing.assert_array_equal(p.ravel(), expected)
 
 
@@ -61,31 +61,31 @@ def test_neither_blocks_nor_jobs_change_a_bit(
 
 
 def test_a_measure_alone_is_tested_as_among_others(scores: Floats) -> None:
-    together = bootstrap_test(scores, replicates=B, seed=SEED)
-    np.testing.assert_array_equal(together[1:], bootstrap_test(scores[1:], replicates=B, seed=SEED))
+    together = sakai_test(scores, replicates=B, seed=SEED).p
+    np.testing.assert_array_equal(together[1:], sakai_test(scores[1:], replicates=B, seed=SEED).p)
 
 
 def test_it_comes_near_the_t_test_for_many_users(rng: np.random.Generator) -> None:
     scores = some_scores(rng, n_users=2000) - 0.045 * np.arange(4)[:, np.newaxis]
-    p = bootstrap_test(scores, replicates=2000, seed=0)
+    p = sakai_test(scores, replicates=2000, seed=0).p
     np.testing.assert_allclose(p, t_test(scores), atol=0.05)
 
 
 def test_equal_means_have_a_p_value_of_one() -> None:
-    assert bootstrap_test(pair_scores([1 / 3, 1 / 3, -2 / 3]), replicates=99, seed=0) == 1.0
+    assert sakai_test(pair_scores([1 / 3, 1 / 3, -2 / 3]), replicates=99, seed=0).p == 1.0
 
 
 @pytest.mark.parametrize("differences", [[0.3] * 5, [0.3, 0.1 + 0.2, 0.6 / 2]])
 def test_a_constant_difference_has_the_smallest_p_value(differences: list[float]) -> None:
-    assert bootstrap_test(pair_scores(differences), replicates=99, seed=0) == 0.01
+    assert sakai_test(pair_scores(differences), replicates=99, seed=0).p == 0.01
 
 
 def test_thirds_that_differ_by_a_third_differ_by_a_constant() -> None:
     """On the grid these differences are not quite equal."""
     scores = np.array([[[1 / 3, 2 / 3, 1.0], [0.0, 1 / 3, 2 / 3]]])
-    assert bootstrap_test(scores, replicates=99, seed=0) == 0.01
+    assert sakai_test(scores, replicates=99, seed=0).p == 0.01
 
 
 def test_the_seed_matters(scores: Floats) -> None:
-    one, other = (bootstrap_test(scores, replicates=B, seed=seed) for seed in (1, 2))
+    one, other = (sakai_test(scores, replicates=B, seed=seed).p for seed in (1, 2))
     assert (one != other).any()
