@@ -35,19 +35,8 @@ class Settings(RankSettings):
     negatives: Negatives = 100
     n_max: Largest = None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have."""
-        self.design(ranks)
-
-    def design(self, ranks: FullRanks) -> Adaptive:
-        """Give the largest samples.
-
-        Raises
-        ------
-        InputError
-            If users have several relevant items or too few candidates, or no doubling joins the
-            sizes.
-        """
+    def designs(self, ranks: FullRanks) -> Adaptive:
+        """Give the largest samples."""
         design = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
         design.check(ranks)
         return design
@@ -84,7 +73,7 @@ def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
     ([[0.5, 0.5]], [[4.0, nan]], [3.0])
     """
     first = first_of(work.full_ranks)
-    sizes = tuple(each.n_max for each in settings.design(first).on_the_way())
+    sizes = tuple(each.n_max for each in settings.designs(first).on_the_way())
     return AdaptiveSizes(
         systems=tuple(work.full_ranks),
         sizes=sizes,

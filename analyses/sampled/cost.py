@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators import Estimator
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import (
     Adaptive,
@@ -25,8 +24,7 @@ from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
-    Largest,
-    SampleSettings,
+    GrowingSettings,
     SampleSizes,
     read_estimators,
 )
@@ -45,35 +43,26 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Settings(SampleSettings):
+class Settings(GrowingSettings):
     """Errors of estimated curves from samples of several sizes."""
 
-    n_max: Largest = None
     estimators: EstimatorNames = ESTIMATORS
     sizes: SampleSizes = None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have."""
-        self.designs(ranks, read_estimators(self.estimators))
-
-    def designs(self, ranks: FullRanks, estimators: tuple[Estimator, ...]) -> list[Design]:
+    def designs(self, ranks: FullRanks) -> list[Design]:
         """Give the samples of all sizes that some estimator takes, those of fixed size first.
 
         By default these are 10, 20, 50, 100, ... negatives up to a third of the fewest candidates.
         Adaptive samples grow from the relevant item and `negatives`, and smaller ends on the way
         are studied, too.
-
-        Raises
-        ------
-        InputError
-            If the users of these ranks cannot be sampled so, or sizes do not rise.
         """
+        estimators = read_estimators(self.estimators)
         sizes = sizes_suited(ranks) if self.sizes is None else self.sizes
         require_rising(sizes)
         fixed = [FixedSize(m, self.replace) for m in sizes]
         for design in fixed:
             design.check(ranks)
-        largest = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        largest = self.growing(ranks)
         designs: list[Design] = []
         if any(takes(each, fixed[0]) for each in estimators):
             designs += fixed
@@ -114,7 +103,7 @@ def cost(work: Work, settings: Settings) -> Cost:
     first = first_of(work.full_ranks)
     points = CurvePoints.of_curves(settings.metrics)
     estimators = read_estimators(settings.estimators)
-    designs = settings.designs(first, estimators)
+    designs = settings.designs(first)
 
     def find(system: SampledSystem) -> tuple[Any, ...]:
         shape = (len(estimators), len(designs), len(points.metrics), system.repeats)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator, uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
+from analyses.sampled.expectation.designs import Adaptive, Design
 from analyses.sampled.expectation.errors import winner_count
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.curve_points import CurvePoints
@@ -23,8 +23,7 @@ from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
-    Largest,
-    SampleSettings,
+    GrowingSettings,
     read_estimators,
     read_metrics,
 )
@@ -57,27 +56,14 @@ OF_ORDERS = (
 )
 
 
-class Settings(SampleSettings):
+class Settings(GrowingSettings):
     """Metrics estimated from ranks among sampled negatives."""
 
-    n_max: Largest = None
     estimators: EstimatorNames = ESTIMATORS
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have."""
-        self.designs(ranks)
-
     def designs(self, ranks: FullRanks) -> dict[Estimator, Design]:
-        """Give each estimator the samples that it is for: adaptive ones, or of one size.
-
-        Raises
-        ------
-        InputError
-            If the users of these ranks cannot be sampled so.
-        """
-        fixed = FixedSize(self.negatives, self.replace)
-        fixed.check(ranks)
-        adaptive = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        """Give each estimator the samples that it is for: adaptive ones, or of one size."""
+        fixed, adaptive = self.fixed(ranks), self.growing(ranks)
         designs: dict[Estimator, Design] = {
             each: adaptive if takes(each, adaptive) else fixed
             for each in read_estimators(self.estimators)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,20 +14,19 @@ from pydantic import Field
 from analyses.sampled.estimators import mle
 from analyses.sampled.estimators.em import likelihood_path
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
+from analyses.sampled.expectation.designs import Adaptive, Design, require_rising
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
 from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
 from analyses.sampled.shared.rows import named_rows, tidy
 from analyses.sampled.shared.sampled_result import RepeatedResult
-from analyses.sampled.shared.settings import Largest, SampleSettings
+from analyses.sampled.shared.settings import GrowingSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
-from runs import InputError
 from runs.shared.settings import Sizes
 
 if TYPE_CHECKING:
@@ -46,30 +45,21 @@ LIKELIHOOD = "log-likelihood"
 THIN: dict[str, Any] = {"marker": "", "linewidth": 0.6, "alpha": 0.45, "zorder": 1}
 
 
-class Settings(SampleSettings):
+class Settings(GrowingSettings):
     """Estimates by maximum likelihood after several numbers of iterations."""
 
-    n_max: Largest = None
     iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
-
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have, and iterations that do not rise."""
-        require_rising_from_1(self.iterations)
-        self.designs(ranks)
 
     def designs(self, ranks: FullRanks) -> tuple[Design, ...]:
         """Give the samples that such users can have: adaptive ones are for one relevant item each.
 
-        Raises
-        ------
-        InputError
-            If they cannot be sampled so.
+        Iterations must rise.
         """
-        fixed = FixedSize(self.negatives, self.replace)
-        fixed.check(ranks)
+        require_rising(self.iterations, name="iterations", least=1)
+        fixed = self.fixed(ranks)
         if (ranks.n_relevant > 1).any():
             return (fixed,)
-        adaptive = Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        adaptive = self.growing(ranks)
         adaptive.check(ranks)
         return fixed, adaptive
 
@@ -104,7 +94,7 @@ def iterations(work: Work, settings: Settings) -> Iterations:
     (('m = 20', 'adaptive, 21 to 42'), [10, 10])
     """
     first = first_of(work.full_ranks)
-    designs, numbers = settings.designs(first), require_rising_from_1(settings.iterations)
+    designs, numbers = settings.designs(first), tuple(settings.iterations)
     points = CurvePoints.of_curves(settings.metrics)
 
     def find(system: SampledSystem) -> tuple[Any, ...]:
@@ -135,19 +125,6 @@ def iterations(work: Work, settings: Settings) -> Iterations:
         ranked=Ranked.of(first),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
     )
-
-
-def require_rising_from_1(numbers: Sequence[int]) -> tuple[int, ...]:
-    """Refuse numbers of iterations that do not rise from at least 1.
-
-    Raises
-    ------
-    InputError
-        If it is so.
-    """
-    if not numbers or numbers[0] < 1 or sorted(set(numbers)) != list(numbers):
-        raise InputError(f"`iterations` must rise from at least 1, got {list(numbers)}.")
-    return tuple(numbers)
 
 
 def _label(design: Design) -> str:

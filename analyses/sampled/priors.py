@@ -139,14 +139,9 @@ class Settings(SampleSettings):
         None, description="Of BV and MN, in the study `priors`; by default all, and the true one."
     )
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have."""
-        self.design.check(ranks)
-
-    @property
-    def design(self) -> FixedSize:
-        """How negatives are sampled."""
-        return FixedSize(self.negatives, self.replace)
+    def designs(self, ranks: FullRanks) -> FixedSize:
+        """Give the one way in which users are sampled."""
+        return self.fixed(ranks)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -204,12 +199,12 @@ def compare_priors(
         As `priors` does, and if an estimator has no prior.
     """
     first = first_of(work.full_ranks)
-    settings.design.check(first)
+    design = settings.fixed(first)
     points, names = CurvePoints.of_curves(settings.metrics), settings.wanted
     correctors = _read_correctors(estimators)
 
     def find(system: SampledSystem) -> tuple[Floats]:
-        known = _known(system, settings.design, names)
+        known = _known(system, design, names)
         values = [
             [_estimates(points, corrector, name, *known[name]) for name in names]
             for corrector in correctors

@@ -74,20 +74,11 @@ class Settings(RankSettings):
     corrected_for: CorrectedFor = "mean"
     sizes: SampleSizes = None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have."""
-        self.numbers(ranks)
-
-    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+    def designs(self, ranks: FullRanks) -> tuple[int, ...]:
         """Give the numbers of negatives.
 
         By default they are 1, 2, 5, 10, 20, ... as far as all users have so many irrelevant
         candidates.
-
-        Raises
-        ------
-        InputError
-            If they do not rise, or users lack so many.
         """
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
@@ -154,7 +145,7 @@ def expect_sizes(
     """
     systems = work.full_ranks
     first = first_of(systems)
-    numbers, metrics = settings.numbers(first), read_metrics(settings.metrics)
+    numbers, metrics = settings.designs(first), read_metrics(settings.metrics)
     asked = _read_few(estimators)
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads")
     found = []

@@ -156,16 +156,20 @@ class Adaptive:
 Design: TypeAlias = FixedSize | Adaptive
 
 
-def require_rising(negatives: Sequence[int]) -> None:
-    """Refuse numbers of negatives that do not rise, or are none.
+def require_rising(
+    numbers: Sequence[int], *, name: str = "negatives", least: int | None = None
+) -> None:
+    """Refuse numbers that do not rise, from a least one if there is one, or are none.
 
     Raises
     ------
     InputError
         If it is so.
     """
-    if not negatives or sorted(set(negatives)) != list(negatives):
-        raise InputError(f"`negatives` must rise, got {list(negatives)}.")
+    rises = bool(numbers) and sorted(set(numbers)) == list(numbers)
+    if not rises or (least is not None and numbers[0] < least):
+        start = "" if least is None else f" from at least {least}"
+        raise InputError(f"`{name}` must rise{start}, got {list(numbers)}.")
 
 
 def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:

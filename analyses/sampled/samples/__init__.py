@@ -2,10 +2,9 @@
 
 from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
 from analyses.sampled.samples.from_scores import popularity_proposal, sample_ranks_from_scores
-from analyses.sampled.samples.sampled_ranks import Cells, SampledRanks
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 __all__ = [
-    "Cells",
     "SampledRanks",
     "popularity_proposal",
     "sample_ranks",

@@ -90,19 +90,10 @@ def sample_ranks(
 def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
     """Refuse to sample no negatives, or more than a user has irrelevant candidates.
 
-    Parameters
-    ----------
-    m
-        Negatives to sample.
-    n_irrelevant
-        Irrelevant candidates of some users.
-    name
-        What the user calls m.
-
     Raises
     ------
     InputError
-        If m is one of these.
+        If m, which the user calls ``name``, is one of these.
     """
     if m < 1:
         raise InputError(f"`{name}` must be at least 1 negative, got {m}.")

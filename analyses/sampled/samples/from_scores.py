@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
 from qrels.ratings.ratings import Ratings
 from runs import InputError
-from runs.shared.groups import Integers
+from runs.shared.groups import place_in_group
 from runs.shared.streams import random_uniforms, random_words
 
 if TYPE_CHECKING:
@@ -83,11 +83,24 @@ def sample_ranks_from_scores(
     _require_proposal(proposal, allowed, replace=replace)
     kept = relevant.select(allowed[relevant.item])
     sampler = _Sampler(train, allowed, m, (seed, repeat), replace, proposal, ties)
-    rows = [
+    found = [
         sampler.rank(user, scores, kept.item[slice(*np.searchsorted(kept.user, [user, user + 1]))])
         for user, scores in _scored(score_users, np.unique(kept.user))
     ]
-    return _stacked(rows, m, replace=replace, weighted=proposal is not None)
+    n_relevant = np.array([len(rows) for rows in found], dtype=np.int64)
+    user = np.repeat(np.unique(kept.user).astype(np.int64), n_relevant)
+    above, n_candidates, inverse_mass_above = np.concatenate([np.empty((0, 3)), *found]).T
+    order = place_in_group(user)
+    return SampledRanks(
+        rank=above.astype(np.int64) + order,
+        n_negatives=np.full(len(order), m, dtype=np.int64),
+        n_candidates=n_candidates.astype(np.int64),
+        replace=replace,
+        user=user,
+        order=order,
+        n_relevant=np.repeat(n_relevant, n_relevant),
+        inverse_mass_above=None if proposal is None else inverse_mass_above,
+    )
 
 
 def popularity_proposal(train: Ratings, *, power: float) -> Floats:
@@ -137,20 +150,6 @@ def _scored(
 
 
 @dataclass(frozen=True, eq=False)
-class _UserRanks:
-    """Sampled ranks of one user's relevant items, in order."""
-
-    user: int
-    above: Integers
-    n_candidates: int
-    inverse_mass_above: Floats
-
-    @property
-    def places(self) -> Integers:
-        return np.arange(1, len(self.above) + 1)
-
-
-@dataclass(frozen=True, eq=False)
 class _Sampler:
     """What samples for one user after the other; see :func:`sample_ranks_from_scores`."""
 
@@ -166,8 +165,11 @@ class _Sampler:
     def rated(self) -> csr_array[Any]:
         return self.train.matrix()
 
-    def rank(self, user: int, scores: NDArray[np.float32], items: NDArray[np.int32]) -> _UserRanks:
-        """Rank a user's relevant items among those sampled for the user."""
+    def rank(self, user: int, scores: NDArray[np.float32], items: NDArray[np.int32]) -> Floats:
+        """Rank a user's relevant items among those sampled for the user, in order.
+
+        For each the sampled negatives above, the candidates, and the sum of 1 / q above.
+        """
         irrelevant = self._irrelevant(user, items)
         require_negatives(self.m, np.array([len(irrelevant)]))
         chances = self._chances(irrelevant)
@@ -175,12 +177,9 @@ class _Sampler:
         first = priorities(self.ties, user, n_items=len(scores), seed=self.key[0])
         ordered = items[np.lexsort((first[items], -scores[items]))]
         goes_above = _goes_above(scores, first, ordered, irrelevant[drawn], self.ties)
-        return _UserRanks(
-            user,
-            goes_above.sum(axis=1),
-            len(irrelevant) + len(items),
-            np.where(goes_above, 1 / chances[drawn], 0.0).sum(axis=1),
-        )
+        masses = np.where(goes_above, 1 / chances[drawn], 0.0).sum(axis=1)
+        n_candidates = np.full(len(items), len(irrelevant) + len(items))
+        return np.column_stack([goes_above.sum(axis=1), n_candidates, masses])
 
     def _irrelevant(self, user: int, items: NDArray[np.int32]) -> NDArray[np.intp]:
         left = self.allowed.copy()
@@ -219,25 +218,3 @@ def _goes_above(
     own = scores[relevant][:, np.newaxis]
     limit = limits(ties, first[relevant])[:, np.newaxis]
     return (scores[negatives] > own) | ((scores[negatives] == own) & (first[negatives] < limit))
-
-
-def _stacked(rows: Sequence[_UserRanks], m: int, *, replace: bool, weighted: bool) -> SampledRanks:
-    """Put the rows of all users below each other."""
-    sizes = np.array([len(user.above) for user in rows], dtype=np.int64)
-    order = _joined([user.places for user in rows], np.int64)
-    return SampledRanks(
-        rank=_joined([user.above for user in rows], np.int64) + order,
-        n_negatives=np.full(len(order), m, dtype=np.int64),
-        n_candidates=np.repeat(np.array([u.n_candidates for u in rows], np.int64), sizes),
-        replace=replace,
-        user=np.repeat(np.array([user.user for user in rows], np.int64), sizes),
-        order=order,
-        n_relevant=np.repeat(sizes, sizes),
-        inverse_mass_above=(
-            _joined([user.inverse_mass_above for user in rows], np.float64) if weighted else None
-        ),
-    )
-
-
-def _joined(parts: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *parts])

@@ -24,22 +24,8 @@ def negatives_above(
     This is the smallest x with :math:`F(x) > u`, F the distribution function of
     :math:`\mathrm{Bin}(m, a / N)` or :math:`\mathrm{Hyp}(N, a, m)`, to about 1e-11. Equal
     uniforms therefore give the same number in every version of every library, and a larger one
-    for an item that is ranked lower.
-
-    Parameters
-    ----------
-    uniforms
-        Numbers in [0, 1), of shape (n,), as all others.
-    negatives
-        Negatives drawn, m.
-    above, others
-        Irrelevant candidates above, a, and all of them, N.
-    replace
-        Whether the negatives are drawn with replacement.
-
-    Returns
-    -------
-    Negatives above, of shape (n,).
+    for an item that is ranked lower. All arrays, uniforms from [0, 1), the negatives drawn m, and
+    irrelevant candidates above, a, and in all, N, are of shape (n,), as the negatives above are.
 
     Examples
     --------

@@ -13,32 +13,6 @@ from runs.shared.groups import HALF_RANKS, Integers, spread, whole
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """How many relevant items share candidates, negatives and place: all that estimators need.
-
-    Parameters
-    ----------
-    n_candidates
-        Irrelevant candidates and one, int64 of shape (n_cells,). For users with one relevant
-        item these are their candidates, n; with q of them, n - q + 1.
-    n_negatives
-        Sampled negatives, m, of shape (n_cells,).
-    above
-        Sampled negatives above the relevant item, x, of shape (n_cells,).
-    counts
-        Relevant items in the cell, of shape (n_cells,), at least 1.
-    """
-
-    n_candidates: Integers
-    n_negatives: Integers
-    above: Integers
-    counts: Integers
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-
-@dataclass(frozen=True, eq=False)
 class SampledRanks:
     r"""Ranks among sampled items, one row for each pair of a user and a relevant item.
 
@@ -73,9 +47,8 @@ class SampledRanks:
 
     Examples
     --------
-    >>> ranks = SampledRanks.of([1, 3, 3], n_negatives=9, n_candidates=50)
-    >>> ranks.cells().above.tolist(), ranks.cells().counts.tolist()
-    ([0, 2], [1, 2])
+    >>> SampledRanks.of([1, 3, 3], n_negatives=9, n_candidates=50).above
+    array([0, 2, 2])
     """
 
     rank: Integers
@@ -167,22 +140,3 @@ class SampledRanks:
     def n_irrelevant(self) -> Integers:
         """Irrelevant candidates of the user of each row, N, of shape (n_rows,)."""
         return self.n_candidates - self.n_relevants
-
-    def cells(self) -> Cells:
-        """Count equal rows: those of equal candidates, negatives and negatives above.
-
-        Returns
-        -------
-        The cells by rising candidates, negatives and negatives above.
-        """
-        rows = np.column_stack([self.n_irrelevant + 1, self.n_negatives, self.above])
-        return Cells(*_distinct(rows))
-
-
-def _distinct(rows: Integers) -> tuple[Integers, ...]:
-    """Give the columns of the distinct rows, sorted, and how often each row occurs."""
-    ordered = rows[np.lexsort(rows.T[::-1])]
-    first = np.ones(len(ordered), dtype=bool)
-    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    starts = np.flatnonzero(first)
-    return *ordered[starts].T, np.diff(starts, append=len(ordered))

@@ -10,6 +10,7 @@ from pydantic import Field
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
+from analyses.sampled.expectation.designs import Adaptive, FixedSize
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
@@ -120,18 +121,19 @@ class RankSettings(AnalysisSettings):
                 "`harness sampled`.",
             )
         try:
-            self.check_ranks(given.best_ranks())
+            self.designs(given.best_ranks())
         except InputError as error:
             raise SettingError("negatives", str(error)) from None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse to sample what such users do not have; by default nothing is sampled.
+    def designs(self, ranks: FullRanks) -> object:
+        """Give the ways in which users of these ranks are sampled; by default none.
 
         Raises
         ------
         InputError
-            If it is so.
+            If they cannot be sampled so.
         """
+        return ()
 
 
 class SampleSettings(RankSettings):
@@ -142,3 +144,19 @@ class SampleSettings(RankSettings):
     replace: Replace = True
     corrected_for: CorrectedFor = "mean"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+
+    def fixed(self, ranks: FullRanks) -> FixedSize:
+        """Give samples of one size, which these users must have."""
+        design = FixedSize(self.negatives, self.replace)
+        design.check(ranks)
+        return design
+
+
+class GrowingSettings(SampleSettings):
+    """Samples of one size, and adaptive ones that grow from it."""
+
+    n_max: Largest = None
+
+    def growing(self, ranks: FullRanks) -> Adaptive:
+        """Give adaptive samples, whether these users can have them or not."""
+        return Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)

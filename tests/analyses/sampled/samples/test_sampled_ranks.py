@@ -1,44 +1,11 @@
-"""Sampled ranks and their cells."""
-
-from collections import Counter
+"""Sampled ranks."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
 from runs.shared.groups import whole
-
-
-@given(
-    rows=st.lists(
-        st.sampled_from([(1, 2, 9), (1, 3, 9), (2, 2, 9), (3, 2, 9), (3, 2, 7)]), max_size=30
-    )
-)
-def test_cells_count_equal_rows(rows: list[tuple[int, int, int]]) -> None:
-    rank, m, n = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    cells = SampledRanks.of(rank, n_negatives=m, n_candidates=n).cells()
-    columns = zip(cells.n_candidates, cells.n_negatives, cells.above, cells.counts, strict=True)
-    assert {(n, m, x + 1): count for n, m, x, count in columns} == {
-        (n, m, rank): count for (rank, m, n), count in Counter(rows).items()
-    }
-
-
-def test_cells_of_several_relevant_items_count_negatives_above() -> None:
-    ranks = SampledRanks(
-        rank=np.array([2, 3]),
-        n_negatives=np.array([4, 4]),
-        n_candidates=np.array([9, 9]),
-        replace=False,
-        user=np.array([0, 0]),
-        order=np.array([1, 2]),
-        n_relevant=np.array([2, 2]),
-    )
-    cells = ranks.cells()
-    assert (cells.n_candidates.tolist(), cells.above.tolist()) == ([8], [1])
-    assert cells.counts.tolist() == [2]
 
 
 @pytest.mark.parametrize(
