@@ -241,7 +241,7 @@ class ClickStudy(Result):
             "Most: measures that share the most frequent ordering. The last column is the smallest "
             "rho of one measure, named beforehand, that so few random orders reach."
         )
-        columns = {name: name for name in frame} | {"smallest": f"rho of chance {print_p(ALPHA)}"}
+        columns = _names(frame) | {"smallest": f"rho of chance {print_p(ALPHA)}"}
         title = "Different orderings of the models"
         return _table("online_orderings", title, note, frame.assign(smallest=smallest), columns)
 
@@ -269,7 +269,7 @@ class ClickStudy(Result):
         title = "Cells (model, beta, cut-off) where recall under LOO is above that under LLOO"
         note = "The first item of a user cannot be hit under LLOO, which alone makes it smaller."
         frame = self.agreement.levels()
-        columns = {name: name for name in frame} | {"larger": "LOO larger"}
+        columns = _names(frame) | {"larger": "LOO larger"}
         return _table("online_levels", title, note, frame, columns)
 
     @table("online_validations", "whether LOO or LLOO follows click-through rates better")
@@ -354,7 +354,12 @@ def study_clicks(
 
 def _signs(name: str, title: str, frame: pd.DataFrame, headings: Mapping[str, str]) -> Table:
     note = "Counts of cells are no sample sizes: mind the number of orderings."
-    return _table(name, title, note, frame, {name: name for name in frame} | headings)
+    return _table(name, title, note, frame, _names(frame) | {**headings})
+
+
+def _names(frame: pd.DataFrame) -> dict[str, str]:
+    """Give columns that are called in a table as in the frame."""
+    return {str(name): str(name) for name in frame}
 
 
 def _table(

@@ -255,9 +255,11 @@ class Clicks(Result):
         pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
         more = ("mean of users", "binomial error (too small)")
         thesis = ("pooled rate",) if self.question.over_time == "thesis" else ()
-        rows = [
-            {"arm": _label(row["arm"], row)}
-            | _cells(row, *COUNTED, *thesis, *self._bootstrap, *more)
+        rows: list[dict[str, Cell]] = [
+            {
+                "arm": _label(row["arm"], row),
+                **_cells(row, *COUNTED, *thesis, *self._bootstrap, *more),
+            }
             for row in _rows(self._every_rate().assign(pooled_rate=pooled))
         ]
         return _table("rates", "Click-through rates", self.caption(), rows)
@@ -300,8 +302,8 @@ class Clicks(Result):
     @table("clicks_types", "rates by the type of interaction")
     def types_table(self) -> Table:
         """Tabulate the rates by type of interaction, if asked."""
-        rows = [
-            {"type, arm": _label(f"{row['type']}, {row['arm']}", row)} | _cells(row, *COUNTED)
+        rows: list[dict[str, Cell]] = [
+            {"type, arm": _label(f"{row['type']}, {row['arm']}", row), **_cells(row, *COUNTED)}
             for row in (_rows(self._every_type()) if self.chosen.by_type else ())
         ]
         note = (
@@ -313,8 +315,8 @@ class Clicks(Result):
     @table("clicks_periods", "click-through rates by version of the model")
     def periods_table(self) -> Table:
         """Tabulate the rates by version, if the log names them."""
-        rows = [
-            {"version, arm": f"{row['period']}, {row['arm']}"} | _cells(row, *COUNTED)
+        rows: list[dict[str, Cell]] = [
+            {"version, arm": f"{row['period']}, {row['arm']}", **_cells(row, *COUNTED)}
             for row in (_rows(_by(self.periods, label="period")) if self.periods else ())
             if row["slates"]
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,9 @@ class Lists:
 
     def select(self, kept: Flags) -> Lists:
         """Keep some lists."""
-        columns = {n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)}
+        columns: dict[str, Any] = {
+            n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)
+        }
         by_type = {name: accepted[kept] for name, accepted in self.by_type.items()}
         return replace(self, by_type=by_type, **columns)
 
