@@ -19,10 +19,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from harness.version import __version__ as __version__
+
 # That of `typing`, whose import takes as long as the rest of this module.
 TYPE_CHECKING = False
-
-__version__ = "0.4.0"
 
 __all__ = [
     "InputError",

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from harness import __version__, cli
+from harness import cli
 from harness.cli.console import FAILED, MISUSED
+from harness.version import __version__
 
 
 class Commands(click.Group):

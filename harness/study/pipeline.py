@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analyses.shared.analysis import Analysis
-from harness import __version__
 from harness.report.page import render_report
 from harness.study.collection import checksum
 from harness.study.parts import result_files
 from harness.study.provenance import ANALYSES, DRAWING, machine, made_by, versions
 from harness.study.store import Store, content_key
 from harness.study.study_file import StudyFile
+from harness.version import __version__
 from runs.shared.clock import Clock
 from runs.shared.files import write_whole
 from runs.shared.progress import Progress

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import __version__
+from harness.version import __version__
 
 RATINGS = ("runs", "qrels")
 SYSTEMS = (*RATINGS, "recommenders")

@@ -16,7 +16,6 @@ import joblib
 import psutil
 
 from analyses.shared.measure import Measure
-from harness import __version__
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
@@ -30,6 +29,7 @@ from harness.tuning.result import Tuned
 from harness.tuning.search import SEARCHES, Space, draw_new, import_optuna
 from harness.tuning.trials import Trial, TrialTable, best_of
 from harness.tuning.validation import Validation, validation_of
+from harness.version import __version__
 from recommenders import (
     PROCESS_BYTES,
     file_of,

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-import harness
 from harness.online.arm_search.search_section import SearchSection
 from harness.online.arm_search.trial_evidence import Evidence, gather_evidence
 from harness.study.store import content_key
 from harness.tuning.search import Space
 from harness.tuning.trials import Trial
+from harness.version import __version__
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders.kernels.embeddings import EmbeddingSettings, similarity
@@ -66,7 +66,7 @@ class Bench:
             self.train.users.ids, self.train.items.ids, *(column for of in columns for column in of)
         )
         places = {name: str(place) for name, place in space.items()}
-        versions = (harness.__version__, version("implicit"))
+        versions = (__version__, version("implicit"))
         numbers = (self.section.cutoff, self.section.beta, self.seed)
         return content_key(versions, data, places, asdict(EmbeddingSettings()), numbers)
 
