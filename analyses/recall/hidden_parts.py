@@ -23,18 +23,9 @@ Floats = NDArray[np.float64]
 class Part:
     """The hidden items that count under one validation, and their ranks.
 
-    Parameters
-    ----------
-    users
-        Numbers of the users, of shape (n_users,).
-    starts
-        Row at which each of them begins.
-    item, rank
-        Columns of shape (n_rows,).
-    reachable
-        Mask of the rows for which there is a profile to recommend from.
-    n_unpopular
-        Rows left out as their items are unknown.
+    Users are numbers of shape (n_users,), and starts the row at which each of them begins. Items,
+    ranks and the mask of those for which there is a profile to recommend from are of shape
+    (n_rows,). Rows left out as their items are unknown are counted.
     """
 
     users: NDArray[np.int32]
@@ -108,12 +99,8 @@ def distinct_counts(hidden: HiddenItems) -> NDArray[np.intp]:
 class Weighed:
     """What the hidden items of a part weigh in the mean: they add up to 1.
 
-    Parameters
-    ----------
-    of_rows
-        Weights of the rows before they are scaled, of shape (n_rows,).
-    scales
-        Factors of the users, of shape (n_users,).
+    Weights of the rows before they are scaled are of shape (n_rows,), factors of the users of shape
+    (n_users,).
     """
 
     of_rows: Floats
@@ -143,16 +130,8 @@ class Weighed:
 class Hits:
     """The rows of a part that are found at some cut-off.
 
-    Parameters
-    ----------
-    row, user
-        Row and place of its user, of shape (n_hits,).
-    cutoff
-        Place of the first cut-off at which it is found.
-    gain
-        What it adds.
-    n_cutoffs
-        Number of cut-offs.
+    Of each, of shape (n_hits,): the row, the place of its user, that of the first cut-off at which
+    it is found, and what it adds.
     """
 
     row: NDArray[np.intp]

@@ -27,18 +27,9 @@ def draw_recalls(
 ) -> Axes:
     """Draw recall over beta, a line per cut-off.
 
-    Parameters
-    ----------
-    ax
-        Axes to draw on.
-    values
-        Of shape (n_betas, n_cutoffs).
-    betas, cutoffs
-        Labels of the axes.
-    effective_shares
-        Effective share of the hidden items at each beta (ESS / n), of shape (n_betas,): named
-        above, since the level of a recall says nothing about its worth, and this does about its
-        error.
+    Values are of shape (n_betas, n_cutoffs). The effective share of the hidden items at each beta
+    (ESS / n), of shape (n_betas,), is named above, since the level of a recall says nothing about
+    its worth, and this does about its error.
 
     Raises
     ------
@@ -69,16 +60,8 @@ def draw_recall_over_time(
 ) -> Axes:
     """Draw recall over the periods of an experiment, a line each (figure 4.6).
 
-    Parameters
-    ----------
-    recalls
-        By name of the line (a model, a validation): the recall of each period.
-    times
-        By the same names: when each period began.
-    label
-        Of the vertical axis.
-    ax
-        Axes to draw on; new ones by default.
+    By name of the line (a model, a validation) there are the recall of each period, and when it
+    began.
 
     Raises
     ------

@@ -72,22 +72,9 @@ def measure_model(
     n_jobs: int,
     progress: Progress,
 ) -> MeasuredRecalls:
-    """Train a model on a part of the users, and measure its recall on the others.
+    """Train a model on a part of the users, and measure its recall on the others; see `model_of`.
 
-    Parameters
-    ----------
-    path
-        Interactions; see `read_interactions`.
-    question
-        What is asked.
-    model, settings
-        See `model_of`.
-    dask
-        A cluster that ranks; see `on_cluster`.
-    n_jobs
-        Threads; the result does not depend on it.
-    progress
-        Shown for every step.
+    The result depends neither on the threads nor on the cluster that ranks; see `on_cluster`.
 
     Raises
     ------
@@ -151,18 +138,9 @@ def _read_apart(
 def measure_ranks(
     path: Path, rank_table: Path, question: RecallQuestion, *, progress: Progress
 ) -> MeasuredRecalls:
-    """Measure recall from a table of ranks.
+    """Measure recall from a table of ranks; see `read_hidden_ranks`.
 
-    Parameters
-    ----------
-    path
-        Interactions: items are as popular as they are among users without ranks.
-    rank_table
-        See `read_hidden_ranks`.
-    question
-        What is asked; test users are those with ranks.
-    progress
-        Shown for every step.
+    Items are as popular as they are among users without ranks; test users are those with ranks.
 
     Raises
     ------

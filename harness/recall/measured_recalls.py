@@ -27,18 +27,9 @@ FEW: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRecalls(Result):
-    """Recalls of one model, and how they came about.
+    """Recalls of one model by the weights of the users, and how they came about.
 
-    Parameters
-    ----------
-    model
-        In words.
-    grids
-        By the weights of the users.
-    ranks
-        Hidden ranks, of which any other grid derives.
-    facts
-        What was left out, in sentences.
+    Of the hidden ranks any other grid derives; facts say what was left out.
     """
 
     model: str

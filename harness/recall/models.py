@@ -20,24 +20,10 @@ Train: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
 def model_of(
     name: ModelName, settings: Sequence[str], *, seed: int, n_jobs: int
 ) -> tuple[str, Train]:
-    """Choose a model by its name and settings.
+    """Choose a model by its name and settings, such as "factors=64".
 
-    Parameters
-    ----------
-    name
-        ``"item-cosines"`` (`recommenders.kernels.item_cosines.ItemCosines`) or ``"als-knn"``
-        (`recommenders.kernels.embeddings.similarity`).
-    settings
-        Such as "factors=64".
-    seed
-        Seed of what is drawn.
-    n_jobs
-        Threads; the model does not depend on it.
-
-    Returns
-    -------
-    The model with all its settings, in words, and what trains it: similarities of items from the
-    events of the training users.
+    Given are the model with all its settings, in words, and what trains it: similarities of items
+    from the events of the training users. It does not depend on the number of threads.
 
     Raises
     ------

@@ -19,20 +19,10 @@ from runs.trec import Precision, common_items, read_run, require_known_users
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What every measure says of one run.
+    """What every measure says of one run, whose file and tag are known.
 
-    Parameters
-    ----------
-    path, system
-        The run file and its tag.
-    topics
-        All topics in the qrels, sorted.
-    columns
-        The measures.
-    values
-        Values of shape (n_measures, n_topics); a topic that the run lacks has 0.
-    n_missing
-        Topics without recommendations.
+    Values are of shape (n_measures, n_topics), of all topics in the qrels, sorted; a topic that the
+    run lacks has 0, and is counted.
     """
 
     path: Path
@@ -51,15 +41,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
-    """Runs evaluated against the same qrels.
-
-    Parameters
-    ----------
-    runs
-        One evaluation per run file.
-    facts
-        Counts of topics and judgements.
-    """
+    """Run files evaluated against the same qrels; and counts of topics and judgements."""
 
     runs: tuple[Evaluation, ...]
     facts: dict[str, int]

@@ -51,18 +51,7 @@ def geometric_mean(values: Floats) -> float:
 class Column:
     """One value of every topic, and what stands for all of them.
 
-    Parameters
-    ----------
-    name
-        As printed.
-    score
-        Gives the values of all topics.
-    average
-        Makes them one.
-    whole
-        Whether the values are counts.
-    per_topic
-        Whether trec_eval prints them for single topics.
+    The values may be counts. trec_eval may print them for single topics, or not.
     """
 
     name: str

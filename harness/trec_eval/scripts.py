@@ -79,16 +79,8 @@ def trec_eval_script(
 ) -> str:
     r"""Write the commands with which trec_eval prints the means of a study.
 
-    Parameters
-    ----------
-    study
-        Its name.
-    metrics
-        Names with options, as in its table of means.
-    cutoffs
-        Its cut-offs.
-    level
-        Lowest relevant grade where a metric does not name its own.
+    Metrics are named with options, as in its table of means; the level is the lowest relevant grade
+    where a metric does not name its own.
 
     Examples
     --------
@@ -126,11 +118,6 @@ def ir_measures_script(
     study: str, metrics: Sequence[str], cutoffs: Sequence[int], *, level: int
 ) -> str:
     r"""Write the commands with which ir_measures prints the means of a study.
-
-    Parameters
-    ----------
-    study, metrics, cutoffs, level
-        As in `trec_eval_script`.
 
     Examples
     --------

@@ -17,15 +17,7 @@ ALL = "all"
 
 
 def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print as trec_eval does, one run after the other.
-
-    Parameters
-    ----------
-    evaluations
-        What to print.
-    per_topic
-        Whether every topic is printed before the averages (trec_eval's ``-q``).
-    """
+    """Print as trec_eval does, run by run; every topic before the averages (``-q``) if asked."""
     return "".join(
         f"{column.name:<22}\t{topic}\t{_four_decimals(column, value)}\n"
         for run in evaluations.runs
@@ -34,13 +26,7 @@ def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
 
 
 def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print one value per line, in full precision: run, system, measure, topic, value.
-
-    Parameters
-    ----------
-    evaluations, per_topic
-        As in `as_trec`.
-    """
+    """Print one value per line, in full precision: run, system, measure, topic, value."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["run", "system", "measure", "topic", "value"])
@@ -52,26 +38,14 @@ def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
 
 
 def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print one document, in full precision.
-
-    Parameters
-    ----------
-    evaluations, per_topic
-        As in `as_trec`.
-    """
+    """Print one document, in full precision."""
     runs = [_as_mapping(run, per_topic=per_topic) for run in evaluations.runs]
     document = {"qrels": evaluations.facts, "runs": runs}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_table(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print measures down, systems across, with four decimals.
-
-    Parameters
-    ----------
-    evaluations, per_topic
-        As in `as_trec`.
-    """
+    """Print measures down, systems across, with four decimals."""
     cells: list[list[str]] = []
     per_run = [list(_rows(run, per_topic=per_topic)) for run in evaluations.runs]
     for rows in zip(*per_run, strict=True):

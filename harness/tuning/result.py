@@ -13,20 +13,9 @@ from harness.tuning.trials import Trial, best_of
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search has found.
+    """What a search has found: all its trials, in order, at least one; and where they are kept.
 
-    Parameters
-    ----------
-    system, measure
-        Whose settings, by which measure.
-    trials
-        All trials of the search, in order; at least one.
-    table
-        Where they are kept.
-    given
-        Settings that the study has and the search left as they are.
-    higher_is_better
-        Whether more is better.
+    Given settings are those that the study has and the search left as they are.
     """
 
     system: str

@@ -92,18 +92,8 @@ def draw_new(
 ) -> dict[str, Value] | None:
     """Draw settings that were not tried before; None if the space is used up.
 
-    Parameters
-    ----------
-    search, space
-        How and where to search.
-    tried
-        Settings of all trials before this one.
-    trials
-        Those of them that are finished.
-    higher_is_better
-        Whether more is better.
-    seed
-        Seed of all trials: each has a stream of its own, whatever became of the others.
+    A search sees those of the trials before that are finished. The seed is that of all trials: each
+    has a stream of its own, whatever became of the others.
 
     Examples
     --------

@@ -60,20 +60,9 @@ def best_of(trials: Iterable[Trial], *, higher_is_better: bool) -> Trial | None:
 class TrialTable:
     """The trials of one search, in a table that may hold those of others, which stay.
 
-    A line is a trial: its number, every setting, score, seconds, state, why it failed, and the
-    search that it is of.
-
-    Parameters
-    ----------
-    path
-        A csv file, which need not exist.
-    space
-        What is searched.
-    others
-        The settings that are not searched.
-    search
-        What tells one search from another, by column; under ``key``, a hash of all that the
-        trials depend on.
+    The csv file need not exist. A line is a trial: its number, every setting, searched or not,
+    score, seconds, state, why it failed, and the search that it is of: by column what tells it from
+    others; under ``key``, a hash of all that the trials depend on.
     """
 
     path: Path

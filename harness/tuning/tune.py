@@ -50,14 +50,10 @@ Outcome: TypeAlias = tuple[Trial, Run | str, Cost]
 
 @dataclass(frozen=True)
 class Budget:
-    """When a search ends: with whichever comes first.
+    """When a search ends: with so many trials in all, or minutes, whichever comes first.
 
-    Parameters
-    ----------
-    trials
-        Trials in all, earlier ones and that of the defaults among them.
-    minutes
-        After these no further trial begins, though one always does; None for no such end.
+    Earlier trials and that of the defaults count. After the minutes no further trial begins, though
+    one always does; None for no such end.
     """
 
     trials: int
@@ -146,21 +142,7 @@ def full_name(study: Study, system: str) -> str:
 
 @dataclass(frozen=True)
 class Tuning:
-    """A search that is ready to begin, or to go on.
-
-    Parameters
-    ----------
-    study, system
-        Whose settings are searched.
-    metric, cutoff
-        By what measure.
-    search, space
-        How and where.
-    validation
-        What is trained on, and judged by.
-    progress
-        Shows what is being done.
-    """
+    """A search that is ready to begin, or to go on."""
 
     study: Study
     system: str

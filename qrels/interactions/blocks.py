@@ -18,17 +18,7 @@ BLOCK_ROWS: Final = 500_000
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a table.
-
-    Parameters
-    ----------
-    table
-        Whose.
-    first
-        Number of the first row, from 0.
-    columns
-        Arrow arrays by name.
-    """
+    """Some rows of a table: the number of the first, from 0, and Arrow arrays by name."""
 
     table: LogTable
     first: int

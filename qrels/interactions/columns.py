@@ -26,14 +26,9 @@ TIMES: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """Ids as read.
+    """Ids as read: the distinct ones, in the order in which they first occur.
 
-    Parameters
-    ----------
-    ids
-        The distinct ones, in the order in which they first occur.
-    places
-        Place of each row's among them, of shape (n_rows,); -1 where there is none.
+    Places are those of each row's among them, of shape (n_rows,); -1 where there is none.
     """
 
     ids: NDArray[np.str_]

@@ -32,17 +32,7 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """A file with named columns.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    names
-        Its columns.
-    file
-        The open Parquet file; None for CSV.
-    """
+    """A file with named columns: Parquet, which is open, or CSV, which is not."""
 
     path: Path
     names: tuple[str, ...]

@@ -103,17 +103,7 @@ def split_users(
 
 @dataclass(frozen=True, eq=False)
 class RobotFilter:
-    """What is left without robots, and who went.
-
-    Parameters
-    ----------
-    kept
-        Events of the others.
-    robots
-        Mask of the robots over the users, of shape (n_users,).
-    n_events
-        Events there were.
-    """
+    """What is left without robots, their mask of shape (n_users,), and the events there were."""
 
     kept: Interactions
     robots: NDArray[np.bool_]
