@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from harness.online.experiment.experiment_file import ExperimentStudy
-    from harness.online.experiment.run_experiment import ExperimentSource
+    from harness.online.experiment.experiment_run import ExperimentRun
     from harness.study.store import Store
 
 LOG = "log"
@@ -58,23 +58,23 @@ TABLES = ("rates", "clicks", "shown_rates")
 """Of the truth, by arm and period."""
 
 
-def make_record(source: ExperimentSource) -> dict[str, bytes]:
+def make_record(run: ExperimentRun) -> dict[str, bytes]:
     """Simulate the experiment, or train the models of a log; give the files of the record."""
-    return _simulated(source) if source.study.experiment.logs is None else _logged(source)
+    return _simulated(run) if run.study.experiment.logs is None else _logged(run)
 
 
-def _simulated(source: ExperimentSource) -> dict[str, bytes]:
-    study, section = source.study, source.study.experiment
+def _simulated(run: ExperimentRun) -> dict[str, bytes]:
+    study, section = run.study, run.study.experiment
     assert section.world is not None
-    with source.progress("Making the world", 1) as bar:
+    with run.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
     test_users = _test_users(study, history)
-    found = find_models(source, history, test_users)
+    found = find_models(run, history, test_users)
     arms = all_arms(study, found)
-    with source.progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
-        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=source.n_jobs)
+    with run.progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
+        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
     placed = [
@@ -83,7 +83,7 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
         for period, model in enumerate(models)
         if isinstance(model, NeighbourRecommender)
     ]
-    files = _rank(source, "Ranking hidden items", hidden, placed, len(placed))
+    files = _rank(run, "Ranking hidden items", hidden, placed, len(placed))
     files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
     return files | _facts(
         test_users,
@@ -91,14 +91,14 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
         [] if found is None else [found.caption()],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
         truth=_truth_to_json(experiment.truth),
-        estimates=_estimate(experiment, arms, seed=study.seed, progress=source.progress),
+        estimates=_estimate(experiment, arms, seed=study.seed, progress=run.progress),
     )
 
 
-def _logged(source: ExperimentSource) -> dict[str, bytes]:
+def _logged(run: ExperimentRun) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live."""
-    study = source.study
-    with source.progress("Reading the log", 1) as bar:
+    study = run.study
+    with run.progress("Reading the log", 1) as bar:
         logs = _read_logs(study)
         bar.advance()
     models, events = served_models(study), interactions_of(logs.events)
@@ -117,24 +117,24 @@ def _logged(source: ExperimentSource) -> dict[str, bytes]:
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
-    files = _rank(source, "Training and ranking", hidden, trained, len(starts))
+    files = _rank(run, "Training and ranking", hidden, trained, len(starts))
     return files | _facts(test_users, settings_frame(study, None), [remark])
 
 
 def _rank(
-    source: ExperimentSource,
+    run: ExperimentRun,
     doing: str,
     hidden: Interactions,
     placed: Iterable[tuple[Place, csr_array[Any]]],
     n_placed: int,
 ) -> dict[str, bytes]:
     """Rank hidden items by the similarities of the model of each place; give the files."""
-    hiding = source.study.hiding
+    hiding = run.study.hiding
     items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
     files = {HIDDEN: hidden_to_parquet(items)}
-    with on_cluster(source.dask), source.progress(doing, n_placed) as bar:
+    with on_cluster(run.dask), run.progress(doing, n_placed) as bar:
         for place, similarity in placed:
-            ranks = rank_hidden(similarity, hidden, hiding, n_jobs=source.n_jobs)
+            ranks = rank_hidden(similarity, hidden, hiding, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
     return files

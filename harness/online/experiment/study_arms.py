@@ -18,7 +18,7 @@ from runs import Numbering
 if TYPE_CHECKING:
     from harness.online.arm_search.arm_search import Search
     from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
-    from harness.online.experiment.run_experiment import ExperimentSource
+    from harness.online.experiment.experiment_run import ExperimentRun
 
 
 def _model(section: ArmSection, *, seed: int) -> NeighbourModel | LoggingPolicy:
@@ -57,11 +57,9 @@ def searched_name(number: int) -> str:
     return f"als-{number:02}"
 
 
-def find_models(
-    source: ExperimentSource, history: Interactions, test_users: Numbering
-) -> Search | None:
+def find_models(run: ExperimentRun, history: Interactions, test_users: Numbering) -> Search | None:
     """Search for models of different quality, if the study asks for it."""
-    study, section = source.study, source.study.experiment.search
+    study, section = run.study, run.study.experiment.search
     if section is None:
         return None
     from harness.online.arm_search.arm_search import SPACE, search_models
@@ -73,10 +71,10 @@ def find_models(
             section,
             {**SPACE, "factors": Choice(section.factors)},
             seed=study.seed,
-            n_jobs=source.n_jobs,
+            n_jobs=run.n_jobs,
             test_users=test_users,
-            table=source.store.folder / "search.csv",
-            progress=source.progress,
+            table=run.store.folder / "search.csv",
+            progress=run.progress,
         )
 
 
