@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,9 +210,7 @@ class Estimates(RepeatedResult):
             error_sd=self.errors.std(axis=3, ddof=1),
             zero_cutoffs=self.zero_cutoffs,
         )
-        named = frame.assign(**_metric_columns(frame["metric"]))
-        first = ["system", "metric", "cutoff", "estimator"]
-        return named[[*first, *frame.columns[3:]]]
+        return _named(frame)[["system", "metric", "cutoff", "estimator", *frame.columns[3:]]]
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
@@ -222,16 +220,15 @@ class Estimates(RepeatedResult):
         Columns metric, cutoff, estimator, system_a, system_b, exact_a, exact_b, correct, repeats:
         none of those for systems that truly tie. A tied estimate is not correct.
         """
+        pairs = self._pairs
+        systems, exact = np.array(self.systems, dtype=object), np.round(self.exact, DECIMALS)
+        a, b = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         return self._counted(
-            {
-                "system_a": self.systems[a],
-                "system_b": self.systems[b],
-                "exact_a": truth[a],
-                "exact_b": truth[b],
-                **winner_count(estimates[[a, b]], truth[[a, b]])._asdict(),
-            }
-            for estimates, truth in self._cases()
-            for a, b in combinations(range(len(self.systems)), 2)
+            pairs,
+            system_a=systems[a],
+            system_b=systems[b],
+            exact_a=exact[:, np.newaxis, a],
+            exact_b=exact[:, np.newaxis, b],
         )
 
     def winners(self) -> pd.DataFrame:
@@ -241,45 +238,40 @@ class Estimates(RepeatedResult):
         -------
         Columns metric, cutoff, estimator, winner, correct, repeats, as for :meth:`orders`.
         """
-        return self._counted(
-            {
-                "winner": self.systems[int(truth.argmax())],
-                **winner_count(estimates, truth)._asdict(),
-            }
-            for estimates, truth in self._cases()
-        )
+        best = np.round(self.exact, DECIMALS).argmax(axis=1)
+        winner = np.array(self.systems, dtype=object)[best, np.newaxis, np.newaxis]
+        return self._counted([[*range(len(self.systems))]], winner=winner)
 
     def in_order(self) -> Floats:
         """Give the share of pairs of systems and repeats that are in the true order.
 
         Of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
         """
-        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
-        shape = (len(self.metrics), len(self.estimators), n_pairs)
-        if not n_pairs:
-            return np.full(shape[1::-1], np.nan)
-        found = self.orders()
-        correct, repeats = (
-            found[name].to_numpy(dtype=float).reshape(shape).sum(axis=2).T
-            for name in ("correct", "repeats")
-        )
-        return np.divide(correct, repeats, out=np.full(shape[1::-1], np.nan), where=repeats > 0)
+        correct, repeats = self._counts(self._pairs).sum(axis=2).T
+        return np.divide(correct, repeats, out=np.full(correct.shape, np.nan), where=repeats > 0)
 
-    def _cases(self) -> Iterator[tuple[Floats, Floats]]:
-        """Give estimates, (n_systems, n_repeats), and truth by metric and estimator, rounded."""
-        for number, truth in enumerate(self.exact):
-            for of_estimator in self.estimated:
-                yield np.round(of_estimator[number], DECIMALS), np.round(truth, DECIMALS)
+    @property
+    def _pairs(self) -> list[list[int]]:
+        return [*map(list, combinations(range(len(self.systems)), 2))]
 
-    def _counted(self, rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
-        """Put metric and estimator before rows that are in the order of the cases."""
-        import pandas as pd
+    def _counts(self, sets: Sequence[list[int]]) -> NDArray[np.int64]:
+        """Count repeats that find the best of a set: (n_metrics, n_estimators, n_sets, 2)."""
+        estimated, exact = np.round(self.estimated, DECIMALS), np.round(self.exact, DECIMALS)
+        counts = [
+            winner_count(of_estimator[number, some], truth[some])
+            for number, truth in enumerate(exact)
+            for of_estimator in estimated
+            for some in sets
+        ]
+        shape = (len(self.metrics), len(self.estimators), len(sets), 2)
+        return np.array(counts, dtype=np.int64).reshape(shape)
 
-        frame = pd.DataFrame(rows)
-        cases = [*product(self.metrics, self.estimators)]
-        repeated = np.repeat(np.array(cases, dtype=object), len(frame) // len(cases), axis=0)
-        columns = {**_metric_columns(repeated[:, 0]), "estimator": repeated[:, 1]}
-        return pd.concat([pd.DataFrame(columns), frame], axis=1)
+    def _counted(self, sets: Sequence[list[int]], **columns: Any) -> pd.DataFrame:
+        """Put the counts beside columns that say which systems they are of."""
+        axes = {"metric": self.metrics, "estimator": self.estimators, "set": range(len(sets))}
+        correct, repeats = np.moveaxis(self._counts(sets), -1, 0)
+        frame = tidy(axes, **columns, correct=correct, repeats=repeats)
+        return _named(frame)[["metric", "cutoff", "estimator", *frame.columns[3:]]]
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
@@ -453,11 +445,12 @@ class Estimates(RepeatedResult):
         return told if closest == plain else f"{told}, the closest {best}"
 
 
-def _metric_columns(names: Iterable[str]) -> dict[str, Any]:
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Take the cut-offs out of the names of metrics."""
     import pandas as pd
 
-    metrics = [*map(rank_metric, names)]
-    return {
-        "metric": [str(replace(metric, cutoff=None)) for metric in metrics],
-        "cutoff": pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
-    }
+    metrics = [*map(rank_metric, frame["metric"])]
+    return frame.assign(
+        metric=[str(replace(metric, cutoff=None)) for metric in metrics],
+        cutoff=pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
+    )
