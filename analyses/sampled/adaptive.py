@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,11 @@ from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive
 from analyses.sampled.shared.facts import Ranked
 from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.sampled_result import RankResult
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
@@ -89,25 +89,19 @@ def _shares_reaching(ranks: FullRanks, sizes: tuple[int, ...]) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveSizes(Result):
+class AdaptiveSizes(RankResult):
     """Expected shares of the users whose samples grow to each size.
 
     Parameters
     ----------
-    systems
-        Names, label of the first axis of ``reached``.
     sizes
         Sizes of samples, the relevant item included, each twice the one before.
     reached
         Share of the users with samples of at least this size, of shape (n_systems, n_sizes).
-    ranked
-        Of whom.
     """
 
-    systems: tuple[str, ...]
     sizes: tuple[int, ...]
     reached: Floats
-    ranked: Ranked
 
     @property
     def ended(self) -> Floats:
@@ -138,10 +132,6 @@ class AdaptiveSizes(Result):
         costs = np.divide(spent, ended, out=np.full(spent.shape, np.inf), where=ended > 0)
         costs[:, -1] = np.nan
         return costs
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``sampled_adaptive``; see `to_frame`."""
-        return {"sampled_adaptive": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give rows of system, size, reached, ended (shares of the users) and cost."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from numpy.typing import NDArray
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.round_numbers import round_numbers
 from analyses.sampled.shared.facts import Ranked
+from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.sampled_result import RankResult
 from analyses.sampled.shared.settings import RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -21,7 +22,7 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
@@ -99,23 +100,17 @@ def _edges(ends: Integers) -> Floats:
     return np.concatenate([[0.5], ends + 0.5])
 
 
-def _starts(ends: Integers) -> Integers:
-    return np.concatenate([[1], ends[:-1] + 1])
-
-
 def _shares(full: FullRanks, ends: Integers) -> Floats:
     bins = np.searchsorted(ends, full.rank)
     return np.bincount(bins, minlength=len(ends)) / len(full)
 
 
 @dataclass(frozen=True, eq=False)
-class RankDistributions(Result):
+class RankDistributions(RankResult):
     """Shares of the relevant items in bins of ranks: equal ones, and narrow ones at the top.
 
     Parameters
     ----------
-    systems
-        Names, label of the first axis of the shares.
     equal_ends, top_ends
         Last rank of each bin, which begins after the one before: bins of equal width (to a rank),
         and those that end at 1, 2, 5, 10, 20, 50, ... and the last rank; of shapes (n_bins,).
@@ -123,26 +118,18 @@ class RankDistributions(Result):
         Of shapes (n_systems, n_bins).
     medians
         Median rank of each system, of shape (n_systems,).
-    ranked
-        Of whom.
     """
 
-    systems: tuple[str, ...]
     equal_ends: Integers
     equal_shares: Floats
     top_ends: Integers
     top_shares: Floats
     medians: Floats
-    ranked: Ranked
 
     @property
     def views(self) -> tuple[str, ...]:
         """The panels of the figure."""
         return (SHARE, CUMULATIVE)
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``sampled_ranks``; see `to_frame`."""
-        return {"sampled_ranks": self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each system and bin.
@@ -154,28 +141,22 @@ class RankDistributions(Result):
         """
         import pandas as pd
 
+        bins = {
+            "equal": (self.equal_ends, self.equal_shares),
+            "top": (self.top_ends, self.top_shares),
+        }
         return pd.concat(
             [
-                self._rows("equal", self.equal_ends, self.equal_shares),
-                self._rows("top", self.top_ends, self.top_shares),
+                tidy(
+                    {"system": self.systems, "bins": [name], "last": ends},
+                    first=np.concatenate([[1], ends[:-1] + 1]),
+                    share=shares[:, np.newaxis],
+                    cumulative=shares.cumsum(axis=1)[:, np.newaxis],
+                )
+                for name, (ends, shares) in bins.items()
             ],
             ignore_index=True,
-        )
-
-    def _rows(self, bins: str, ends: Integers, shares: Floats) -> pd.DataFrame:
-        import pandas as pd
-
-        n_systems = len(self.systems)
-        return pd.DataFrame(
-            {
-                "system": np.repeat(self.systems, len(ends)),
-                "bins": bins,
-                "first": np.tile(_starts(ends), n_systems),
-                "last": np.tile(ends, n_systems),
-                "share": shares.ravel(),
-                "cumulative": shares.cumsum(axis=1).ravel(),
-            }
-        )
+        )[["system", "bins", "first", "last", "share", "cumulative"]]
 
     @table("sampled_ranks", "where the relevant items stand")
     def at_the_top(self) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import Estimator, Fits
-from analyses.sampled.expectation.crossings import DECIMALS, first_of, ordering_of, print_ordering
+from analyses.sampled.expectation.crossings import (
+    DECIMALS,
+    first_of,
+    met,
+    ordering_of,
+    print_ordering,
+)
 from analyses.sampled.expectation.designs import require_rising
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.expectation.round_numbers import round_numbers
@@ -22,7 +28,7 @@ from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.curve_points import CurvePoints
 from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.rows import named_rows, tidy
 from analyses.sampled.shared.sampled_result import SampledResult
 from analyses.sampled.shared.settings import (
     METRICS,
@@ -45,7 +51,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
 
@@ -273,32 +279,24 @@ class Sizes(SampledResult):
         """
         import pandas as pd
 
+        exact, expected = np.round(self.exact, DECIMALS), np.round(self.expected, DECIMALS)
         rows = []
         for (e, estimator), (n, metric) in product(
             enumerate(self.estimators), enumerate(self.metrics)
         ):
-            truth = self._ordering(self.exact[n])
-            met = [
-                (self._ordering(v), m)
-                for v, m in zip(self.expected[e, n].T, self.negatives, strict=True)
-            ]
-            for ordering, group in groupby(met, key=lambda each: each[0]):
-                rows.append((estimator, metric, next(group)[1], ordering, ordering == truth))
+            truth = ordering_of(self.systems, exact[n])
+            for place, ordering in met(self.systems, expected[e, n]):
+                told = print_ordering(ordering), ordering == truth
+                rows.append((estimator, metric, self.negatives[place], *told))
         return pd.DataFrame(rows, columns=["estimator", "metric", "m", "ordering", "exact"])
-
-    def _ordering(self, values: Floats) -> str:
-        return print_ordering(ordering_of(self.systems, np.round(values, DECIMALS)))
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         # (n_estimators, n_metrics, n_sizes, n_systems) against (n_metrics, 1, n_systems)
         taus = tau_b(np.moveaxis(self.expected, 3, 2), self.exact[:, np.newaxis])
-        rows: list[list[Cell]] = [
-            [f"{metric}, {estimator}", *taus[e, number].tolist()]
-            for number, metric in enumerate(self.metrics)
-            for e, estimator in enumerate(self.estimators)
-        ]
+        labels = map(", ".join, product(self.metrics, self.estimators))
+        rows = named_rows(labels, taus.swapaxes(0, 1).reshape(-1, len(self.negatives)))
         return Table(
             name="sampled_sizes",
             title="Agreement (tau-b) of the expected with the exact order of the systems, "

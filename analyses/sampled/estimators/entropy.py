@@ -36,24 +36,9 @@ def most_entropy(
     .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
         - \sum_t \frac{\eta \lambda_t^2}{4 s W_t}
 
-    Parameters
-    ----------
-    table
-        P, (n_nodes, n_cells).
-    shares
-        Shares of the users, h: (n_cells,).
-    weights
-        Ranks that the nodes stand for: (n_nodes,).
-    eta
-        Weight of the entropy, above 0.
-    scale
-        Weight of the fit, s.
-    fit_weights
-        Weights of the cells, W; those of 0 are left out: (n_cells,).
-
-    Returns
-    -------
-    Mass at the nodes, p, the softmax of P lambda: (n_nodes,).
+    Shares of the users h, (n_cells,), and the table P, (n_nodes, n_cells), whose nodes stand for so
+    many ranks, (n_nodes,), give the mass at the nodes p, the softmax of P lambda, (n_nodes,). eta
+    is above 0, s is the scale, and cells of a fit weight W of 0, (n_cells,), are left out.
 
     References
     ----------

@@ -26,18 +26,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Values to be corrected, in samples of one size.
+    """Metrics to be corrected in the samples of a group, for some places of relevant items.
 
-    Parameters
-    ----------
-    group
-        The samples.
-    masses
-        Distributions of the ranks, one a column: (n_nodes, n_sets).
-    metrics, orders
-        What is estimated, and for which relevant items of the users.
-    n_users
-        Users of the sample, U.
+    Masses are distributions of the ranks, one a column: (n_nodes, n_sets); the sample has U users.
     """
 
     group: Group

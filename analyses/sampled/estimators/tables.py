@@ -21,21 +21,9 @@ def count_table(above: Floats, *, n_irrelevant: int, n_negatives: int, replace: 
 
     .. math:: P[a, x] = \mathrm{Bin}(x; m, a / N) \quad\text{or}\quad \mathrm{Hyp}(x; N, a, m)
 
-    Parameters
-    ----------
-    above
-        Irrelevant candidates above the item, a: (n_nodes,). Real numbers continue the
-        hypergeometric distribution between whole ones.
-    n_irrelevant
-        Irrelevant candidates in all, N.
-    n_negatives
-        Sampled items, m.
-    replace
-        Whether an item may be drawn twice.
-
-    Returns
-    -------
-    Of shape (n_nodes, n_negatives + 1). Rows add up to 1; those of a > N are 0.
+    These are, of N irrelevant candidates, a above the item, (n_nodes,), and m sampled, of shape
+    (n_nodes, n_negatives + 1). Rows add up to 1; those of a > N are 0. Real a continue the
+    hypergeometric distribution between whole ones.
 
     References
     ----------

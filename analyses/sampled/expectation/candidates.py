@@ -44,28 +44,3 @@ def nearest_size(sizes: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
         return np.zeros(len(wanted), dtype=np.intp)
     middles = np.sqrt(sizes[1:] * sizes[:-1])
     return np.searchsorted(middles, np.rint(in_steps(wanted)))
-
-
-def in_words(candidates: tuple[int, int]) -> str:
-    """Print the smallest and the largest number of candidates.
-
-    Examples
-    --------
-    >>> in_words((900, 1200)), in_words((900, 900))
-    ('900 to 1,200', '900')
-    """
-    least, most = candidates
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
-def whose(corrected_for: str) -> str:
-    """Say whose number of candidates corrections take.
-
-    Examples
-    --------
-    >>> whose("users")
-    "each user's own number of candidates, in steps of 2 %"
-    """
-    if corrected_for == "mean":
-        return "the mean number of candidates"
-    return "each user's own number of candidates, in steps of 2 %"

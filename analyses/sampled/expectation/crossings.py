@@ -34,19 +34,8 @@ PROBABILITIES_AT_ONCE = 1 << 20
 class Consistency:
     """Expected sampled metrics of systems for every number of negatives, and their orderings.
 
-    Parameters
-    ----------
-    metric
-        The metric.
-    systems
-        Names, label of the first axis of ``values``.
-    values
-        Expected sampled metric for 1, 2, .. negatives, rounded to 1e-12, of shape
-        (n_systems, n_sizes).
-    exact
-        The metric among all candidates, rounded likewise, of shape (n_systems,).
-    replace
-        Whether negatives are drawn with replacement.
+    Values are rounded to 1e-12: expected ones for 1, 2, .. negatives, (n_systems, n_sizes), and
+    exact ones among all candidates, (n_systems,).
     """
 
     metric: RankMetric
@@ -55,20 +44,10 @@ class Consistency:
     exact: Floats
     replace: bool
 
-    @property
-    def negatives(self) -> NDArray[np.int64]:
-        """Numbers of negatives, of shape (n_sizes,)."""
-        return np.arange(1, self.values.shape[1] + 1)
-
     @cached_property
     def orderings(self) -> tuple[tuple[int, Ordering], ...]:
         """The orderings met from one negative on, each with the number at which it starts."""
-        signs = np.sign(self.values[:, np.newaxis] - self.values)
-        changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
-        starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
-        return tuple(
-            (start + 1, ordering_of(self.systems, self.values[:, start])) for start in starts
-        )
+        return tuple((place + 1, ordering) for place, ordering in met(self.systems, self.values))
 
     @property
     def exact_ordering(self) -> Ordering:
@@ -85,7 +64,7 @@ class Consistency:
         """Draw the expected metric against the negatives, with a line where the order changes."""
         axes = axes_or_new(ax)
         for (label, style), curve in zip(categories(self.systems), self.values, strict=True):
-            axes.plot(self.negatives, curve, label=label, **style | {"marker": ""})
+            axes.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
         for start, _ in self.orderings[1:]:
             axes.axvline(start, color="0.6", linewidth=0.6, zorder=0)
         axes.set_xscale("log")
@@ -119,6 +98,14 @@ def ordering_of(systems: tuple[str, ...], values: Floats) -> Ordering:
         tuple(name for name, own in zip(systems, values, strict=True) if own == value)
         for value in distinct
     )
+
+
+def met(systems: tuple[str, ...], values: Floats) -> Iterator[tuple[int, Ordering]]:
+    """Give the orderings along the last axis of values, each with the place at which it starts."""
+    signs = np.sign(values[:, np.newaxis] - values)
+    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
+    for start in (0, *(np.flatnonzero(changes) + 1).tolist()):
+        yield start, ordering_of(systems, values[:, start])
 
 
 def print_ordering(ordering: Ordering) -> str:

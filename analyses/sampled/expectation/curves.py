@@ -22,20 +22,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RankCurves:
-    """Functions of a rank.
+    """Functions of a rank from 1: ranks, (n_ranks,), and curves by name, (n_ranks,) each.
 
-    Parameters
-    ----------
-    ranks
-        The ranks, from 1, of shape (n_ranks,).
-    curves
-        Values by name of the curve, each of shape (n_ranks,).
-    rank_label, value_label
-        What the ranks and the values are.
-    ordered
-        Whether the names have an order, such as sample sizes.
-    by_factors
-        Whether ranks are drawn on a logarithmic scale.
+    Names may be ordered, as sample sizes are, and ranks drawn on a logarithmic scale.
     """
 
     ranks: NDArray[np.int64]
@@ -113,18 +102,8 @@ def corrected_curves(
     Negatives are drawn with replacement. Figure 4 of Krichene & Rendle (2020) has AP among 10,000
     with 100 negatives, for bias-variance trade-offs and constrained least squares.
 
-    Parameters
-    ----------
-    metric
-        A metric of ranks.
-    corrected
-        By name of the estimator, what each rank in the sample adds, v, of shape (m + 1,).
-    n, upto
-        Candidates, and the last true rank that is wanted.
-
-    Returns
-    -------
-    v against the rank in the sample; P v, and the metric itself, against the true rank.
+    From what each rank in the sample adds by name of the estimator, v, (m + 1,), these are v
+    against the rank in the sample, and P v and the metric itself against the true rank among n.
 
     Examples
     --------

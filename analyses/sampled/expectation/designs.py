@@ -32,14 +32,7 @@ SMALLEST = 10
 
 @dataclass(frozen=True)
 class FixedSize:
-    """As many negatives for every user.
-
-    Parameters
-    ----------
-    negatives
-        How many, m.
-    replace
-        Whether an item may be sampled twice.
+    """As many negatives, m, for every user.
 
     Examples
     --------

@@ -112,20 +112,9 @@ class RankMetric:
         alone), :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC.
 
-        Parameters
-        ----------
-        ranks
-            Ranks of the items, of shape (...), as all that follows, or one number for all.
-        n
-            Length of the list: all candidates, or m + q for a sample.
-        order
-            Place j of the item among the relevant items of its user, from 1.
-        n_relevant
-            Relevant items q of its user.
-
-        Returns
-        -------
-        The terms, of shape (...).
+        Arguments are ranks of the items, the length n of the list, all candidates or m + q for a
+        sample, the place j from 1 of each item among the relevant items of its user, and their
+        number q; the terms are of the shape that these have together.
 
         Examples
         --------
@@ -149,15 +138,9 @@ class RankMetric:
         Terms of item number j are the same for all numbers q of relevant items but for what they
         are divided by, so that those of q = j serve for all.
 
-        Parameters
-        ----------
-        order, n_relevant, n_irrelevant
-            As for :meth:`summands`, with the irrelevant items of the list.
-
-        Returns
-        -------
-        Terms for the number of relevant items divided by those for as many as the place of the
-        item says, 0 where no term but 0 is possible; of shape (...).
+        These are terms for the number of relevant items divided by those for as many as the place
+        of the item says, 0 where no term but 0 is possible. Arguments are as for :meth:`summands`,
+        with the irrelevant items of the list.
 
         Examples
         --------

@@ -15,19 +15,8 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -
     .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
               t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
 
-    with and without replacement.
-
-    Parameters
-    ----------
-    ranks
-        Ranks r among all candidates, from 1 to n, of shape (n_ranks,); they may lie between
-        whole numbers.
-    n
-        Candidates, the relevant item among them: one number, or one for each rank.
-    m
-        Sampled negatives.
-    replace
-        Whether the negatives are drawn with replacement.
+    with and without replacement, for ranks r from 1 to n, (n_ranks,), which may lie between whole
+    numbers, among one number of candidates n, or one for each rank, the relevant item among them.
 
     Returns
     -------

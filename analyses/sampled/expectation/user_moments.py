@@ -41,18 +41,9 @@ class Addends:
     distribution of each :math:`x_j`; variances need how they hang together. Both are exact but for
     rounding, relative to the values: chances below 1e-20 are left out.
 
-    Parameters
-    ----------
-    metrics
-        What is estimated.
-    values
-        :math:`f_j(x)` of users with as many relevant items as the place j says, of shape
-        (n_sizes, n_orders, m + 1, n_metrics); places are 1, 2, ...
-    sizes
-        Irrelevant candidates that users are scored for, rising, of shape (n_sizes,): each user for
-        the nearest.
-    replace
-        Whether negatives are drawn with replacement.
+    Values are :math:`f_j(x)` of users with as many relevant items as the place j says, of shape
+    (n_sizes, n_orders, m + 1, n_metrics); places are 1, 2, ... Sizes are irrelevant candidates that
+    users are scored for, rising, (n_sizes,): each user for the nearest.
     """
 
     metrics: tuple[RankMetric, ...]

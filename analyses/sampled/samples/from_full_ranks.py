@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analyses.sampled.samples.inversion import negatives_above
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.full_ranks import FullRanks
 from runs import InputError
@@ -108,6 +107,8 @@ def _sampled_above(
     full: FullRanks, m: int, *, key: tuple[int | str, ...], replace: bool
 ) -> Integers:
     """Draw the negatives above each relevant item, those nearer to the top first."""
+    from analyses.sampled.samples.inversion import negatives_above
+
     sampled = np.zeros(len(full), dtype=np.int64)
     by_user, order = full.by_user, full.order[full.by_user]
     for place in range(1, order.max(initial=0) + 1):
@@ -220,6 +221,8 @@ def _more_above(
     full: FullRanks, rows: Integers, more: int, *, size: int, key: tuple[int, int]
 ) -> Integers:
     """Draw the negatives above among those that bring the sample of these rows to its size."""
+    from analyses.sampled.samples.inversion import negatives_above
+
     seed, repeat = key
     return negatives_above(
         random_uniforms(full.user[rows], seed, "adaptive ranks", repeat, size),

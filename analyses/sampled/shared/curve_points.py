@@ -32,11 +32,6 @@ CURVES = ("Recall", "nDCG", "AP")
 class CurvePoints:
     """Metrics, each a point of a curve over the cut-offs 1 to 50 if it has a cut-off.
 
-    Parameters
-    ----------
-    metrics
-        The metrics.
-
     Examples
     --------
     >>> from analyses.sampled.expectation.metrics import rank_metric
@@ -71,14 +66,9 @@ class CurvePoints:
         return cls(tuple(curves))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The metrics without their cut-offs."""
-        return tuple(str(replace(metric, cutoff=None)) for metric in self.metrics)
-
-    @property
     def measures(self) -> Measures:
         """The metrics without their cut-offs, as measures."""
-        return Measures(map(Measure, self.names))
+        return Measures(Measure(str(replace(metric, cutoff=None))) for metric in self.metrics)
 
     @cached_property
     def columns(self) -> tuple[RankMetric, ...]:
@@ -117,17 +107,8 @@ class CurvePoints:
     def errors(self, values: Floats, truth: Floats) -> Floats:
         """Give the relative error of the curve that each metric is a point of, in per cent.
 
-        Parameters
-        ----------
-        values
-            Estimates, of shape (n_samples, n_columns).
-        truth
-            Exact values, of shape (n_columns,).
-
-        Returns
-        -------
-        Of shape (n_samples, n_metrics); NaN for metrics of whole lists, and where the truth is 0
-        at all cut-offs.
+        From estimates, (n_samples, n_columns), and exact values, (n_columns,): (n_samples,
+        n_metrics); NaN for metrics of whole lists, and where the truth is 0 at all cut-offs.
         """
         return np.stack([relative_error(values[:, of], truth[of]) for of in self._curves], axis=-1)
 

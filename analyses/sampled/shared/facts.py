@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.sampled.expectation.candidates import in_words, whose
 from qrels import FullRanks
 
 
@@ -44,7 +43,8 @@ class Ranked:
     @property
     def n(self) -> str:
         """The numbers of candidates in words."""
-        return in_words(self.candidates)
+        least, most = self.candidates
+        return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 @dataclass(frozen=True)
@@ -73,4 +73,6 @@ class Drawn:
     @property
     def whose(self) -> str:
         """Whose number of candidates corrections take, in words."""
-        return whose(self.corrected_for)
+        if self.corrected_for == "mean":
+            return "the mean number of candidates"
+        return "each user's own number of candidates, in steps of 2 %"

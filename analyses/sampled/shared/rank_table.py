@@ -62,7 +62,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     if (CANDIDATES in names) == (candidates is not None):
         raise InputError.at(path, heading[0], _of_candidates(names))
     body = ((line, check_width(path, line, row, heading[1])) for line, row in lines)
-    rows = [*(_long if set(LONG) <= set(names) else _wide)(path, names, body, candidates)]
+    rows = [*_rows(path, names, body, candidates)]
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
     _check_apart(path, rows)
@@ -85,16 +85,7 @@ def _of_candidates(names: Sequence[str]) -> str:
     return f"the number of candidates must be given, as there is no column {CANDIDATES}."
 
 
-def _long(
-    path: Path, names: Sequence[str], body: Iterable[Line], candidates: int | None
-) -> Iterator[RankRow]:
-    for line, fields in body:
-        row = dict(zip(names, fields, strict=True))
-        n = _n_candidates(path, line, row, candidates)
-        yield RankRow(line, row["system"], row["user"], _rank(path, line, row["rank"], n), n)
-
-
-def _wide(
+def _rows(
     path: Path, names: Sequence[str], body: Iterable[Line], candidates: int | None
 ) -> Iterator[RankRow]:
     has_ids = names[0].lower() in ID_HEADERS
@@ -103,8 +94,11 @@ def _wide(
         row = dict(zip(names, fields, strict=True))
         n = _n_candidates(path, line, row, candidates)
         user = fields[0] if has_ids else str(line)
-        for system in systems:
-            yield RankRow(line, system, user, _rank(path, line, row[system], n), n)
+        cells = [(system, user, row[system]) for system in systems]
+        if set(LONG) <= set(names):
+            cells = [(row["system"], row["user"], row["rank"])]
+        for system, whose, rank in cells:
+            yield RankRow(line, system, whose, _rank(path, line, rank, n), n)
 
 
 def _n_candidates(path: Path, line: int, row: dict[str, str], candidates: int | None) -> int:

@@ -40,15 +40,7 @@ def takes(estimator: Estimator, design: Design) -> bool:
 
 @dataclass(frozen=True)
 class Samples:
-    """Repeated samples of a system, drawn in one way.
-
-    Parameters
-    ----------
-    drawn
-        The samples, of the same users.
-    counted
-        How many of their users are in which cell, once for all estimators.
-    """
+    """Samples of the same users, drawn in one way, and how many of them are in which cell."""
 
     drawn: Sequence[SampledRanks]
     counted: Tally
@@ -61,18 +53,9 @@ class Samples:
 
 @dataclass(frozen=True)
 class SampledSystem:
-    """A system that is sampled, and its exact metrics.
+    """Full ranks that are sampled again and again, and what is estimated of them.
 
-    Parameters
-    ----------
-    ranks
-        Its full ranks.
-    points
-        What is estimated.
-    corrected_for
-        Whose number of candidates corrections take.
-    repeats, seed
-        Samples, and their seed; all systems share their random numbers.
+    All systems share their random numbers.
     """
 
     ranks: FullRanks
@@ -111,20 +94,7 @@ def each_system(
 ) -> Iterator[tuple[Any, ...]]:
     """Sample the systems, and find the same of each, in threads.
 
-    Parameters
-    ----------
-    work, settings
-        The systems, and how they are sampled.
-    label
-        What is being done.
-    points
-        What is estimated.
-    find
-        Gives some arrays.
-
-    Returns
-    -------
-    The first array of every system, the second, and so on.
+    The arrays that ``find`` gives come back sorted: the first of every system, the second, ...
 
     Raises
     ------

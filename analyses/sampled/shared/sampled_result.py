@@ -22,26 +22,19 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class SampledResult(Result):
-    """What is found of systems from samples of negatives.
+class RankResult(Result):
+    """What is found of full ranks.
 
     Parameters
     ----------
-    measures, systems
-        Labels of axes.
-    ranked, drawn
-        Of whom, and how samples were drawn.
+    systems
+        Label of an axis.
+    ranked
+        Of whom the ranks are.
     """
 
-    measures: Measures
     systems: tuple[str, ...]
     ranked: Ranked
-    drawn: Drawn
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the one table, called as the first that is printed; see `to_frame`."""
@@ -50,6 +43,27 @@ class SampledResult(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give all numbers as a tidy table."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class SampledResult(RankResult):
+    """What is found of systems from samples of negatives.
+
+    Parameters
+    ----------
+    measures
+        Label of an axis.
+    drawn
+        How samples were drawn.
+    """
+
+    measures: Measures
+    drawn: Drawn
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
 
     def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, int]:
         """Give axes with the name of a metric, by default the first, and its number."""

@@ -11,9 +11,7 @@ from analyses.sampled.samples.inversion import negatives_above
 
 def _draw(uniforms: np.ndarray, m: int, above: int, others: int, *, replace: bool) -> np.ndarray:
     negatives, some, all_of_them = (np.full(len(uniforms), k) for k in (m, above, others))
-    return negatives_above(
-        uniforms, negatives=negatives, above=some, others=all_of_them, replace=replace
-    )
+    return negatives_above(uniforms, negatives, some, all_of_them, replace)
 
 
 @given(

@@ -16,4 +16,4 @@ from analyses.sampled.shared.curve_points import CurvePoints
 def test_a_curve_is_looked_at_once_and_auc_has_none(
     names: list[str], curves: tuple[str, ...]
 ) -> None:
-    assert CurvePoints.of_curves(names).names == curves
+    assert CurvePoints.of_curves(names).measures.metrics == curves
