@@ -128,6 +128,7 @@ def test_a_caution_is_said_on_standard_error(tables: list[Path]) -> None:
     assert discriminate(*tables).stderr == ""
 
 
+@pytest.mark.slow
 def test_a_study_can_be_asked_again(finished: Path) -> None:
     answer = discriminate(finished, "--test", "wilcoxon")
     assert answer.exit_code == 0

@@ -52,6 +52,7 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_study_of_given_runs_names_no_ratings(given: Path) -> None:
     data = FinishedStudy.at(given).manifest["data"]
     assert data.startswith("Data: given (3 users with 7 judgements); 2 systems; study seed ")

@@ -174,6 +174,7 @@ def test_few_areas_are_no_failure(copied: Path, areas: dict[tuple[str, int], flo
     assert summarise(FinishedStudy.at(copied)).cautions
 
 
+@pytest.mark.slow
 def test_the_closest_estimator_of_sampled_metrics_is_named(ranked: Path) -> None:
     sentence = found(ranked, "Metrics estimated from 10 sampled negatives")
     assert sentence.count("closest to the exact values came") == 1

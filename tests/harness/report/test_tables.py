@@ -147,6 +147,7 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     assert "no finished study is here" in answer.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sampled", "sampled_orders"])
 def test_sampled_metrics_have_tables_without_cutoffs(ranked: Path, name: str) -> None:
     table = tabulate(FinishedStudy.at(ranked), name)

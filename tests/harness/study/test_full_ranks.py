@@ -28,6 +28,8 @@ from tests.harness.small import (
     write_collection,
 )
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = {"sampled_estimates", "sampled_ranks"}
 MADE = {"ranks-random", "ranks-popularity", "ranks-puresvd", *SAMPLES}
 

@@ -26,6 +26,8 @@ from tests.harness.small import (
     run_text,
 )
 
+pytestmark = pytest.mark.slow
+
 GUIDE = ROOT / "docs/guides/new-analysis.md"
 (MY_ANALYSIS,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 FILE = "my_analysis.py"

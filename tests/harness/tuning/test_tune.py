@@ -267,6 +267,7 @@ def test_trials_are_not_made_again(undisturbed: Path, monkeypatch: pytest.Monkey
     assert tune(undisturbed, "puresvd", "--trials", "6").exit_code == 0
 
 
+@pytest.mark.slow
 def test_two_workers_find_the_same_as_one(undisturbed: Path, tmp_path: Path) -> None:
     tune(tmp_path, "puresvd", "--trials", "6", "--jobs", "2")
     assert rows(tmp_path) == rows(undisturbed)
