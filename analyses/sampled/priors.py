@@ -97,7 +97,7 @@ def read_priors(names: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If one is none or stands twice, or there is none.
+        If one is none or is duplicated, or there is none.
     """
     return distinct([name if name == TRUE else canonical_prior(name) for name in names], "prior")
 
@@ -108,7 +108,7 @@ def _read_correctors(names: Sequence[str | Estimator]) -> tuple[Corrector, ...]:
     Raises
     ------
     InputError
-        If one has none or stands twice, or there is none.
+        If one has none or is duplicated, or there is none.
     """
     return distinct([_corrector(find_estimator(name)) for name in names], "estimator")
 

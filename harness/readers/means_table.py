@@ -54,7 +54,7 @@ def read_means(path: Path) -> Means:
     Raises
     ------
     InputError
-        If a mean is missing, stands twice or is no number, or there are fewer than two systems or
+        If a mean is missing, is duplicated or is no number, or there are fewer than two systems or
         two measures.
     """
     heading, rows = heading_and_rows(path)

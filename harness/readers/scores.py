@@ -60,7 +60,7 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     ------
     InputError
         If a file is missing, empty or no such table, a score is missing or not finite, a system
-        or topic stands twice, there are fewer than two systems, or files differ in systems or
+        or topic is duplicated, there are fewer than two systems, or files differ in systems or
         topics.
     """
     if len(paths) == 1 and (paths[0].is_dir() or paths[0].suffix == ".parquet"):

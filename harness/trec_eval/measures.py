@@ -265,7 +265,7 @@ def _default_parameters(name: str) -> tuple[float, ...]:
 
 
 def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[float, ...]:
-    """Read the parameters behind a name; trec_eval stops at one that stands twice, too."""
+    """Read the parameters behind a name; trec_eval stops at one that is duplicated, too."""
     defaults = _default_parameters(name)
     if not text:
         return defaults
@@ -280,7 +280,7 @@ def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[fl
     for value in values:
         _scorer(measure, value, metrics)  # refuses what the metric does not take
         if values.count(value) > 1:
-            raise InputError(f"{value:g} stands twice behind {name!r}.")
+            raise InputError(f"{value:g} is duplicated behind {name!r}.")
     return values
 
 

@@ -157,7 +157,7 @@ def parse_shares(text: str) -> dict[str, float]:
     Raises
     ------
     InputError
-        If a part is not an arm and a positive number, or an arm stands twice.
+        If a part is not an arm and a positive number, or an arm is duplicated.
 
     Examples
     --------

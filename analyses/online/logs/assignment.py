@@ -21,7 +21,7 @@ def read_assignment(table: LogTable, users: Numbering, arms: Numbering) -> NDArr
     Raises
     ------
     InputError
-        If a column is missing, an arm is unknown, or a user stands twice.
+        If a column is missing, an arm is unknown, or a user is duplicated.
     """
     table.require("user", "arm")
     user = read_ids(table.column("user"), table.fail("user"))

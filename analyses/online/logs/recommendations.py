@@ -105,7 +105,7 @@ def read_recommendations(table: LogTable) -> Recommendations:
     Raises
     ------
     InputError
-        If a column is missing or a value is not what it should be; an id of a list stands twice; a
+        If a column is missing or a value is not what it should be; an id of a list is duplicated; a
         list is empty or repeats an item; positions are not 1, 2, 3 and so on; rows of one list have
         different users, arms, times or versions; or a propensity is not in (0, 1].
     """

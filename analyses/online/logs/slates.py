@@ -52,7 +52,7 @@ class Slates:
     Raises
     ------
     InputError
-        If columns differ in length, a list is empty or repeats an item, an id stands twice, a
+        If columns differ in length, a list is empty or repeats an item, an id is duplicated, a
         number is not one of an arm, user or item, or a propensity is not in (0, 1].
 
     Examples

@@ -74,7 +74,7 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     Raises
     ------
     InputError
-        If the file is missing, empty or no such table, a value is missing, stands twice or is no
+        If the file is missing, empty or no such table, a value is missing, is duplicated or is no
         finite number, or experiments differ in measures.
     """
     path = table_at(path)

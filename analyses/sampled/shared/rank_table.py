@@ -51,7 +51,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     ------
     InputError
         If the file is missing, empty or no such table, numbers of candidates are missing or given
-        twice, a rank is not from 1 to their number or stands twice, or systems have different
+        twice, a rank is not from 1 to their number or is duplicated, or systems have different
         users.
     """
     lines = read_lines(path)

@@ -35,7 +35,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     Raises
     ------
     InputError
-        If one is none, stands twice or tells no systems apart, or there is none.
+        If one is none, is duplicated or tells no systems apart, or there is none.
     """
     read = distinct([rank_metric(name) for name in names], "metric")
     for metric in read:
@@ -49,7 +49,7 @@ def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     Raises
     ------
     InputError
-        If one is none, needs other samples or stands twice, or there is none.
+        If one is none, needs other samples or is duplicated, or there is none.
     """
     read = distinct([find_estimator(name) for name in names], "estimator")
     for estimator in read:
@@ -64,13 +64,13 @@ def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
     Raises
     ------
     InputError
-        If one stands twice, or there is none.
+        If one is duplicated, or there is none.
     """
     if not values:
         raise InputError(f"there must be at least one {what}.")
     for number, value in enumerate(values):
         if value in values[:number]:
-            raise InputError(f"the {what} {value} stands twice.")
+            raise InputError(f"the {what} {value} is duplicated.")
     return tuple(values)
 
 

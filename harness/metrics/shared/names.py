@@ -35,7 +35,7 @@ def parse_name(text: str) -> ParsedName:
     Raises
     ------
     InputError
-        If the text is no metric's name, an option stands twice, or the cut-off is 0.
+        If the text is no metric's name, an option is duplicated, or the cut-off is 0.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def parse_name(text: str) -> ParsedName:
         if not equals or not key.strip().isidentifier():
             raise InputError(f"{text!r}: {part.strip()!r} is no option=value; {GRAMMAR}.")
         if key.strip() in options:
-            raise InputError(f"{text!r}: the option {key.strip()!r} stands twice.")
+            raise InputError(f"{text!r}: the option {key.strip()!r} is duplicated.")
         options[key.strip()] = _value(value.strip(), text)
     return ParsedName(name, options, None if cutoff is None else int(cutoff))
 

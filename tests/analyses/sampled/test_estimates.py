@@ -135,7 +135,7 @@ def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
         ({"negatives": N}, "must not be above the irrelevant candidates, 59 for some user"),
         ({"metrics": []}, "at least one metric"),
         ({"metrics": ["P"]}, "P of a whole list is the same for all systems"),
-        ({"metrics": ["AP", "MAP"]}, "the metric AP stands twice"),
+        ({"metrics": ["AP", "MAP"]}, "the metric AP is duplicated"),
         ({"estimators": ["bv(gamma=0)"]}, "`gamma` must be above 0"),
         ({"estimators": ["adaptive-mle"], "n_max": 30}, "`n0`, 11, times a power of 2, got 30"),
         ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),

@@ -188,8 +188,8 @@ def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
     ("asked", "sentence"),
     [
         ({"estimators": ["mle"]}, r"MLE\(iters=100\) has no prior; BV and MN have"),
-        ({"estimators": ["mn", "mn(prior=mes)"]}, "stands twice"),
-        ({"priors": ["mle", "mle@100"]}, "the prior mle@100 stands twice"),
+        ({"estimators": ["mn", "mn(prior=mes)"]}, "is duplicated"),
+        ({"priors": ["mle", "mle@100"]}, "the prior mle@100 is duplicated"),
         ({"priors": []}, "at least one prior"),
         ({"priors": ["best"]}, "`prior` must be uniform"),
         ({"metrics": ["best"]}, "no metric of ranks is called 'best'"),

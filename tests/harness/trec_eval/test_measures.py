@@ -81,8 +81,8 @@ def test_trec_evals_infap_is_never_ours() -> None:
     [
         ("recal", "no measure is called 'recal'; did you mean 'recall'"),
         ("offical", "no measure is called 'offical'; did you mean 'official'"),
-        ("P.5,5", "5 stands twice behind 'P'"),
-        ("iprec_at_recall..1,0.10", "0.1 stands twice behind 'iprec_at_recall'"),
+        ("P.5,5", "5 is duplicated behind 'P'"),
+        ("iprec_at_recall..1,0.10", "0.1 is duplicated behind 'iprec_at_recall'"),
         ("iprec_at_recall.half", "parameters of 'iprec_at_recall' must be numbers, got 'half'"),
         ("iprec_at_recall.2", "'recall' .* cannot be 2"),
         ("Rprec_mult.0", "'multiple' .* cannot be 0"),

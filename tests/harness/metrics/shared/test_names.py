@@ -41,7 +41,7 @@ def test_spaces_and_quotes_are_fine() -> None:
         ("P(rel=4", "is no metric's name"),
         ("P@0", "the cut-off must be at least 1, got 0"),
         ("P(4)", "'4' is no option=value"),
-        ("P(rel=1,rel=2)", "the option 'rel' stands twice"),
+        ("P(rel=1,rel=2)", "the option 'rel' is duplicated"),
         ("P(rel=?)", r"'\?' is no number, no word"),
         ("nDCG(gains={1})", "'1' is no grade:gain"),
     ],
