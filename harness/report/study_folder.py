@@ -63,6 +63,7 @@ class FinishedStudy:
     folder: Path
     manifest: Mapping[str, Any]
     _lost: dict[str, str] = field(default_factory=dict)
+    _read: dict[str, Result] = field(default_factory=dict)
 
     @classmethod
     def at(cls, folder: Path) -> FinishedStudy:
@@ -142,7 +143,10 @@ class FinishedStudy:
             raise InputError(
                 f"{self.folder}: the study has no {key!r}; {nearest(key, list(self.kinds))}"
             )
-        return read_evidence(self.folder / evidence_name(key), self.kinds[key])
+        if key not in self._read:
+            path = self.folder / evidence_name(key)
+            self._read[key] = read_evidence(path, self.kinds[key])
+        return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
         """Read a result whose class is known."""
