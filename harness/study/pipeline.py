@@ -134,7 +134,7 @@ def _analyse(
     source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any
 ) -> dict[str, bytes]:
     """Make an analysis, say what to beware of, and give its files."""
-    with source.study.placed("analyses", analysis.section):
+    with source.study.errors_at("analyses", analysis.section):
         result = analysis(work, settings)
     for caution in result.cautions():
         source.progress.note(caution)

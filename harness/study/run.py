@@ -52,16 +52,16 @@ def check(study: Study) -> dict[str, Metric]:
     InputError
         If a metric, system, setting or preset does not exist or breaks a rule.
     """
-    with study.placed("metrics", "plugins"):
+    with study.errors_at("metrics", "plugins"):
         available = available_metrics(study.metrics.plugins)
-    with study.placed("metrics", "names"):
+    with study.errors_at("metrics", "names"):
         metrics = {label: find_metric(label, available) for label in study.metric_labels}
         _check_difference(metrics)
         for metric in metrics.values():
             try_out(metric, study.cutoffs)
     if study.ratings is None:
         return metrics
-    with study.placed("systems", "names"):
+    with study.errors_at("systems", "names"):
         if study.runs is None and len(study.systems.names) < 2:
             raise InputError("a study compares at least two systems.")
         for name in study.systems.names:
@@ -69,12 +69,12 @@ def check(study: Study) -> dict[str, Metric]:
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems of one name: the name without folders must differ.")
     for name, settings in study.systems.settings.items():
-        with study.placed("systems", "settings", label_of(name)):
+        with study.errors_at("systems", "settings", label_of(name)):
             if name not in study.systems.names:
                 raise InputError(f"the study has no system {name!r} to set.")
             read_settings(name, settings)
     if study.ratings.path is None:
-        with study.placed("ratings", "preset"):
+        with study.errors_at("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics
 

@@ -44,7 +44,7 @@ from harness.study.provenance import (
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork
-from harness.study.workers import restarts_in_silence, train_and_place
+from harness.study.workers import restarts_in_silence, train_and_rank
 from qrels import FullRanks, Ratings, Split
 from qrels.trec import format_qrels
 from recommenders import (
@@ -99,7 +99,7 @@ class Stages:
         return given if self.collection.split is None else (*self.study.systems.labels, *given)
 
     @property
-    def placed(self) -> tuple[str, ...]:
+    def ranked_in_full(self) -> tuple[str, ...]:
         """Names of the systems whose full ranks are kept: all, if an analysis needs them."""
         needed = any("full_ranks" in analysis.needs for analysis, _ in self.wanted)
         return tuple(self.study.systems.labels) if needed else ()
@@ -120,7 +120,7 @@ class Stages:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
         runs = [run_part(system) for system in self.systems]
-        ranks = [ranks_part(system) for system in self.placed]
+        ranks = [ranks_part(system) for system in self.ranked_in_full]
         return ["qrels", *world, *runs, *ranks, "scores", *self.analyses]
 
     @property
@@ -151,7 +151,7 @@ class Stages:
             try:
                 settings.check(given)
             except SettingError as error:
-                with self.study.placed("analyses", analysis.section, error.key):
+                with self.study.errors_at("analyses", analysis.section, error.key):
                     raise InputError(str(error)) from error
 
     def _best_ranks(self) -> FullRanks:
@@ -261,7 +261,9 @@ class Stages:
             runs=runs,
             scores=scores,
             metrics=self.metrics,
-            ranks={system: self.store.folder / ranks_name(system) for system in self.placed},
+            ranks={
+                system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
+            },
         )
         for analysis, settings in self.wanted:
             made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
@@ -281,10 +283,10 @@ class Stages:
         keys = {system: self._run_key(split, system) for system in names}
         relevant = self._relevant(split)
         marks = "" if relevant is None else ratings_digest(relevant)
-        ranks_keys = {system: content_key(keys[system], marks) for system in self.placed}
+        ranks_keys = {system: content_key(keys[system], marks) for system in self.ranked_in_full}
         by = self._trained_by
         unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
-        pending = [s for s in names if s in unranked or not self._is_placed(s, ranks_keys)]
+        pending = [s for s in names if s in unranked or not self._has_full_ranks(s, ranks_keys)]
         if not pending:
             return
         needs = [
@@ -292,7 +294,7 @@ class Stages:
             for s in pending
         ]
         tasks = (
-            joblib.delayed(train_and_place)(
+            joblib.delayed(train_and_rank)(
                 names[system],
                 dict(settings.get(names[system], {})),
                 split.train,
@@ -314,7 +316,7 @@ class Stages:
                     run_part(run.system), keys[run.system], self._trained_by
                 ):
                     self._write_run(run, keys[run.system], cost)
-                if ranks is not None and not self._is_placed(run.system, ranks_keys):
+                if ranks is not None and not self._has_full_ranks(run.system, ranks_keys):
                     files = {ranks_name(run.system): to_evidence(ranks)}
                     key = ranks_keys[run.system]
                     self.store.write(
@@ -326,7 +328,7 @@ class Stages:
                     )
                 bar.advance()
 
-    def _is_placed(self, system: str, keys: Mapping[str, str]) -> bool:
+    def _has_full_ranks(self, system: str, keys: Mapping[str, str]) -> bool:
         """Tell whether the full ranks of a system are kept, or not asked for."""
         return not keys or self.store.is_complete(
             ranks_part(system), keys[system], self._trained_by
@@ -334,7 +336,7 @@ class Stages:
 
     def _relevant(self, split: Split) -> Ratings | None:
         """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
-        if self.study.ratings is None or not self.placed:
+        if self.study.ratings is None or not self.ranked_in_full:
             return None
         return split.test.select(split.test.rating >= self.study.ratings.threshold)
 
@@ -394,7 +396,7 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(self._files_of([ranks_part(s) for s in self.placed]))
+        return content_key(self._files_of([ranks_part(s) for s in self.ranked_in_full]))
 
     def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""

@@ -85,7 +85,7 @@ class StudyFile(Section):
         return self.output or Path(f"study-{self.name}")
 
     @contextmanager
-    def placed(self, *location: str) -> Iterator[None]:
+    def errors_at(self, *location: str) -> Iterator[None]:
         """Put the file and the line of a key before what is found wrong with it."""
         with nullcontext() if self._origin is None else self._origin.named(*location):
             yield

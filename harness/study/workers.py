@@ -22,6 +22,15 @@ from runs.shared.clock import Clock, Cost
 Label = TypeVar("Label")
 
 
+class Trained(NamedTuple):
+    """What a trained system recommends, where it ranks the relevant items, and what each cost."""
+
+    run: Run
+    cost: Cost
+    ranks: FullRanks | None
+    ranks_cost: Cost
+
+
 def train_and_rank(
     system: str,
     settings: dict[str, Any],
@@ -31,44 +40,9 @@ def train_and_rank(
     seed: int,
     depth: int,
     candidates: NDArray[np.bool_] | None,
+    relevant: Ratings | None = None,
     main_process: int,
-) -> tuple[Run, Cost]:
-    """Train one system and rank for the users; see :func:`train_and_place`."""
-    placed = train_and_place(
-        system,
-        settings,
-        ratings,
-        users,
-        seed=seed,
-        depth=depth,
-        candidates=candidates,
-        relevant=None,
-        main_process=main_process,
-    )
-    return placed.run, placed.cost
-
-
-class Placed(NamedTuple):
-    """What a trained system recommends, where it puts the relevant items, and what each cost."""
-
-    run: Run
-    cost: Cost
-    ranks: FullRanks | None
-    ranks_cost: Cost
-
-
-def train_and_place(
-    system: str,
-    settings: dict[str, Any],
-    ratings: Ratings,
-    users: NDArray[np.int32],
-    *,
-    seed: int,
-    depth: int,
-    candidates: NDArray[np.bool_] | None,
-    relevant: Ratings | None,
-    main_process: int,
-) -> Placed:
+) -> Trained:
     """Train one system, rank for the users, and find the full ranks of their relevant items.
 
     Parameters
@@ -99,7 +73,7 @@ def train_and_place(
     ranks = None
     if relevant is not None:
         ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
-    return Placed(run, cost, ranks, clock.cost())
+    return Trained(run, cost, ranks, clock.cost())
 
 
 def try_and_rank(
@@ -119,8 +93,8 @@ def try_and_rank(
     """
     clock = Clock()
     try:
-        run, cost = train_and_rank(system, settings, *args, **options)
-        return label, run, cost
+        trained = train_and_rank(system, settings, *args, **options)
+        return label, trained.run, trained.cost
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             raise

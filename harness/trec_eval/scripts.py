@@ -9,8 +9,8 @@ from harness.metrics.shared.names import parse_name
 
 
 @dataclass(frozen=True)
-class Counterpart:
-    """A metric's measures in trec_eval and ir_measures.
+class ToolNames:
+    """What trec_eval and ir_measures call a metric.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class Counterpart:
     pooled: bool = False
 
 
-def _uncut(trec_eval: str, ir_measures: str, *, pooled: bool = False) -> Counterpart:
-    return Counterpart(trec_eval, ir_measures, True, True, pooled)
+def _uncut(trec_eval: str, ir_measures: str, *, pooled: bool = False) -> ToolNames:
+    return ToolNames(trec_eval, ir_measures, True, True, pooled)
 
 
-COUNTERPARTS = {
-    "P": Counterpart("P", "P(rel={level})"),
-    "Recall": Counterpart("recall", "R(rel={level})"),
-    "AP": Counterpart("map_cut", "AP(rel={level})"),
-    "nDCG": Counterpart("ndcg_cut", "nDCG"),
-    "Success": Counterpart("success", "Success(rel={level})"),
-    "RR": Counterpart("recip_rank", "RR(rel={level})", trec_eval_cuts=True),
+TOOL_NAMES = {
+    "P": ToolNames("P", "P(rel={level})"),
+    "Recall": ToolNames("recall", "R(rel={level})"),
+    "AP": ToolNames("map_cut", "AP(rel={level})"),
+    "nDCG": ToolNames("ndcg_cut", "nDCG"),
+    "Success": ToolNames("success", "Success(rel={level})"),
+    "RR": ToolNames("recip_rank", "RR(rel={level})", trec_eval_cuts=True),
     "bpref": _uncut("bpref", "Bpref(rel={level})"),
     "infAP": _uncut("infAP", "infAP(rel={level})", pooled=True),
     "infAP_trec": _uncut("infAP", "infAP(rel={level})"),
@@ -92,12 +92,12 @@ def trec_eval_script(
     ranks = ",".join(map(str, cutoffs))
     whole: dict[int, list[str]] = {}
     cut: dict[tuple[int, bool], list[str]] = {}
-    for counterpart, metric_level in _counterparts(metrics, level):
-        if counterpart.trec_eval_cuts:
-            measures = cut.setdefault((metric_level, counterpart.pooled), [])
-            measures.append(f"-m {counterpart.trec_eval}")
+    for names, metric_level in _all_tool_names(metrics, level):
+        if names.trec_eval_cuts:
+            measures = cut.setdefault((metric_level, names.pooled), [])
+            measures.append(f"-m {names.trec_eval}")
         else:
-            whole.setdefault(metric_level, []).append(f"-m {counterpart.trec_eval}.{ranks}")
+            whole.setdefault(metric_level, []).append(f"-m {names.trec_eval}.{ranks}")
     return _script(
         study,
         "trec_eval 9 or 10 (four decimals)",
@@ -128,10 +128,10 @@ def ir_measures_script(
     """
     whole: list[str] = []
     cut: dict[bool, list[str]] = {}
-    for counterpart, metric_level in _counterparts(metrics, level):
-        measure = counterpart.ir_measures.format(level=metric_level)
-        if counterpart.ir_measures_cuts:
-            cut.setdefault(counterpart.pooled, []).append(measure)
+    for names, metric_level in _all_tool_names(metrics, level):
+        measure = names.ir_measures.format(level=metric_level)
+        if names.ir_measures_cuts:
+            cut.setdefault(names.pooled, []).append(measure)
         else:
             whole += [f"{measure}@{cutoff}" for cutoff in cutoffs]
     command = "ir_measures -p 12"
@@ -149,18 +149,18 @@ def ir_measures_script(
     )
 
 
-def _counterpart(label: str, level: int) -> tuple[Counterpart, int] | None:
-    """Give a metric's counterpart and its relevance level; no other option has a counterpart."""
+def _tool_names(label: str, level: int) -> tuple[ToolNames, int] | None:
+    """Give a metric's names elsewhere and its relevance level; no other option has any."""
     parsed = parse_name(label)
     own_level = parsed.options.get("rel", level)
-    if parsed.name not in COUNTERPARTS or set(parsed.options) - {"rel"}:
+    if parsed.name not in TOOL_NAMES or set(parsed.options) - {"rel"}:
         return None
-    return COUNTERPARTS[parsed.name], int(str(own_level))
+    return TOOL_NAMES[parsed.name], int(str(own_level))
 
 
-def _counterparts(labels: Sequence[str], level: int) -> list[tuple[Counterpart, int]]:
-    found = (_counterpart(label, level) for label in labels)
-    return [counterpart for counterpart in found if counterpart is not None]
+def _all_tool_names(labels: Sequence[str], level: int) -> list[tuple[ToolNames, int]]:
+    found = (_tool_names(label, level) for label in labels)
+    return [names for names in found if names is not None]
 
 
 def _script(
@@ -172,7 +172,7 @@ def _script(
     whole: list[str],
     cut: list[str],
 ) -> str:
-    alone = [label for label in metrics if _counterpart(label, 1) is None]
+    alone = [label for label in metrics if _tool_names(label, 1) is None]
     return OPENING.format(
         study=study,
         tool=tool,

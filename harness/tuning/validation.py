@@ -35,7 +35,7 @@ def validation_of(study: Study) -> Validation:
         If the study has no ratings, or its training part cannot be split again.
     """
     if study.ratings is None:
-        with study.placed("runs"):
+        with study.errors_at("runs"):
             raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
     train = training_ratings(study.ratings, study.split, seed=study.seed)
     return split_again(train, study.split, seed=study.seed, threshold=study.ratings.threshold)

@@ -73,17 +73,17 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     test_users = _test_users(study, history)
     found = find_models(run, history, test_users)
     arms = all_arms(study, found)
-    with run.progress("Running the experiment", 1) as bar, study.placed("experiment", "arms"):
+    with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
         experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
-    placed = [
+    similarities = [
         ((name, period), model.similarity)
         for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
         for period, model in enumerate(models)
         if isinstance(model, NeighbourRecommender)
     ]
-    files = _rank(run, "Ranking hidden items", hidden, placed, len(placed))
+    files = _rank(run, "Ranking hidden items", hidden, similarities, len(similarities))
     files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
     return files | _facts(
         test_users,
@@ -125,15 +125,15 @@ def _rank(
     run: ExperimentRun,
     doing: str,
     hidden: Interactions,
-    placed: Iterable[tuple[Place, csr_array[Any]]],
-    n_placed: int,
+    similarities: Iterable[tuple[Place, csr_array[Any]]],
+    n_models: int,
 ) -> dict[str, bytes]:
     """Rank hidden items by the similarities of the model of each place; give the files."""
     hiding = run.study.hiding
     items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
     files = {HIDDEN: hidden_to_parquet(items)}
-    with on_cluster(run.dask), run.progress(doing, n_placed) as bar:
-        for place, similarity in placed:
+    with on_cluster(run.dask), run.progress(doing, n_models) as bar:
+        for place, similarity in similarities:
             ranks = rank_hidden(similarity, hidden, hiding, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
@@ -162,7 +162,7 @@ def _facts(
 
 
 def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
-    with study.placed("experiment", "users", "share"):
+    with study.errors_at("experiment", "users", "share"):
         return draw_test_users(events, **study.experiment.users.model_dump(), seed=study.seed)
 
 

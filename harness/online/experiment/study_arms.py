@@ -65,7 +65,7 @@ def find_models(run: ExperimentRun, history: Interactions, test_users: Numbering
     from harness.online.arm_search.arm_search import SPACE, search_models
     from recommenders import Choice
 
-    with study.placed("experiment", "search"):
+    with study.errors_at("experiment", "search"):
         return search_models(
             history,
             section,

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.trec_eval.scripts import COUNTERPARTS, ir_measures_script, trec_eval_script
+from harness.trec_eval.scripts import TOOL_NAMES, ir_measures_script, trec_eval_script
 
 Script = Callable[..., str]
 
@@ -10,17 +10,17 @@ WRITERS = (trec_eval_script, ir_measures_script)
 
 
 @pytest.mark.parametrize("script_of", WRITERS)
-def test_a_metric_without_counterpart_is_named(script_of: Script) -> None:
+def test_a_metric_that_no_tool_names_is_named(script_of: Script) -> None:
     script = script_of("s", ["P", "half", "nDCG(gains=exp)"], [5], level=4)
     assert "# It has no measure for half, nDCG(gains=exp)." in script
 
 
 @pytest.mark.parametrize("script_of", WRITERS)
-def test_every_counterpart_gets_a_command(script_of: Script) -> None:
-    script = script_of("s", list(COUNTERPARTS), [5, 10], level=4)
+def test_every_name_gets_a_command(script_of: Script) -> None:
+    script = script_of("s", list(TOOL_NAMES), [5, 10], level=4)
     tool = "trec_eval" if script_of is trec_eval_script else "ir_measures"
-    for counterpart in COUNTERPARTS.values():
-        assert getattr(counterpart, tool).format(level=4) in script
+    for names in TOOL_NAMES.values():
+        assert getattr(names, tool).format(level=4) in script
 
 
 def test_the_papers_infap_takes_the_pooled_qrels_alone() -> None:
