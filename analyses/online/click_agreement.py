@@ -57,11 +57,16 @@ class Settings(AnalysisSettings):
     offline: Path | None = Field(
         None, description="Table of further measures of the systems, such as a grid of recalls."
     )
-    over_time: OverTime = Field("thesis", description="How a system's periods are averaged.")
+    over_time: OverTime = Field(
+        "thesis",
+        description="Of several periods in a table of rates: the mean rate, weighted by users "
+        "where they are known; or all accepted over all recommendations.",
+    )
     permutations: Whole = Field(
         PERMUTATIONS,
         ge=99,
-        description="Random orders of the rates; up to 9 systems, all are taken.",
+        description="Random orders of the rates of a table; one experiment of up to 9 models goes "
+        "through all.",
     )
 
     def files(self) -> list[Path]:

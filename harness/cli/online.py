@@ -8,42 +8,42 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.console import publish
-from harness.cli.options import PATH, SEED, clustered, printable, quietly, workers
+from harness.cli.options import (
+    PATH,
+    SEED,
+    SettingsCommand,
+    clustered,
+    given,
+    imported,
+    printable,
+    quietly,
+    settings_options,
+    workers,
+)
 
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
 
+SETTINGS = imported("analyses.online.click_agreement.Settings")
+
+
 @click.command(
+    cls=SettingsCommand,
     epilog="VALUES.csv begins with a column model; its other columns are measures, such as "
     "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value. RATES.csv has the "
     "columns model and rate and may have period, users, recommendations, accepted. With a column "
     "experiment in both, several data sets are studied together. STUDY.toml describes a simulated "
-    "experiment, or the logs and models of one that took place; without any file: the demo."
+    "experiment, or the logs and models of one that took place; without any file: the demo.",
 )
 @click.argument("inputs", metavar="[STUDY.toml | VALUES.csv RATES.csv]", nargs=-1, type=PATH)
-@click.option(
-    "--over-time",
-    type=click.Choice(["thesis", "pooled"]),
-    default="thesis",
-    show_default=True,
-    help="Of several periods in RATES.csv: the mean rate, weighted by users where they are known; "
-    "or all accepted over all recommendations.",
-)
 @click.option(
     "--chosen",
     multiple=True,
     metavar="NAME",
     help="An experiment of the tables, chosen after looking at the result; may be repeated.",
 )
-@click.option(
-    "--permutations",
-    type=click.IntRange(min=99),
-    default=10_000,
-    show_default=True,
-    help="Random orders of the rates of the tables; one experiment of up to 9 models goes through "
-    "all.",
-)
+@settings_options(SETTINGS, without=["rates", "offline"])
 @click.option(
     "--seed",
     type=SEED,
@@ -64,9 +64,8 @@ def online(
     format_: str,
     output: Path | None,
     progress: Progress,
-    over_time: Any,
     chosen: tuple[str, ...],
-    permutations: int,
+    **asked: Any,
 ) -> None:
     """Say whether offline measures follow click-through rates.
 
@@ -89,8 +88,8 @@ def online(
         )
         from harness.online.experiment.run_experiment import run_experiment_study
 
-        given = {"seed": seed, "output": output}
-        changes = {name: value for name, value in given.items() if value is not None}
+        wanted = {"seed": seed, "output": output}
+        changes = {name: value for name, value in wanted.items() if value is not None}
         study = (
             read_experiment_study(inputs[0], changes=changes)
             if inputs
@@ -102,10 +101,12 @@ def online(
     from analyses.online.click_agreement import study_clicks
     from analyses.online.tables.experiments import read_experiments
 
-    experiments = read_experiments(*inputs, over_time=over_time)
+    values, rates = inputs
+    settings = given(SETTINGS(), {"rates": rates, **asked})
+    experiments = read_experiments(values, rates, over_time=settings.over_time)
     with progress("Dealing out rates", 1) as bar:
         found = study_clicks(
-            experiments, permutations=permutations, seed=seed or 0, chosen=chosen or None
+            experiments, permutations=settings.permutations, seed=seed or 0, chosen=chosen or None
         )
         bar.advance()
     publish({"online": found}, format_, output)
