@@ -163,7 +163,8 @@ def test_the_command_for_logs_prints_such_tables(
 
 def test_the_options_for_logs_that_are_named_exist() -> None:
     section = (GUIDES / "clicks.md").read_text(encoding="utf-8")
-    known = {option for parameter in clicks.params for option in parameter.opts}
+    parameters = clicks.get_params(Context(clicks))
+    known = {option for parameter in parameters for option in parameter.opts}
     assert set(re.findall(r"--[a-z-]{2,}", section)) <= known
 
 

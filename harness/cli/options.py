@@ -177,7 +177,7 @@ def _option(
         default=tuple(default) if repeats and default else default,
         required=required,
         show_default=True,
-        metavar="NAME" if kind is click.STRING else None,
+        metavar=value.get("format", "name").upper() if kind is click.STRING else None,
         help=facts.get("description", "") + " May be repeated." * repeats,
     )
 
@@ -235,7 +235,10 @@ def _sentence(error: ValidationError) -> str:
     if finding["type"] != "value_error":
         rule = f"{rule[0].lower()}{rule[1:]}, got {finding['input']!r}"
     sentence = rule if rule.endswith("?") else f"{rule}."
-    return f"`{_typed(finding['loc'][0])}`: {sentence}" if finding["loc"] else sentence
+    if not finding["loc"]:
+        return sentence
+    colon = "" if sentence.startswith("must ") else ":"
+    return f"`{_typed(finding['loc'][0])}`{colon} {sentence}"
 
 
 def _typed(field: int | str) -> str:

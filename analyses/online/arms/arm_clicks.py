@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.arm_settings import ArmSettings, milliseconds
+from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.frame_tables import frame_table
 from analyses.online.arms.record import Record
 from analyses.online.arms.truth import Truth
@@ -17,6 +17,7 @@ from analyses.online.clicks.checks.crossing import stickiness
 from analyses.online.clicks.checks.robots import Robots, robots
 from analyses.online.clicks.checks.sample_ratio import SampleRatio, sample_ratio
 from analyses.online.clicks.cycles.cycles import Periodicity
+from analyses.online.clicks.durations import milliseconds
 from analyses.online.clicks.lists import Lists, accepted_lists
 from analyses.online.clicks.rates import ClickThrough, click_through, click_through_by_period
 from analyses.online.clicks.tallies import Tallies

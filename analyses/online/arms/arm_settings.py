@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from analyses.online.clicks.click_question import parse_duration
+from analyses.online.clicks.durations import milliseconds
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
 from analyses.recall.grids import BETAS, CUTOFFS
@@ -18,35 +18,7 @@ from analyses.recall.stratification import (
     Weights,
 )
 from analyses.shared.analysis import AnalysisSettings
-from runs import InputError
 from runs.shared.settings import Sizes, Whole, without_repetition
-
-LONGEST = 2**53
-"""Milliseconds that are no duration any more."""
-
-
-def milliseconds(text: str) -> int:
-    """Read a duration.
-
-    Raises
-    ------
-    ValueError
-        If it has no number or no unit.
-
-    Examples
-    --------
-    >>> milliseconds("30 min"), milliseconds("1.5 h")
-    (1800000, 5400000)
-    """
-    try:
-        length = parse_duration(text)
-    except InputError:
-        raise ValueError(
-            f"a duration is a number and a unit (ms, s, min, h, d), as '30 min', got {text!r}"
-        ) from None
-    if length >= LONGEST:
-        raise ValueError(f"a duration must be below 2^53 ms, got {text!r}")
-    return length
 
 
 def _duration(text: str) -> str:

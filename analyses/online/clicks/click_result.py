@@ -13,8 +13,9 @@ from analyses.online.clicks.checks.halves import Halves
 from analyses.online.clicks.checks.placebo import Placebo
 from analyses.online.clicks.checks.robots import Robots
 from analyses.online.clicks.checks.sample_ratio import SampleRatio
-from analyses.online.clicks.click_question import Question, in_words
+from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.cycles.cycles import PERIODS, Periodicity
+from analyses.online.clicks.durations import in_words
 from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
 from analyses.online.clicks.verdict import alarm, verdict
@@ -102,10 +103,10 @@ class Clicks(Result):
     @property
     def robots(self) -> Robots | None:
         """Rates with and without robots, if they were looked for."""
-        if self.question.per_day is None:
+        if self.question.robots is None:
             return None
         everyone, people = (self.groups[name].rates for name in (EVERYONE, PEOPLE))
-        return Robots(everyone, people, self.question.per_day)
+        return Robots(everyone, people, self.question.robots)
 
     @property
     def splits(self) -> Mapping[str, SampleRatio]:
@@ -199,7 +200,7 @@ class Clicks(Result):
 
     def findings(self) -> Sequence[str]:
         """Say which arm is clicked most; first what forbids to say so."""
-        group = "" if self.question.per_day is None else "Without robots: "
+        group = "" if self.question.robots is None else "Without robots: "
         said = verdict(self.chosen.rates, mismatch=bool(self.alarm), group=group)
         halves = [] if self.halves is None else [self.halves.caption()]
         return [*([self.alarm] if self.alarm else []), said, *halves]

@@ -39,16 +39,12 @@ def study_log(
     interactions: Path,
     question: Question,
     *,
-    models: Path | None = None,
-    assignment: Path | None = None,
-    policy: Path | None = None,
-    placebo: Path | None = None,
     progress: Progress,
 ) -> Clicks:
     """Estimate the click-through rates of a log's arms, and all that makes them credible.
 
-    The files are those of `analyses.online.logs.read_logs`, and lists that were not shown: to be
-    evaluated off-policy, or to see how often they seem accepted; see
+    The files are those of `analyses.online.logs.read_logs`; for lists that were not shown, to be
+    evaluated off-policy or to see how often they seem accepted, see
     `analyses.online.clicks.alternatives.items_instead`. The arms are those of the planned shares,
     if there are any.
 
@@ -61,13 +57,13 @@ def study_log(
         logs = read_logs(
             recommendations,
             interactions,
-            models=models,
-            assignment=assignment,
+            models=question.models,
+            assignment=question.assignment,
             arms=None if question.shares is None else [*question.shares],
             values=None,
         )
         bar.advance()
-    _check(logs, question, with_placebo=placebo is not None)
+    _check(logs, question)
     users = arms_of_users(logs)
     with progress("Matching clicks with lists", 1) as bar:
         lists = counted_lists(logs, users, question)
@@ -89,21 +85,23 @@ def study_log(
         cycles=chosen.cycles(least_days=2, zone=question.zone, seed=question.seed),
         halves=_halves(logs, chosen, question),
         policy=None
-        if policy is None
-        else off_policy(logs.slates, items_instead(policy, logs.slates)),
+        if question.policy is None
+        else off_policy(logs.slates, items_instead(question.policy, logs.slates)),
         placebo=None
-        if placebo is None or question.window is None
-        else _placebo(placebo, logs, chosen, window=question.window, credit=question.credit),
+        if question.placebo is None or question.window is None
+        else _placebo(
+            question.placebo, logs, chosen, window=question.window, credit=question.credit
+        ),
     )
 
 
-def _check(logs: Logs, question: Question, *, with_placebo: bool) -> None:
+def _check(logs: Logs, question: Question) -> None:
     """Refuse what cannot be answered, before anything slow."""
     wall_clock(np.zeros(1, dtype=np.int64), zone=question.zone)
     arms = logs.slates.arms
     if question.halves is not None and question.halves not in arms:
         raise InputError(f"`--halves`: the arms are {', '.join(arms)}, got {question.halves!r}.")
-    if with_placebo and question.explicit:
+    if question.placebo is not None and question.explicit:
         raise InputError("--placebo needs a --window: no click names a list that was not shown.")
     has_periods = logs.models is not None or logs.slates.version is not None
     if question.over_time == "thesis" and not has_periods:
@@ -117,9 +115,9 @@ def _members(logs: Logs, question: Question) -> Mapping[str, Flags]:
     """Tell which users of the numbering are in each group."""
     slates, n_users = logs.slates, len(logs.slates.users)
     groups = {EVERYONE: np.ones(n_users, dtype=np.bool_)}
-    if question.per_day is not None:
+    if question.robots is not None:
         groups[PEOPLE] = ~busy_users(
-            slates.user, slates.time, per_day=question.per_day, n_users=n_users
+            slates.user, slates.time, per_day=question.robots, n_users=n_users
         )
     return groups
 
@@ -127,7 +125,7 @@ def _members(logs: Logs, question: Question) -> Mapping[str, Flags]:
 def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question) -> Group:
     kept = lists.select(is_member[lists.user])
     if len(kept) == 0:
-        raise InputError(f"`--robots {question.per_day}` leaves nobody: take a larger number.")
+        raise InputError(f"`--robots {question.robots}` leaves nobody: take a larger number.")
     tallies = kept.tallies()
     rates = click_through(
         tallies,

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from analyses.correlation import correlation
 from analyses.discrimination import discrimination
+from analyses.online.clicks.click_question import Question
 from analyses.sampled.iterations import ITERATIONS
 from analyses.shared.analysis import members_of
 from harness.cli.main import Commands
@@ -106,6 +107,12 @@ def test_help_has_the_description_the_default_and_the_bounds_of_a_field() -> Non
     )
     assert "--most INTEGER RANGE Draws at most. [x>=3]" in help_text
     assert "--baseline NAME A system. --grey" in help_text
+
+
+def test_help_names_what_a_text_stands_for() -> None:
+    help_text = " ".join(ask("--help", settings=Question).stdout.split())
+    assert "--window DURATION Within this time" in help_text
+    assert "--shares SHARES Planned shares" in help_text
 
 
 def test_fields_can_be_left_out() -> None:

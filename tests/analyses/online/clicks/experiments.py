@@ -16,7 +16,6 @@ from tests.analyses.online.logs.writing import write_parquet
 MINUTE = 60_000
 DAY = 86_400_000
 WINDOW = 10 * MINUTE
-FILES = ("models", "assignment", "policy", "placebo")
 EQUAL: Mapping[str, tuple[int, float]] = {"A": (60, 0.2), "B": (60, 0.6)}
 
 
@@ -75,8 +74,8 @@ def written_as_csv(folder: Path, log: Mapping[str, dict[str, list[Any]]]) -> lis
 
 
 def studied(folder: Path, log: Mapping[str, dict[str, list[Any]]], **asked: Any) -> Clicks:
-    """Study a log; tables beside the two are files."""
-    tables = {name: asked.pop(name, None) for name in FILES}
-    question = Question(**{"window": WINDOW, "replicates": 5} | asked)
+    """Study a log; clicks count within a while, unless they are explicit."""
+    window = {} if "explicit" in asked else {"window": WINDOW}
+    question = Question(**window | {"replicates": 5} | asked)
     lists, clicks = written(folder, log)
-    return study_log(lists, clicks, question, **tables, progress=Silent())
+    return study_log(lists, clicks, question, progress=Silent())

@@ -52,7 +52,7 @@ def test_a_placebo_is_of_the_lists_that_count_in_the_arms_for_which_they_do(tmp_
 
 def test_explicit_clicks_have_no_placebo(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--placebo needs a --window"):
-        studied(tmp_path, LOG, placebo=policy(tmp_path), window=None)
+        studied(tmp_path, LOG, placebo=policy(tmp_path), explicit=True)
 
 
 def value(folder: Path, **changed: Any) -> float:

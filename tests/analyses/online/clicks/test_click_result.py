@@ -71,7 +71,7 @@ def test_robots_have_no_say_if_they_are_looked_for(tmp_path: Path) -> None:
     log = experiment({"A": (60, 0.1), "B": (60, 0.8)})
     log["lists"]["user"][-60:] = ["robot"] * 60
     del log["clicks"]["rec_id"]
-    found = studied(tmp_path, log, per_day=10)
+    found = studied(tmp_path, log, robots=10)
     assert verdict(found).startswith("Without robots: Arm B is clicked most")
 
 

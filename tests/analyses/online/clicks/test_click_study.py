@@ -34,7 +34,7 @@ def test_every_rate_stands_with_and_without_robots(tmp_path: Path) -> None:
     log = experiment()
     log["lists"]["user"][:50] = ["robot"] * 50
     del log["clicks"]["rec_id"]
-    found = studied(tmp_path, log, per_day=10, types=True)
+    found = studied(tmp_path, log, robots=10, types=True)
     logs = read_logs(*written(tmp_path, log))
     events = {name: getattr(logs.events, name) for name in ("user", "item", "time")}
     accepted = logs.slates.any_place(implicit_clicks(logs.slates, **events, window=WINDOW))
@@ -48,13 +48,13 @@ def test_the_split_is_tested_with_and_without_robots(tmp_path: Path) -> None:
     log = experiment()
     log["lists"]["user"][:50] = ["robot"] * 50
     del log["clicks"]["rec_id"]
-    splits = [group.split for group in studied(tmp_path, log, per_day=10).groups.values()]
+    splits = [group.split for group in studied(tmp_path, log, robots=10).groups.values()]
     assert [split.counts.tolist() for split in splits if split] == [[36, 60], [35, 60]]
 
 
 def test_robots_must_leave_someone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`--robots 1` leaves nobody"):
-        studied(tmp_path, experiment(), per_day=1)
+        studied(tmp_path, experiment(), robots=1)
 
 
 def test_an_uneven_split_is_a_mismatch_unless_it_was_planned(tmp_path: Path) -> None:

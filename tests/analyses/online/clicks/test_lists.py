@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,9 +62,9 @@ def test_all_types_together_are_the_clicks(tmp_path: Path) -> None:
     assert alone.n_accepted.tolist() == by_type.n_accepted.tolist()
 
 
-@pytest.mark.parametrize("window", [60_000, None])
-def test_an_item_that_no_list_holds_is_no_conversion(tmp_path: Path, window: int | None) -> None:
-    by_type = studied(tmp_path, experiment(), types=True, window=window).chosen.by_type
+@pytest.mark.parametrize("asked", [{"window": 60_000}, {"explicit": True}])
+def test_an_item_that_no_list_holds_is_no_conversion(tmp_path: Path, asked: dict[str, Any]) -> None:
+    by_type = studied(tmp_path, experiment(), types=True, **asked).chosen.by_type
     assert by_type["view"].n_accepted.sum() > 0
     assert by_type["purchase"].n_accepted.sum() == 0
 
@@ -71,7 +72,9 @@ def test_an_item_that_no_list_holds_is_no_conversion(tmp_path: Path, window: int
 def test_a_click_that_names_its_list_may_come_late(tmp_path: Path) -> None:
     log = experiment()
     log["clicks"]["time"] = [time + 30 * DAY for time in log["clicks"]["time"]]
-    implicit, explicit = (studied(tmp_path, log, window=window) for window in (MINUTE, None))
+    implicit, explicit = (
+        studied(tmp_path, log, **asked) for asked in ({"window": MINUTE}, {"explicit": True})
+    )
     n_clicks = log["clicks"]["type"].count("view")
     assert implicit.chosen.rates.n_accepted.sum() == 0
     assert explicit.chosen.rates.n_accepted.sum() == n_clicks
@@ -81,14 +84,14 @@ def test_clicks_may_be_marked_in_the_lists(tmp_path: Path) -> None:
     log = experiment()
     del log["clicks"]["rec_id"]
     log["lists"]["clicked"] = [[False, number % 4 == 0] for number in range(240)]
-    assert studied(tmp_path, log, window=None).chosen.rates.n_accepted.sum() == 60
+    assert studied(tmp_path, log, explicit=True).chosen.rates.n_accepted.sum() == 60
 
 
 def test_explicit_clicks_must_name_their_list(tmp_path: Path) -> None:
     log = experiment()
     del log["clicks"]["rec_id"]
     with pytest.raises(InputError, match="--explicit needs clicks that name their list"):
-        studied(tmp_path, log, window=None)
+        studied(tmp_path, log, explicit=True)
 
 
 def test_types_of_explicit_clicks_must_be_in_the_interactions(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ def test_types_of_explicit_clicks_must_be_in_the_interactions(tmp_path: Path) ->
     del log["clicks"]["rec_id"]
     log["lists"]["clicked"] = [[False, True]] * 240
     with pytest.raises(InputError, match="--explicit with --types needs a column 'rec_id'"):
-        studied(tmp_path, log, window=None, types=True)
+        studied(tmp_path, log, explicit=True, types=True)
 
 
 def test_the_last_list_alone_may_have_the_credit(tmp_path: Path) -> None:
