@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from pydantic import Field
 
 from analyses.intervals.parts import ranges
+from analyses.shared.result import Result, table
+from analyses.shared.table import Cell, Table
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -25,6 +29,7 @@ from analyses.significance.paired.confidence_intervals import bootstrap_interval
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs import InputError
 from runs.shared.progress import Progress, Silent
+from runs.shared.settings import Section, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -44,6 +49,7 @@ EXACT, MONTE_CARLO, TUKEY = "exact permutation", "Monte-Carlo permutation", "Tuk
 EXACT_IF_CONTINUOUS = (EXACT, MONTE_CARLO, TUKEY)
 NEVER_TOO_OFTEN = ("sign", "Bonferroni", "Holm", "Benjamini-Hochberg")
 PROMISED_BY_NONE = ("error at equal means", "coverage")
+PROMISES = {"exact": "=", "at most": "<=", "approximate": "~"}
 
 Promise = Literal["exact", "at most", "approximate"]
 Quantity = Literal[
@@ -52,6 +58,17 @@ Quantity = Literal[
 Key = tuple[Quantity, str, float]
 Tally = dict[Key, float]
 Tallied = Iterator[tuple[Key, float]]
+
+
+class Settings(Section):
+    """Sets of users that are drawn from each population."""
+
+    sets: Whole = Field(2000, ge=1, description="Sets of scores drawn.")
+    users: Whole | None = Field(
+        None,
+        ge=2,
+        description="Users in a set; as many as in the file by default, or 100.",
+    )
 
 
 @dataclass(frozen=True)
@@ -110,7 +127,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """Rates of error and of coverage.
 
     Parameters
@@ -126,11 +143,74 @@ class Calibration:
         """The rates that break a promise."""
         return tuple(rate for rate in self.rates if rate.broken)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per rate: the fields of :class:`Rate`, and its verdict."""
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``calibration``, a row for each rate: the fields of :class:`Rate`, its verdict."""
         import pandas as pd
 
-        return pd.DataFrame([{**asdict(rate), "verdict": rate.verdict} for rate in self.rates])
+        rows = [{**asdict(rate), "verdict": rate.verdict} for rate in self.rates]
+        return {"calibration": pd.DataFrame(rows)}
+
+    def caption(self) -> str:
+        """Say what was drawn, what is promised, and the limits that chance hardly passes."""
+        drawn = {rate.scores: f"{rate.n_users:,} users of {rate.scores}" for rate in self.rates}
+        limits = {rate.nominal: f"{rate.lower:.4f} to {rate.upper:.4f}" for rate in self.rates}
+        within = ", ".join(f"{limit} for {level:g}" for level, limit in sorted(limits.items()))
+        return (
+            f"Rates in {self.rates[0].n_sets:,} sets of {', '.join(drawn.values())}. Promised are "
+            "exactly (=), at most (<=) or about (~) the rates that head the columns; chance passes "
+            f"these limits in 1 of 1,000 calibrations each: {within}. Scores on a lattice and from "
+            "files tie, so that tests of them may err less often (<=)."
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Count the promises that are broken."""
+        n_checked = sum(rate.promise != "approximate" for rate in self.rates)
+        return [f"Broken promises: {len(self.broken)} of {n_checked}."]
+
+    def conclusion(self) -> str:
+        """Add to the findings what the tables show."""
+        return f"{self.findings()[0]} {self.caption()}\n"
+
+    def cautions(self) -> Sequence[str]:
+        """Name the promises that are broken."""
+        return [
+            f"{rate.procedure} breaks its promise on {rate.scores}: its {rate.quantity} is "
+            f"{rate.observed:.4f}, {rate.verdict.lower()} for {rate.nominal:g}."
+            for rate in self.broken
+        ]
+
+    @table("calibration_tests", "type-I errors of the tests")
+    def tests_table(self) -> Table:
+        """Tabulate how often each test rejects two systems that are alike."""
+        return self._table("tests", "Type-I error", {"type-I error"})
+
+    @table("calibration_means", "rejections of equal means")
+    def means_table(self) -> Table:
+        """Tabulate how often each test rejects two systems with equal means."""
+        return self._table("means", "Error at equal means", {"error at equal means"})
+
+    @table("calibration_families", "errors of the corrections")
+    def families_table(self) -> Table:
+        """Tabulate how often each correction errs in a family of pairs."""
+        title = "Family-wise error; of Benjamini-Hochberg, false discovery"
+        return self._table("families", title, {"family-wise error", "false discovery"})
+
+    @table("calibration_coverage", "coverage of the intervals")
+    def coverage_table(self) -> Table:
+        """Tabulate how often each interval holds the truth."""
+        return self._table("coverage", "Coverage", {"coverage"})
+
+    def _table(self, name: str, title: str, quantities: Collection[Quantity]) -> Table:
+        """Lay rates out: procedures on each population down, levels across."""
+        chosen = [rate for rate in self.rates if rate.quantity in quantities]
+        levels = list(dict.fromkeys(rate.nominal for rate in chosen))
+        lines = groupby(chosen, lambda rate: (rate.scores, rate.procedure, rate.promise))
+        rows = [
+            [scores, procedure, PROMISES[promise], *_cells(list(line))]
+            for (scores, procedure, promise), line in lines
+        ]
+        headings = ["scores", "of", "", *(f"{level:g}" for level in levels), ""]
+        return Table(f"calibration_{name}", title, self.caption(), headings, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +236,16 @@ class Population:
     n_users: int
 
 
+def _cells(line: Sequence[Rate]) -> Iterator[Cell]:
+    """Give the rates of a procedure, and the verdicts that are not good."""
+    yield from (rate.observed for rate in line)
+    yield ", ".join({rate.verdict: None for rate in line if rate.verdict != "within"})
+
+
 def calibrate(
     populations: Sequence[Population],
+    settings: Settings,
     *,
-    n_sets: int,
-    n_users: int | None = None,
     seed: int,
     draws: int = 1999,
     n_jobs: int = 1,
@@ -187,7 +272,7 @@ def calibrate(
     ----------
     populations
         What users are drawn from.
-    n_sets, n_users
+    settings
         Number of sets, and of the users in each; those of the population by default.
     seed
         Key of all random numbers.
@@ -202,15 +287,16 @@ def calibrate(
     Raises
     ------
     InputError
-        If there are fewer than two systems, or numbers are too small.
+        If there are fewer than two systems or users.
     """
     rates: list[Rate] = []
     shown = progress or Silent()
     workers = Parallel(n_jobs=n_jobs, return_as="generator")
+    n_sets = settings.sets
     parts = list(ranges(n_sets, SETS_PER_TASK))
     for population in populations:
-        size = population.n_users if n_users is None else n_users
-        _check(population.scores, n_sets=n_sets, n_users=size)
+        size = settings.users or population.n_users
+        _check(population.scores, n_users=size)
         tally = partial(tally_sets, population.scores, n_users=size, seed=seed, draws=draws)
         total: Tally = {}
         with shown(f"Calibrating on {population.label}", n_sets) as bar:
@@ -222,11 +308,9 @@ def calibrate(
     return Calibration(tuple(rates))
 
 
-def _check(population: NDArray[np.float64], *, n_sets: int, n_users: int) -> None:
+def _check(population: NDArray[np.float64], *, n_users: int) -> None:
     if len(population) < 2:
         raise InputError(f"calibration needs at least two systems, got {len(population)}.")
-    if n_sets < 1:
-        raise InputError(f"`sets` must be at least 1, got {n_sets}.")
     if n_users < 2:
         raise InputError(f"`users` must be at least 2, got {n_users}.")
 

@@ -4,52 +4,54 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import BROKEN, printed_table
-from harness.cli.options import PATH, SEED, quietly, workers
+from harness.cli.console import BROKEN, publish
+from harness.cli.options import (
+    PATH,
+    SEED,
+    SettingsCommand,
+    given,
+    imported,
+    printable,
+    quietly,
+    settings_options,
+    workers,
+)
 
 if TYPE_CHECKING:
-    from analyses.calibration import Calibration, Population, Rate
+    from analyses.calibration import Population
+    from runs.shared.progress import Progress
 
+SETTINGS = imported("analyses.calibration.Settings")
 SIMULATED = ("continuous", "lattice")
 SIMULATED_USERS = 100
 
-PROMISES = {"exact": "=", "at most": "<=", "approximate": "~"}
 
-
-@click.command(epilog="The exit code is 0 if no promise is broken, 1 if one is, 2 for wrong usage.")
+@click.command(
+    cls=SettingsCommand,
+    epilog="The exit code is 0 if no promise is broken, 1 if one is, 2 for wrong usage.",
+)
 @click.argument("paths", metavar="[SCORES...]", nargs=-1, type=PATH)
-@click.option(
-    "--sets",
-    "n_sets",
-    type=click.IntRange(min=1),
-    default=2000,
-    show_default=True,
-    help="Sets of scores drawn.",
-)
-@click.option(
-    "--users",
-    "n_users",
-    type=click.IntRange(min=2),
-    help="Users in a set; as many as in the file by default, or 100.",
-)
+@settings_options(SETTINGS)
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAME", help="Of a file; all by default."
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Key.")
 @workers
-@click.option("--csv", "as_csv", is_flag=True, help="Print all digits, as CSV.")
+@printable
+@click.option("--csv", "format_", flag_value="csv", help="As --format csv.")
 @quietly
 def calibrate(
     paths: tuple[Path, ...],
     measures: tuple[str, ...],
     seed: int,
-    as_csv: bool,
+    format_: str,
+    n_jobs: int,
+    progress: Progress,
     **asked: Any,
 ) -> None:
     """Check that the significance tests err as often as they promise.
@@ -61,15 +63,16 @@ def calibrate(
     """
     from analyses.calibration import calibrate as calibrate_on
 
-    found = calibrate_on(populations(paths, measures=measures, seed=seed), seed=seed, **asked)
-    if as_csv:
-        click.echo(found.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
-    else:
-        for title, headings, rows in tables(found):
-            with printed_table(*headings, title=title) as add:
-                for row in rows:
-                    add(*row)
-        click.echo(conclusion(found))
+    found = calibrate_on(
+        populations(paths, measures=measures, seed=seed),
+        given(SETTINGS(), asked),
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    publish({"calibration": found}, format_, None)
+    for caution in found.cautions():
+        click.echo(f"Caution: {caution}", err=True)
     if found.broken:
         sys.exit(BROKEN)
 
@@ -120,41 +123,3 @@ def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Po
         if label in measures or not measures:
             name = f"{path} {label}" if named else label
             yield Population(name, values, continuous=False, n_users=len(scores.users))
-
-
-def tables(calibration: Calibration) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Lay out the rates of each population: procedures down, levels across.
-
-    Yields
-    ------
-    Title, headings and rows of a table of errors, then of one of coverage, for each population.
-    """
-    groups = groupby(calibration.rates, lambda rate: (rate.scores, rate.quantity == "coverage"))
-    for (label, _), group in groups:
-        rates = list(group)
-        levels = {rate.nominal: rate for rate in rates}
-        limits = [f"{at:g}\n{r.lower:.4f} to {r.upper:.4f}" for at, r in levels.items()]
-        lines = groupby(rates, lambda rate: (rate.quantity, rate.procedure, rate.promise))
-        yield (
-            f"{label}, {rates[0].n_sets:,} sets of {rates[0].n_users:,} users",
-            ["rate", "of", "", *limits],
-            [
-                [quantity, name, PROMISES[promise], *map(_cell, line)]
-                for (quantity, name, promise), line in lines
-            ],
-        )
-
-
-def _cell(rate: Rate) -> str:
-    return f"{rate.observed:.4f}" + ("" if rate.verdict == "within" else f" {rate.verdict}")
-
-
-def conclusion(calibration: Calibration) -> str:
-    """Sum up in a sentence or two."""
-    n_checked = sum(rate.promise != "approximate" for rate in calibration.rates)
-    return (
-        f"Broken promises: {len(calibration.broken)} of {n_checked}. Promised are exactly (=), at "
-        "most (<=) or about (~) the rates that head the columns; below them, the limits that "
-        "chance passes in 1 of 1,000 calibrations each. Scores on a lattice and from files tie, so "
-        "that tests of them may err less often (<=)."
-    )

@@ -3,7 +3,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analyses.calibration import Calibration, Population, Promise, Rate, calibrate
+from analyses.calibration import (
+    Calibration,
+    Population,
+    Promise,
+    Quantity,
+    Rate,
+    Settings,
+    calibrate,
+)
 from analyses.significance.null_sets import simulated_population
 from runs import InputError
 from tests.analyses.paired.references import Floats
@@ -16,7 +24,8 @@ CORRECTIONS = {"Bonferroni", "Holm", "max-T", "Tukey HSD", "Benjamini-Hochberg"}
 def calibrated(kind: str, *, n_sets: int = 100, n_users: int = 60, n_jobs: int = 1) -> Calibration:
     scores = simulated_population(kind, n_systems=4, n_users=2000, seed=1)
     population = Population(kind, scores, continuous=kind == "continuous", n_users=n_users)
-    return calibrate([population], n_sets=n_sets, draws=199, seed=20261121, n_jobs=n_jobs)
+    settings = Settings(sets=n_sets)
+    return calibrate([population], settings, draws=199, seed=20261121, n_jobs=n_jobs)
 
 
 @pytest.mark.validity
@@ -65,8 +74,14 @@ def test_the_number_of_jobs_changes_nothing() -> None:
     assert one == two
 
 
-def rate_of(observed: float, promise: Promise) -> Rate:
-    return Rate("type-I error", "t", "x", 0.05, observed, 1000, 50, 0.03, 0.07, promise)
+def rate_of(
+    observed: float,
+    promise: Promise,
+    *,
+    nominal: float = 0.05,
+    quantity: Quantity = "type-I error",
+) -> Rate:
+    return Rate(quantity, "t", "x", nominal, observed, 1000, 50, 0.03, 0.07, promise)
 
 
 @pytest.mark.parametrize(
@@ -82,22 +97,47 @@ def test_verdicts_follow_the_promise(promise: Promise, low: str, middle: str, hi
     assert verdicts == [low, middle, high]
 
 
-def test_the_table_has_a_row_for_each_rate() -> None:
-    rates = (rate_of(0.05, "exact"), rate_of(0.08, "exact"))
-    assert Calibration(rates).to_frame()["verdict"].tolist() == ["within", "TOO OFTEN"]
+ONE_BROKEN = Calibration(
+    (
+        rate_of(0.05, "at most", nominal=0.01),
+        rate_of(0.08, "at most"),
+        rate_of(0.94, "approximate", nominal=0.95, quantity="coverage"),
+    )
+)
+
+
+def test_the_frame_has_a_row_for_each_rate() -> None:
+    verdicts = ONE_BROKEN.frames()["calibration"]["verdict"]
+    assert verdicts.tolist() == ["within", "TOO OFTEN", "above"]
+
+
+def test_tables_have_levels_across_and_what_is_not_within_beside() -> None:
+    made = ONE_BROKEN.tests_table()
+    assert made.headings == ["scores", "of", "", "0.01", "0.05", ""]
+    assert made.rows == [["x", "t", "<=", 0.05, 0.08, "TOO OFTEN"]]
+
+
+def test_coverage_has_a_table_of_its_own() -> None:
+    assert ONE_BROKEN.coverage_table().rows == [["x", "t", "~", 0.94, "above"]]
+
+
+def test_what_is_broken_is_counted_and_named() -> None:
+    assert ONE_BROKEN.findings() == ["Broken promises: 1 of 2."]
+    assert ONE_BROKEN.cautions() == [
+        "t breaks its promise on x: its type-I error is 0.0800, too often for 0.05."
+    ]
 
 
 @pytest.mark.parametrize(
-    ("population", "n_sets", "n_users", "sentence"),
+    ("population", "n_users", "sentence"),
     [
-        (np.ones((1, 9)), 9, 9, "at least two systems, got 1"),
-        (np.ones((2, 9)), 0, 9, "must be at least 1, got 0"),
-        (np.ones((2, 9)), 9, 1, "must be at least 2, got 1"),
+        (np.ones((1, 9)), 9, "at least two systems, got 1"),
+        (np.ones((2, 9)), 1, "must be at least 2, got 1"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(
-    population: Floats, n_sets: int, n_users: int, sentence: str
+    population: Floats, n_users: int, sentence: str
 ) -> None:
     chosen = Population("x", population, continuous=True, n_users=n_users)
     with pytest.raises(InputError, match=sentence):
-        calibrate([chosen], n_sets=n_sets, seed=0)
+        calibrate([chosen], Settings(sets=9), seed=0)

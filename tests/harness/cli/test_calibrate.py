@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.calibration import Calibration, Quantity, Rate
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.cli.calibrate import conclusion, populations, tables
+from harness.cli.calibrate import populations
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
 from harness.readers.scores_parquet import scores_to_parquet
@@ -28,10 +27,6 @@ def study(tmp_path: Path) -> Path:
 def calibrate(*arguments: str | Path) -> Result:
     quick = ("calibrate", "--sets", "3", "--jobs", "1", "--quiet")
     return CliRunner(env={"COLUMNS": "200"}).invoke(main, [*quick, *map(str, arguments)])
-
-
-def rate(nominal: float, observed: float, quantity: Quantity = "type-I error") -> Rate:
-    return Rate(quantity, "t", "x", nominal, observed, 1000, 50, 0.03, 0.07, "at most")
 
 
 def test_without_a_file_scores_are_simulated() -> None:
@@ -83,32 +78,25 @@ def test_a_file_that_holds_no_scores_is_refused(tmp_path: Path) -> None:
         populations([path], seed=1)
 
 
-def test_tables_have_levels_across_and_coverage_apart() -> None:
-    rates = (rate(0.01, 0.05), rate(0.05, 0.08), rate(0.95, 0.94, "coverage"))
-    errors, coverage = tables(Calibration(rates))
-    title, headings, rows = errors
-    assert title == "x, 1,000 sets of 50 users"
-    assert headings[3:] == ["0.01\n0.0300 to 0.0700", "0.05\n0.0300 to 0.0700"]
-    assert rows == [["type-I error", "t", "<=", "0.0500", "0.0800 TOO OFTEN"]]
-    assert coverage[2][0][0] == "coverage"
-
-
-def test_the_conclusion_counts_what_is_broken() -> None:
-    rates = (rate(0.01, 0.05), rate(0.05, 0.08))
-    assert conclusion(Calibration(rates)).startswith("Broken promises: 1 of 2.")
-
-
 @pytest.mark.slow
-def test_the_command_prints_a_table_for_each_population(study: Path) -> None:
+def test_the_command_prints_a_table_for_each_kind_of_procedure(study: Path) -> None:
     answer = calibrate(study)
     assert answer.exit_code == 0, answer.output
-    assert answer.output.count("sets of 40 users") == 4
-    assert "Broken promises: 0 of" in answer.output
+    assert [part.partition("\n")[0] for part in answer.stdout.split("\n\n")] == [
+        "Type-I error",
+        "Error at equal means",
+        "Family-wise error; of Benjamini-Hochberg, false discovery",
+        "Coverage",
+        answer.stdout.splitlines()[-1],
+    ]
+    assert "Broken promises: 0 of" in answer.stdout
+    assert "3 sets of 40 users of AP@10, 40 users of nDCG@10." in answer.stdout
 
 
 @pytest.mark.slow
-def test_the_command_prints_all_digits_as_csv(study: Path) -> None:
-    answer = calibrate(study, "--measure", "AP@10", "--users", "20", "--csv")
+@pytest.mark.parametrize("asked", [["--csv"], ["--format", "csv"]])
+def test_the_command_prints_all_digits_as_csv(study: Path, asked: list[str]) -> None:
+    answer = calibrate(study, "--measure", "AP@10", "--users", "20", *asked)
     header, first, *_ = answer.stdout.splitlines()
     assert header.startswith("quantity,procedure,scores,nominal,observed,n_sets,n_users")
     assert first.startswith("type-I error,exact permutation,AP@10,0.01,")
@@ -130,7 +118,8 @@ def test_a_broken_promise_is_told_by_the_exit_code(
     monkeypatch.setattr("analyses.calibration.sign_test", lambda scores: np.array([[0.001]]))
     answer = calibrate(study, "--measure", "AP@10")
     assert answer.exit_code == BROKEN
-    assert "TOO OFTEN" in answer.output
+    assert "TOO OFTEN" in answer.stdout
+    assert "Caution: sign breaks its promise on AP@10" in answer.stderr
 
 
 def test_wrong_usage_is_told_by_the_exit_code() -> None:
