@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from qrels import Ratings
-from recommenders.kernels.language_models import BackgroundWeight, counts
-from recommenders.kernels.likelihoods import LikelihoodSettings, nearest_by_likelihood
+from recommenders.kernels.language.language_models import BackgroundWeight, counts
+from recommenders.kernels.language.likelihoods import LikelihoodSettings, nearest_by_likelihood
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
@@ -35,7 +35,7 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
 
     with :math:`J_i` the k items of the highest likelihood among those with a user in common,
     and :math:`p_j` the ratings of item j as a language model over users, smoothed
-    (:func:`recommenders.kernels.language_models.smoothed`). An item is scored where the user
+    (:func:`recommenders.kernels.language.language_models.smoothed`). An item is scored where the user
     has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.

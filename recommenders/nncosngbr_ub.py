@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.baselines import Baselines, BaselineSettings
-from recommenders.kernels.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.baselines import Baselines, BaselineSettings
+from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import NotNegative, searched, system
 
@@ -46,7 +46,7 @@ def nncosngbr_ub(
 
     with :math:`V_u` the k users of the highest :math:`s_{uv}`, :math:`n_{uv}` the items both
     rated, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.kernels.baselines.Baselines`. The sum is not divided by its weights:
+    :class:`recommenders.kernels.neighbourhoods.baselines.Baselines`. The sum is not divided by its weights:
     items that many neighbours rated are favoured.
 
     The paper has the form over items; over users it is what the comparisons with it use. The

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.language_models import counts
-from recommenders.kernels.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.language.language_models import counts
+from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
 from recommenders.shared.sparse import pattern, row_of_entry, with_data

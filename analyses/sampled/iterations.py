@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.sampled.estimators import mle
-from analyses.sampled.estimators.em import likelihood_path
+from analyses.sampled.estimators.shared.em import likelihood_path
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, require_rising
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known

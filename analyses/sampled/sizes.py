@@ -109,7 +109,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     Notes
     -----
     Corrected values come from sums on the grid of
-    :class:`analyses.sampled.estimators.nodes.Nodes`; their expectations are exact.
+    :class:`analyses.sampled.estimators.shared.nodes.Nodes`; their expectations are exact.
 
     Examples
     --------

@@ -16,7 +16,6 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import analyses
 from analyses.shared.result import Result
 from runs import InputError
 from runs.shared.errors import nearest
@@ -33,6 +32,7 @@ SettingsT = TypeVar("SettingsT", bound="AnalysisSettings")
 ResultT = TypeVar("ResultT", bound=Result)
 
 
+FOLDER = "analyses"
 GROUP = "GROUP"
 """The constant by which a folder says that it is a group: a sentence on what its members study."""
 
@@ -139,8 +139,8 @@ def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
     'Valcarce et al. (2018), section 6'
     """
     found: dict[str, Analysis[Any, Any]] = {}
-    for module in iter_modules(analyses.__path__):
-        declaring = import_module(f"{analyses.__name__}.{module.name}")
+    for module in iter_modules(import_module(FOLDER).__path__):
+        declaring = import_module(f"{FOLDER}.{module.name}")
         if module.ispkg and hasattr(declaring, GROUP):
             found |= {member.key: member for member in members_of(module.name)}
         elif not module.ispkg:
@@ -151,10 +151,9 @@ def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
 @cache
 def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
     """Give the analyses that the modules of a folder declare."""
-    package = import_module(f"{analyses.__name__}.{group}")
     return tuple(
         replace(member, group=group)
-        for module in modules_of(package)
+        for module in modules_of(f"{FOLDER}.{group}")
         for member in _declared(module).values()
     )
 
@@ -173,8 +172,9 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     Traceback (most recent call last):
     runs.InputError: no analysis is called 'user'; did you mean 'users'?
     """
-    names = [module.name for module in iter_modules(analyses.__path__) if not module.ispkg]
-    found = _declared(import_module(f"{analyses.__name__}.{name}")) if name in names else {}
+    modules = iter_modules(import_module(FOLDER).__path__)
+    names = [module.name for module in modules if not module.ispkg]
+    found = _declared(import_module(f"{FOLDER}.{name}")) if name in names else {}
     if not found:
         raise InputError(f"no analysis is called {name!r}; {nearest(name, names)}")
     return found[name]

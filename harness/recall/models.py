@@ -39,7 +39,7 @@ def model_of(
 
 
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
-    from recommenders.kernels.item_cosines import ItemCosines
+    from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
     model = ItemCosines(**_read(settings, ItemCosines, model="item-cosines"))
     for name, value, least in (

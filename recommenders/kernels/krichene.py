@@ -9,7 +9,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from qrels import Ratings
-from recommenders.kernels.similarity import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
+from recommenders.kernels.neighbourhoods.similarity import (
+    BYTES_PER_PAIR,
+    cosines,
+    nearest_of,
+    pairs_at_most,
+)
 from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Gigabytes, Settings

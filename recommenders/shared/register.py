@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-import recommenders
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
@@ -27,7 +26,7 @@ def systems() -> Mapping[str, SystemSpec]:
     >>> systems()["ease"].family
     'item-linear'
     """
-    return SystemSpec.declared_below(recommenders)
+    return SystemSpec.declared_below("recommenders")
 
 
 def find_system(name: str) -> SystemSpec:

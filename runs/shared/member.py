@@ -47,9 +47,9 @@ class Member(Generic[SettingsT]):
         ]
 
     @classmethod
-    def declared_below(cls, package: ModuleType) -> Mapping[str, Self]:
+    def declared_below(cls, folder: str) -> Mapping[str, Self]:
         """Give the members declared in the modules of a folder, by name."""
-        found = [member for module in modules_of(package) for member in cls.declared_in(module)]
+        found = [member for module in modules_of(folder) for member in cls.declared_in(module)]
         return MappingProxyType({m.name: m for m in sorted(found, key=lambda m: m.name)})
 
     def _annotated(self, name: str) -> Any:
@@ -60,8 +60,11 @@ class Member(Generic[SettingsT]):
         return eval(annotation, inspect.unwrap(self.make).__globals__)
 
 
-def modules_of(package: ModuleType) -> Iterator[ModuleType]:
-    """Import the modules of a folder, one after the other; folders in it are passed over."""
-    for found in iter_modules(package.__path__):
+def modules_of(folder: str) -> Iterator[ModuleType]:
+    """Import the modules of a folder, one after the other; folders in it are passed over.
+
+    The folder is named as in an import, so that a register in it need not import its own package.
+    """
+    for found in iter_modules(import_module(folder).__path__):
         if not found.ispkg:
-            yield import_module(f"{package.__name__}.{found.name}")
+            yield import_module(f"{folder}.{found.name}")

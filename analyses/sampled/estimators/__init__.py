@@ -6,7 +6,6 @@ Each is a value with a printed form, fitted to samples of one system:
 
 from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.cls import ConstrainedLeastSquares
-from analyses.sampled.estimators.estimator import Estimator, Fits, Fitted
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.estimators.ls import LeastSquares
 from analyses.sampled.estimators.mes import MaximumEntropy
@@ -14,7 +13,8 @@ from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLi
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.estimators.naming import ESTIMATORS, find_estimator
 from analyses.sampled.estimators.rank_estimate import RankEstimate
-from analyses.sampled.estimators.tally import Tally, tally
+from analyses.sampled.estimators.shared.estimator import Estimator, Fits, Fitted
+from analyses.sampled.estimators.shared.tally import Tally, tally
 from analyses.sampled.estimators.uncorrected import Uncorrected
 
 uncorrected, rank_estimate = Uncorrected, RankEstimate

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Problem
 from analyses.sampled.estimators.learned_priors import WithPrior
-from analyses.sampled.estimators.linear import bias_variance
+from analyses.sampled.estimators.shared.estimator import Problem
+from analyses.sampled.estimators.shared.linear import bias_variance
 from runs import InputError
 from runs.shared.errors import InputWarning
 

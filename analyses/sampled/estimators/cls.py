@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator, Problem
-from analyses.sampled.estimators.linear import monotone_least_squares
+from analyses.sampled.estimators.shared.estimator import Estimator, Problem
+from analyses.sampled.estimators.shared.linear import monotone_least_squares
 
 
 @dataclass(frozen=True)

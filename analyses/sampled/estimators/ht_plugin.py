@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator
-from analyses.sampled.estimators.tally import Tally
+from analyses.sampled.estimators.shared.estimator import Estimator
+from analyses.sampled.estimators.shared.tally import Tally
 from analyses.sampled.expectation.metrics import RankMetric
 from runs import InputError
 

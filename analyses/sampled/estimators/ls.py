@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator, Problem
-from analyses.sampled.estimators.linear import least_squares
+from analyses.sampled.estimators.shared.estimator import Estimator, Problem
+from analyses.sampled.estimators.shared.linear import least_squares
 from runs import InputError
 from runs.shared.errors import InputWarning
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.em import maximum_likelihood
-from analyses.sampled.estimators.estimator import Estimator
-from analyses.sampled.estimators.tally import Tally
+from analyses.sampled.estimators.shared.em import maximum_likelihood
+from analyses.sampled.estimators.shared.estimator import Estimator
+from analyses.sampled.estimators.shared.tally import Tally
 from runs import InputError
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Problem
 from analyses.sampled.estimators.learned_priors import WithPrior
-from analyses.sampled.estimators.linear import multinomial
+from analyses.sampled.estimators.shared.estimator import Problem
+from analyses.sampled.estimators.shared.linear import multinomial
 
 
 @dataclass(frozen=True)

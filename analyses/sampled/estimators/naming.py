@@ -9,13 +9,13 @@ from difflib import get_close_matches
 
 from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.cls import ConstrainedLeastSquares
-from analyses.sampled.estimators.estimator import Estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.estimators.ls import LeastSquares
 from analyses.sampled.estimators.mes import MaximumEntropy
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.estimators.rank_estimate import RankEstimate
+from analyses.sampled.estimators.shared.estimator import Estimator
 from analyses.sampled.estimators.uncorrected import Uncorrected
 from runs import InputError
 

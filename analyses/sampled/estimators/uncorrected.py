@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.estimator import Estimator, Problem
+from analyses.sampled.estimators.shared.estimator import Estimator, Problem
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import tally
-from analyses.sampled.estimators.estimator import Estimator
-from analyses.sampled.estimators.nodes import HEAD
-from analyses.sampled.estimators.tally import Candidates, Tally
+from analyses.sampled.estimators.shared.estimator import Estimator
+from analyses.sampled.estimators.shared.nodes import HEAD
+from analyses.sampled.estimators.shared.tally import Candidates, Tally
 from analyses.sampled.expectation.errors import relative_error
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks

@@ -20,9 +20,9 @@ def built_in_metrics() -> dict[str, Metric]:
 
     The folder is the list: a file added there is found here.
     """
-    from harness import metrics
-
-    return {name: made for m in modules_of(metrics) for name, made in _declared(m).items()}
+    return {
+        name: made for m in modules_of("harness.metrics") for name, made in _declared(m).items()
+    }
 
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:

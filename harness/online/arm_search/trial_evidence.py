@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recall.user_recalls import user_recalls
-from harness.online.simulation.profiles import profiles_before
+from harness.online.simulation.world.profiles import profiles_before
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden

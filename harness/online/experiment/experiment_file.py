@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
 from harness.online.arm_search.search_section import SearchSection
-from harness.online.simulation.click_world import ClickWorldSettings
-from harness.online.simulation.simulation_settings import SimulationSettings
+from harness.online.simulation.world.click_world import ClickWorldSettings
+from harness.online.simulation.world.simulation_settings import SimulationSettings
 from harness.study.analyses_section import STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings

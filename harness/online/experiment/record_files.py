@@ -22,13 +22,13 @@ from harness.online.experiment.study_arms import (
     settings_frame,
 )
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms import Arm
-from harness.online.simulation.click_world import interactions_of, make_click_world
+from harness.online.simulation.arms.arms import Arm
+from harness.online.simulation.arms.logging_policy import LoggingPolicy
+from harness.online.simulation.arms.served_models import NeighbourRecommender
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.logging_policy import LoggingPolicy
-from harness.online.simulation.served_models import NeighbourRecommender
 from harness.online.simulation.simulated import SimulatedExperiment
 from harness.online.simulation.simulation import simulate
+from harness.online.simulation.world.click_world import interactions_of, make_click_world
 from harness.study.stages import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users

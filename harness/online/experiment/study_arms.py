@@ -7,12 +7,12 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.online.simulation.arms import Arm
-from harness.online.simulation.logging_policy import LoggingPolicy
-from harness.online.simulation.served_models import NeighbourModel
+from harness.online.simulation.arms.arms import Arm
+from harness.online.simulation.arms.logging_policy import LoggingPolicy
+from harness.online.simulation.arms.served_models import NeighbourModel
 from qrels.interactions.interactions import Interactions
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
-from recommenders.kernels.item_cosines import ItemCosines
+from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import Numbering
 
 if TYPE_CHECKING:

@@ -2,21 +2,21 @@
 
 from analyses.online.arms.truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms import Arm
-from harness.online.simulation.click_world import (
+from harness.online.simulation.arms.arms import Arm
+from harness.online.simulation.arms.logging_policy import LoggingPolicy
+from harness.online.simulation.arms.served_models import Model, NeighbourModel, Recommender
+from harness.online.simulation.log_writing import log_files, write_history
+from harness.online.simulation.simulated import SimulatedExperiment
+from harness.online.simulation.simulation import simulate
+from harness.online.simulation.world.click_world import (
     NOW,
     ClickWorld,
     ClickWorldSettings,
     interactions_of,
     make_click_world,
 )
-from harness.online.simulation.log_writing import log_files, write_history
-from harness.online.simulation.logging_policy import LoggingPolicy
-from harness.online.simulation.served_models import Model, NeighbourModel, Recommender
-from harness.online.simulation.simulated import SimulatedExperiment
-from harness.online.simulation.simulation import simulate
-from harness.online.simulation.simulation_settings import SimulationSettings
-from recommenders.kernels.item_cosines import ItemCosines
+from harness.online.simulation.world.simulation_settings import SimulationSettings
+from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
 __all__ = [
     "NOW",

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.online.simulation.click_world import ClickWorldSettings, make_click_world, user_ids
+from harness.online.simulation.world.click_world import (
+    ClickWorldSettings,
+    make_click_world,
+    user_ids,
+)
 
 if TYPE_CHECKING:
     from analyses.online.logs.events import Events

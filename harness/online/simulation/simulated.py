@@ -12,10 +12,10 @@ from analyses.online.arms.truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
-from harness.online.simulation.logging_policy import LoggingPolicy, Lottery
-from harness.online.simulation.served_models import Recommender
-from harness.online.simulation.serving import Served, Shown, Stage
-from harness.online.simulation.visits import Actions
+from harness.online.simulation.arms.logging_policy import LoggingPolicy, Lottery
+from harness.online.simulation.arms.served_models import Recommender
+from harness.online.simulation.arms.serving import Served, Shown, Stage
+from harness.online.simulation.world.visits import Actions
 from runs import Numbering
 
 Floats = NDArray[np.float64]

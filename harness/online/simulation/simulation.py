@@ -7,12 +7,12 @@ from typing import Final
 
 import joblib
 
-from harness.online.simulation.arms import Arm, require_arms
-from harness.online.simulation.click_world import ClickWorld
-from harness.online.simulation.serving import Served, Stage
+from harness.online.simulation.arms.arms import Arm, require_arms
+from harness.online.simulation.arms.serving import Served, Stage
 from harness.online.simulation.simulated import SimulatedExperiment, experiment_of
-from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.visits import Actions
+from harness.online.simulation.world.click_world import ClickWorld
+from harness.online.simulation.world.simulation_settings import SimulationSettings
+from harness.online.simulation.world.visits import Actions
 from runs import InputError, Numbering
 
 BLOCK_USERS: Final = 4_096

@@ -18,7 +18,7 @@ from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import rank_hidden
-from recommenders.kernels.item_cosines import ItemCosines
+from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
 from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world

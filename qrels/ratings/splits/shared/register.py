@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from qrels.ratings import splits as folder
 from qrels.ratings.splits.shared.split import Splitter
 from qrels.ratings.splits.shared.user_split import is_user_split, user_split
 from runs import InputError
@@ -23,7 +22,7 @@ def splits() -> Mapping[str, Splitter[Any]]:
     >>> splits()["global-time"].summary
     'Train on what came before a moment, test on what came at it or after.'
     """
-    return Splitter.declared_below(folder)
+    return Splitter.declared_below("qrels.ratings.splits")
 
 
 def find_split(name: str) -> Splitter[Any]:

@@ -6,9 +6,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.em import em_steps
-from analyses.sampled.estimators.nodes import Nodes, nodes_for
-from analyses.sampled.estimators.tables import count_table
+from analyses.sampled.estimators.shared.em import em_steps
+from analyses.sampled.estimators.shared.nodes import Nodes, nodes_for
+from analyses.sampled.estimators.shared.tables import count_table
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 Floats = NDArray[np.float64]

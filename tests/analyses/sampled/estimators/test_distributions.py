@@ -8,12 +8,12 @@ from scipy.special import entr, softmax
 from scipy.stats import binom
 
 from analyses.sampled.estimators import mes, mle, tally
-from analyses.sampled.estimators.em import (
+from analyses.sampled.estimators.shared.em import (
     em_steps,
     likelihood_path,
     log_likelihood,
 )
-from analyses.sampled.estimators.entropy import most_entropy
+from analyses.sampled.estimators.shared.entropy import most_entropy
 from analyses.sampled.expectation.errors import relative_error
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (

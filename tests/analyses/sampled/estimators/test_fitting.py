@@ -22,7 +22,7 @@ from analyses.sampled.estimators import (
     rank_estimate,
     uncorrected,
 )
-from analyses.sampled.estimators.linear import posterior_means
+from analyses.sampled.estimators.shared.linear import posterior_means
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.user_moments import moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks

@@ -11,7 +11,7 @@ from harness.online.simulation import (
     lists_of_arm,
     simulate,
 )
-from harness.online.simulation.exact_rates import exact_rates
+from harness.online.simulation.world.exact_rates import exact_rates
 from runs import InputError
 from tests.harness.online.simulation.worlds import MANY, small_experiment, small_world
 

@@ -21,8 +21,8 @@ from harness.online.simulation import (
     interactions_of,
     simulate,
 )
-from harness.online.simulation.arms import assign
-from harness.online.simulation.click_world import MINUTE
+from harness.online.simulation.arms.arms import assign
+from harness.online.simulation.world.click_world import MINUTE
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users
 from runs import InputError, Numbering

@@ -1,0 +1,1 @@
+"""What estimators have in common: the interface, tallies of samples, and how rank distributions fit."""

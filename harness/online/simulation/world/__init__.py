@@ -1,0 +1,1 @@
+"""Who comes when, what is likely to be clicked, and what a visit leaves."""

@@ -1,0 +1,1 @@
+"""Language models of users and items, and what is likely under them."""

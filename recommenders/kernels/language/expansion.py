@@ -1,0 +1,79 @@
+"""Term weighting of query expansion: an item is judged by its share among neighbours and in all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from qrels import Ratings
+from recommenders.kernels.language.language_models import counts
+from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.shared.scorers import filled
+from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern, row_of_entry, row_sums, with_data
+from recommenders.shared.system import Settings, searched
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+# From the probability of items among the neighbours, and in all, to their weights.
+Weighting: TypeAlias = Callable[
+    [NDArray[np.float64], NDArray[np.float64]],
+    NDArray[np.float64],
+]
+
+
+class ExpansionSettings(Settings):
+    """What systems that weigh by two probabilities can be told."""
+
+    neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
+    estimator: Literal["nln", "mle"] = Field(
+        "nln",
+        description='Estimate of the probabilities: "mle", shares of the sum of ratings, or '
+        '"nln", these divided by the number of users summed over (neighbourhood length '
+        "normalisation).",
+    )
+
+
+def expansion_scorer(
+    ratings: Ratings, weighting: Weighting, settings: ExpansionSettings, *, system: str
+) -> NeighbourSumScorer:
+    r"""Weigh items by their probability among the neighbours against that in the collection.
+
+    .. math:: p_V(i) = \frac{N_{ui}}{\sum_j N_{uj}}, \quad
+              p_C(i) = \frac{\sum_u r_{ui}}{\sum_{u,j} r_{uj}}, \quad
+              N_{ui} = \sum_{v \in V_u} r_{vi}
+
+    under maximum likelihood; with length normalisation the first is divided by the number of
+    neighbours, the second by the number of users. An item that no neighbour has rated gets NaN.
+    The weight as a function of the two is one of a module, to be pickled. Ratings are refused as by
+    `require_amounts`.
+    """
+    matrix = counts(ratings, system=system)
+    graph = nearest_by_cosine(matrix, count=settings.neighbours)
+    sizes, collection = np.diff(graph.indptr), matrix.sum(axis=0) / matrix.sum()
+    if settings.estimator == "mle":
+        sizes = np.ones_like(sizes)
+    else:
+        collection /= np.count_nonzero(ratings.user_counts())
+    weights = partial(_weights, weighting=weighting, sizes=sizes, collection=collection)
+    return NeighbourSumScorer(ratings, pattern(graph), matrix, weights)
+
+
+def _weights(
+    sums: csr_array[Any],
+    user_numbers: NDArray[np.int32],
+    *,
+    weighting: Weighting,
+    sizes: NDArray[np.intp],
+    collection: NDArray[np.float64],
+) -> NDArray[np.floating]:
+    """Weigh the items of these users, given their sums over neighbours."""
+    totals = (row_sums(sums) * sizes[user_numbers])[row_of_entry(sums)]
+    return filled(with_data(sums, weighting(sums.data / totals, collection[sums.indices])))

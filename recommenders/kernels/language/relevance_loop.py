@@ -1,0 +1,232 @@
+"""The loops of `recommenders.kernels.language.relevance_models`, compiled."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any, TypeAlias
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Integers: TypeAlias = NDArray[np.integer[Any]]
+Singles: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
+
+MARGIN = 1e-5
+"""By how much rounding may at the most lift a score above its bound, for each own item."""
+
+jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+# A product may be taken in any order, so that it vectorises.
+jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+
+
+@jit
+def add_log_odds(
+    near_ends: Integers,
+    near: Integers,
+    own_ends: Integers,
+    own_items: Integers,
+    seen_ends: Integers,
+    seen_items: Integers,
+    seen: Singles,
+    shares: Singles,
+    priors: Singles,
+    at_once: int,
+    candidates: NDArray[np.bool_],
+    depth: int,
+    scores: Doubles,
+) -> None:
+    r"""Add :math:`\sum_{j \in I_u} \log \sum_v p(v) p_v(i) p_v(j)` for a block of users.
+
+    It is that relative to an item that nobody near has rated, a constant of the user, so such
+    items keep what they have and cost nothing.
+
+    Neighbours and own items are csr matrices with the users of the block as rows; that of what was
+    seen, :math:`p_v(i) / p_C(i)` less the share of the background, has all users. Shares and priors
+    :math:`p(v)`, up to a factor, are of every user. The product of so many factors at once surely
+    is a float64. Candidates and depth are as of `BestScorer.score_best`; with a depth of 0 all
+    scores, of shape (n_block, n_items), are added to.
+    """
+    place_of = np.full(scores.shape[1], -1, dtype=np.int32)
+    for user in range(len(near_ends) - 1):
+        neighbours = near[near_ends[user] : near_ends[user + 1]]
+        if len(neighbours) == 0:
+            continue
+        own = own_items[own_ends[user] : own_ends[user + 1]]
+        for place in range(len(own)):
+            place_of[own[place]] = place
+        weights = _weights_of_own(
+            neighbours, place_of, len(own), seen_ends, seen_items, seen, shares, priors
+        )
+        place_of[own] = -1
+        items, ends, raters, values = _by_item(neighbours, place_of, seen_ends, seen_items, seen)
+        if depth == 0:
+            for number in range(len(items)):
+                scores[user, items[number]] += _log_odds(
+                    ends[number], ends[number + 1], raters, values, weights, at_once
+                )
+        else:
+            wanted = candidates.copy()
+            wanted[own] = False
+            _add_to_best(items, ends, raters, values, weights, at_once, wanted, depth, scores[user])
+
+
+@jit
+def _weights_of_own(
+    neighbours: Integers,
+    place_of: Integers,
+    n_own: int,
+    seen_ends: Integers,
+    seen_items: Integers,
+    seen: Singles,
+    shares: Singles,
+    priors: Singles,
+) -> Singles:
+    """Weigh each neighbour by how likely its model makes each of the user's own items.
+
+    Weights are of shape (n_neighbours, n_own); a column, times the shares, sums to 1.
+    """
+    weights = np.empty((len(neighbours), n_own), dtype=np.float32)
+    background = np.zeros(n_own, dtype=np.float32)
+    for number in range(len(neighbours)):
+        v = neighbours[number]
+        weights[number] = priors[v] * shares[v]
+        for entry in range(seen_ends[v], seen_ends[v + 1]):
+            place = place_of[seen_items[entry]]
+            if place >= 0:
+                weights[number, place] += priors[v] * seen[entry]
+        _add(background, shares[v], weights[number])
+    for number in range(len(neighbours)):
+        for place in range(n_own):
+            weights[number, place] /= background[place]
+    return weights
+
+
+@jit
+def _by_item(
+    neighbours: Integers,
+    place_of: Integers,
+    seen_ends: Integers,
+    seen_items: Integers,
+    seen: Singles,
+) -> tuple[Integers, Integers, Integers, Singles]:
+    """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after.
+
+    Beside the items are, for each, from one end to the next, the numbers of neighbours and values.
+    """
+    n_entries = 0
+    for v in neighbours:
+        n_entries += seen_ends[v + 1] - seen_ends[v]
+    items = np.empty(n_entries, dtype=np.int32)
+    ends = np.zeros(n_entries + 1, dtype=np.int32)
+    n_items = 0
+    for v in neighbours:
+        for entry in range(seen_ends[v], seen_ends[v + 1]):
+            item = seen_items[entry]
+            if place_of[item] < 0:
+                place_of[item] = n_items
+                items[n_items] = item
+                n_items += 1
+            ends[place_of[item] + 1] += 1
+    for number in range(n_items):
+        ends[number + 1] += ends[number]
+    raters = np.empty(n_entries, dtype=np.int32)
+    values = np.empty(n_entries, dtype=np.float32)
+    filled = ends[:n_items].copy()
+    for number in range(len(neighbours)):
+        v = neighbours[number]
+        for entry in range(seen_ends[v], seen_ends[v + 1]):
+            place = place_of[seen_items[entry]]
+            raters[filled[place]] = number
+            values[filled[place]] = seen[entry]
+            filled[place] += 1
+    for item in items[:n_items]:
+        place_of[item] = -1
+    return items[:n_items], ends[: n_items + 1], raters, values
+
+
+@jit
+def _add_to_best(
+    items: Integers,
+    ends: Integers,
+    raters: Integers,
+    values: Singles,
+    weights: Singles,
+    at_once: int,
+    wanted: NDArray[np.bool_],
+    depth: int,
+    scores: Doubles,
+) -> None:
+    r"""Add the scores of the items that may be among the best; minus infinity to the others.
+
+    A sum of logarithms is at the most the logarithm of the mean, as often as there are terms
+    (Jensen's inequality), and the mean over the user's items takes one step for each rater.
+    """
+    n_own = weights.shape[1]
+    means = np.empty(len(weights))
+    for number in range(len(weights)):
+        means[number] = weights[number].mean()
+    bounds = scores.copy()
+    for number in range(len(items)):
+        mean = 1.0
+        for entry in range(ends[number], ends[number + 1]):
+            mean += values[entry] * means[raters[entry]]
+        bounds[items[number]] += n_own * log(mean)
+    for item in range(len(bounds)):
+        if not (wanted[item] and bounds[item] > -np.inf):
+            bounds[item] = -np.inf
+    least = _at_depth(bounds, depth)
+    tried = np.zeros(len(bounds), dtype=np.bool_)
+    exact = np.full(len(bounds), -np.inf)
+    # The items of the highest bounds come first; what they reach, others have to.
+    for _ in range(2):
+        for item in range(len(bounds)):
+            if not tried[item] and bounds[item] >= least and bounds[item] > -np.inf:
+                exact[item] = scores[item]
+        for number in range(len(items)):
+            item = items[number]
+            if not tried[item] and exact[item] > -np.inf:
+                exact[item] += _log_odds(
+                    ends[number], ends[number + 1], raters, values, weights, at_once
+                )
+        for item in range(len(bounds)):
+            tried[item] = exact[item] > -np.inf
+        least = _at_depth(exact, depth) - MARGIN * n_own
+    scores[:] = exact
+
+
+@jit
+def _at_depth(values: Doubles, depth: int) -> float:
+    """Give the value at a rank, minus infinity where there are fewer."""
+    if depth > len(values):
+        return -np.inf
+    return float(np.partition(values, len(values) - depth)[len(values) - depth])
+
+
+@jit
+def _log_odds(
+    first: int, last: int, raters: Integers, values: Singles, weights: Singles, at_once: int
+) -> float:
+    """Give the score of the item whose raters are those from first to last."""
+    meetings = np.ones(weights.shape[1], dtype=np.float32)
+    for entry in range(first, last):
+        _add(meetings, values[entry], weights[raters[entry]])
+    total = 0.0
+    for start in range(0, len(meetings), at_once):
+        total += log(_product(meetings, start, min(start + at_once, len(meetings))))
+    return total
+
+
+@jit
+def _add(total: Singles, factor: float, values: Singles) -> None:
+    for place in range(len(total)):
+        total[place] += factor * values[place]
+
+
+@jit_in_any_order
+def _product(factors: Singles, first: int, last: int) -> float:
+    product = 1.0
+    for place in range(first, last):
+        product *= factors[place]
+    return product

@@ -1,0 +1,1 @@
+"""Neighbours of users and items, and the products and sums that they take."""

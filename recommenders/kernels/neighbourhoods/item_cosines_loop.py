@@ -1,0 +1,51 @@
+"""The loop of `recommenders.kernels.neighbourhoods.item_cosines`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def nearest_cosines(
+    starts: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    common: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    shrinkage: float,
+    count: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+    """Keep the highest shrunken cosines of each item, without its own.
+
+    Common users of pairs of items are a sparse matrix, lengths the roots of the numbers of users of
+    the items. Of equal cosines those of lower columns are kept. Given are values, columns and
+    starts, in each row the highest first.
+    """
+    n_rows = len(starts) - 1
+    kept_values, kept_columns = np.empty(n_rows * count), np.empty(n_rows * count, dtype=np.int32)
+    kept_starts = np.zeros(n_rows + 1, dtype=np.int64)
+    for row in range(n_rows):
+        begin = kept_starts[row]
+        end = begin
+        for entry in range(starts[row], starts[row + 1]):
+            column = columns[entry]
+            if column == row:
+                continue
+            value = common[entry] / (lengths[row] * lengths[column])
+            value *= common[entry] / (common[entry] + shrinkage)
+            place = end
+            while place > begin and (
+                kept_values[place - 1] < value
+                or (kept_values[place - 1] == value and kept_columns[place - 1] > column)
+            ):
+                place -= 1
+            if place == begin + count:
+                continue
+            end = min(end + 1, begin + count)
+            for below in range(end - 1, place, -1):
+                kept_values[below] = kept_values[below - 1]
+                kept_columns[below] = kept_columns[below - 1]
+            kept_values[place], kept_columns[place] = value, column
+        kept_starts[row + 1] = end
+    return kept_values[: kept_starts[-1]], kept_columns[: kept_starts[-1]], kept_starts
