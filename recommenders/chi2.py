@@ -28,8 +28,8 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :func:`recommenders.kernels.language.expansion.expansion_scorer`. The square tells no excess from
-    a lack, so an item that is rarer among neighbours than in all may score high.
+    :func:`recommenders.kernels.language.expansion.expansion_scorer`. The square tells no excess
+    from a lack, so an item that is rarer among neighbours than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
 

@@ -35,8 +35,8 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
 
     with :math:`J_i` the k items of the highest likelihood among those with a user in common,
     and :math:`p_j` the ratings of item j as a language model over users, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). An item is scored where the user
-    has rated one of :math:`J_i` above 0.
+    (:func:`recommenders.kernels.language.language_models.smoothed`). An item is scored where the
+    user has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
     Much depends on a high background weight: with less of it, with Dirichlet smoothing, or

@@ -35,12 +35,13 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
 
     with :math:`V_u` the k users of the highest likelihood among those with an item in common,
     and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). An item without a rating above 0
-    by a neighbour cannot be scored.
+    (:func:`recommenders.kernels.language.language_models.smoothed`). An item without a rating
+    above 0 by a neighbour cannot be scored.
 
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
     the likelihood itself would leave one neighbour only, so its geometric mean over the
-    ratings is the default (:func:`recommenders.kernels.language.likelihoods.nearest_by_likelihood`).
+    ratings is the default:
+    :func:`recommenders.kernels.language.likelihoods.nearest_by_likelihood`.
 
     Raises
     ------

@@ -48,8 +48,8 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
               w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)
 
     with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
-    language model, smoothed (:func:`recommenders.kernels.language.language_models.smoothed`). All items
-    with ratings in training are scored.
+    language model, smoothed (:func:`recommenders.kernels.language.language_models.smoothed`). All
+    items with ratings in training are scored.
 
     The formula is known from the paper. Its neighbours came from clusters; cosines are those
     of later work by its authors. Smoothing, priors and k are inferred: of so many factors one

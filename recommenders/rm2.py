@@ -46,8 +46,8 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
 
     of which the score is the logarithm, less a constant of the user; with :math:`V_u` the k
     users of the highest cosine and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). All items with ratings in training
-    are scored.
+    (:func:`recommenders.kernels.language.language_models.smoothed`). All items with ratings in
+    training are scored.
 
     The formula is known from the paper, and with uniform priors and Jelinek-Mercer smoothing
     from a program by one of the authors of the later work. The neighbours came from clusters

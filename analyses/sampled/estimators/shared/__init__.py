@@ -1,1 +1,1 @@
-"""What estimators have in common: the interface, tallies of samples, and how rank distributions fit."""
+"""What estimators have in common: interface, tallies of samples, fits of distributions."""
