@@ -66,7 +66,7 @@ def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
     One of two users ends with 2 items, which 2 * 2 scores were computed for, as nothing but the
     relevant item and those below it is drawn for the other:
 
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 9], n_candidates=9)})
     >>> found = adaptive(work, Settings(negatives=1, n_max=4))
     >>> found.ended.tolist(), found.costs.tolist(), found.mean_sizes.tolist()

@@ -93,7 +93,7 @@ def cost(work: Work, settings: Settings) -> Cost:
     --------
     Two negatives, or all four; those, without replacement, leave no error:
 
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
     >>> asked = {"metrics": ("Recall@1",), "estimators": ("uncorrected",), "replace": False}
     >>> found = cost(work, Settings(**asked, sizes=(2, 4), repeats=2))

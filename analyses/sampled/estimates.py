@@ -91,7 +91,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     --------
     All four negatives of five candidates, without replacement, leave nothing to chance:
 
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
     >>> asked = {"metrics": ("AP",), "estimators": ("uncorrected",), "replace": False}
     >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()

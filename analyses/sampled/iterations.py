@@ -86,7 +86,7 @@ def iterations(work: Work, settings: Settings) -> Iterations:
 
     Examples
     --------
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> ranks = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
     >>> asked = {"metrics": ("Recall",), "iterations": (1, 10, 1000), "negatives": 20}
     >>> found = iterations(RanksAlone({"one": ranks}, seed=1), Settings(**asked, repeats=20))

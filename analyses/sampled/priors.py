@@ -178,7 +178,7 @@ def priors(work: Work, settings: Settings) -> Priors:
 
     Examples
     --------
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> ranks = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
     >>> asked = {"metrics": ("Recall",), "priors": ("uniform", "true"), "negatives": 20}
     >>> found = priors(RanksAlone({"one": ranks}, seed=1), Settings(**asked, repeats=20))

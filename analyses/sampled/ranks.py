@@ -63,7 +63,7 @@ def ranks(work: Work, settings: Settings) -> RankDistributions:
     --------
     Ranks 1, 2 and 4 in bins that end at 1, 2, 5 and 8:
 
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> found = ranks(RanksAlone({"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}))
     >>> found.top_ends.tolist(), found.top_shares.tolist(), found.medians.tolist()
     ([1, 2, 5, 8], [[0.25, 0.25, 0.5, 0.0]], [3.0])

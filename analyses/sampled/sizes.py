@@ -115,7 +115,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     --------
     All four negatives of five candidates give the exact metric:
 
-    >>> from analyses.sampled.shared.ranks_alone import RanksAlone
+    >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)})
     >>> found = sizes(work, Settings(metrics=("AP",), sizes=(1, 4), replace=False))
     >>> found.expected[0].ravel().round(4), found.sd[0].ravel().round(4), found.exact.ravel()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,16 +84,27 @@ class Work(Protocol):
         """Give what scores the systems under changed judgements, of so many samples."""
 
 
-@dataclass(frozen=True, eq=False)
-class ScoresAlone:
-    """Scores without judgements, such as tables and notebooks have them; see `Work`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Alone:
+    """What an analysis may use where one thing is known, and nothing was trained; see `Work`.
 
-    scores: Scores
+    The rest is refused in a sentence.
+    """
+
+    name: ClassVar[str]
     seed: int = 0
     n_jobs: int = 1
     progress: Progress = field(default_factory=Silent)
-    scales: Mapping[Measure, int] = field(default_factory=dict)
-    name: str = "scores"
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Refuse: there are none."""
+        self._refuse("scores")
+
+    @cached_property
+    def scales(self) -> Mapping[Measure, int]:
+        """Refuse: there are no scores."""
+        self._refuse("scores")
 
     @property
     def qrels(self) -> Qrels:
@@ -104,7 +116,7 @@ class ScoresAlone:
         """Refuse: there are none."""
         self._refuse("counts of ratings")
 
-    @property
+    @cached_property
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """Refuse: there are none."""
         self._refuse("ranks among all candidates")
@@ -114,4 +126,21 @@ class ScoresAlone:
         self._refuse("judgements")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise InputError(f"the analysis needs {what}, and only scores are known.")
+        raise InputError(f"the analysis needs {what}, and only {self.name} are known.")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresAlone(Alone):
+    """Scores without judgements, such as tables and notebooks have them."""
+
+    name = "scores"
+    scores: Scores = field()
+    scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class RanksAlone(Alone):
+    """Full ranks of relevant items by system, such as a table of ranks has them."""
+
+    name = "ranks"
+    full_ranks: Mapping[str, FullRanks] = field()

@@ -141,7 +141,7 @@ def make_studies(
         If the table breaks a rule, or what is asked does not fit it.
     """
     from analyses.sampled.shared.rank_table import read_rank_table
-    from analyses.sampled.shared.ranks_alone import RanksAlone
+    from analyses.shared.work import RanksAlone
 
     known = _studies()
     usual = [name for name, study in known.items() if not study.on_request]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from analyses.sampled.shared.ranks_alone import RanksAlone
 from analyses.shared.analysis import Analysis
 from analyses.shared.result import Result
+from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 
 Found = TypeVar("Found", bound=Result)

@@ -11,8 +11,8 @@ from analyses.sampled.estimators import Fitted, bv, mn, tally
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.priors import Priors, Settings, compare_priors, priors, true_masses
-from analyses.sampled.shared.ranks_alone import RanksAlone
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import power_law

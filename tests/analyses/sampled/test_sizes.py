@@ -10,9 +10,9 @@ import pytest
 from analyses.sampled.estimates import estimates
 from analyses.sampled.example import LISTS
 from analyses.sampled.expectation.crossings import consistency_crossings
-from analyses.sampled.shared.ranks_alone import RanksAlone
 from analyses.sampled.sizes import ESTIMATORS, Settings, Sizes, expect_sizes
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.studied import study
