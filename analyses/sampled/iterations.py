@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from analyses.sampled.expectation.designs import Adaptive, Design, require_risin
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
 from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
-from analyses.sampled.shared.rows import named_rows, tidy
+from analyses.sampled.shared.rows import tidy
 from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import GrowingSettings
 from analyses.shared.analysis import analysis
@@ -207,15 +206,12 @@ class Iterations(RepeatedResult):
     @table("sampled_iterations", "relative errors of MLE, by iterations of EM")
     def by_number(self) -> Table:
         """Tabulate mean errors by number of iterations."""
-        # (n_iterations, n_metrics, n_samples)
-        means = np.moveaxis(mean_of_known(self.mean), 0, 2)
-        return Table(
+        return self.errors_by(
+            "iterations",
+            map(str, self.iterations),
+            self.samples,
             name="sampled_iterations",
             title="Relative error of MLE in per cent, by iterations of EM; mean over the systems",
-            note=self.caption(),
-            headings=["iterations", *map(", ".join, product(self.metrics, self.samples))],
-            rows=named_rows(map(str, self.iterations), means),
-            best=dict.fromkeys(range(1, means[0].size + 1), min),
         )
 
     @figure(

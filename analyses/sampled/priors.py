@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import replace as with_options
-from itertools import product
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.sampled.estimators import Estimator, Tally, find_estimator, tally
+from analyses.sampled.estimators import Tally, tally
 from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.learned_priors import canonical_prior
 from analyses.sampled.estimators.mn import Multinomial
@@ -21,7 +20,7 @@ from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.shared.curve_points import CurvePoints, mean_of_known
 from analyses.sampled.shared.facts import Drawn, Ranked
 from analyses.sampled.shared.repeated_samples import SampledSystem, each_system
-from analyses.sampled.shared.rows import named_rows, tidy
+from analyses.sampled.shared.rows import tidy
 from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import SampleSettings, distinct
 from analyses.shared.analysis import analysis
@@ -46,13 +45,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Corrector: TypeAlias = BiasVariance | Multinomial
 
-ESTIMATORS = ("bv(gamma=0.1)", "bv(gamma=0.01)", "mn")
 PRIORS = ("uniform", "mle", "mes", "pooled:mle", "pooled:mes", "true")
 
 TRUE = "true"
 """The prior that nobody has: how the ranks of the system are distributed."""
 
 UNIFORM = "uniform"
+
+CORRECTORS: tuple[Corrector, ...] = (
+    BiasVariance(0.1, prior=UNIFORM),
+    BiasVariance(0.01, prior=UNIFORM),
+    Multinomial(prior=UNIFORM),
+)
 
 MIDDLE = (0.1, 0.9)
 """Quantiles over the samples that whiskers reach."""
@@ -100,23 +104,6 @@ def read_priors(names: Sequence[str]) -> tuple[str, ...]:
         If one is none or is duplicated, or there is none.
     """
     return distinct([name if name == TRUE else canonical_prior(name) for name in names], "prior")
-
-
-def _read_correctors(names: Sequence[str | Estimator]) -> tuple[Corrector, ...]:
-    """Read estimators that have a prior, and forget theirs.
-
-    Raises
-    ------
-    InputError
-        If one has none or is duplicated, or there is none.
-    """
-    return distinct([_corrector(find_estimator(name)) for name in names], "estimator")
-
-
-def _corrector(estimator: Estimator) -> Corrector:
-    if not isinstance(estimator, Corrector):
-        raise InputError(f"{estimator} has no prior; BV and MN have.")
-    return with_options(estimator, prior=UNIFORM)
 
 
 def _name(corrector: Corrector) -> str:
@@ -185,29 +172,15 @@ def priors(work: Work, settings: Settings) -> Priors:
     >>> found.estimators[2], found.better_than_uniform()[2, 1, 0].item()
     ('MN', 20)
     """
-    return compare_priors(work, settings)
-
-
-def compare_priors(
-    work: Work, settings: Settings, *, estimators: Sequence[str | Estimator] = ESTIMATORS
-) -> Priors:
-    """Do so with some of BV and MN, names or values, whatever their prior.
-
-    Raises
-    ------
-    InputError
-        As `priors` does, and if an estimator has no prior.
-    """
     first = first_of(work.full_ranks)
     design = settings.fixed(first)
     points, names = CurvePoints.of_curves(settings.metrics), settings.wanted
-    correctors = _read_correctors(estimators)
 
     def find(system: SampledSystem) -> tuple[Floats]:
         known = _known(system, design, names)
         values = [
             [_estimates(points, corrector, name, *known[name]) for name in names]
-            for corrector in correctors
+            for corrector in CORRECTORS
         ]
         return (np.array([[system.errors(each).T for each in own] for own in values]),)
 
@@ -215,7 +188,7 @@ def compare_priors(
     return Priors(
         measures=points.measures,
         systems=tuple(work.full_ranks),
-        estimators=tuple(map(_name, correctors)),
+        estimators=tuple(map(_name, CORRECTORS)),
         priors=names,
         errors=np.stack(errors, axis=-2),
         ranked=Ranked.of(first),
@@ -302,15 +275,12 @@ class Priors(RepeatedResult):
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
         """Tabulate mean errors by prior."""
-        # (n_priors, n_metrics, n_estimators)
-        means = np.moveaxis(mean_of_known(self.mean), 0, 2)
-        return Table(
+        return self.errors_by(
+            "prior",
+            map(_marked, self.priors),
+            self.estimators,
             name="sampled_priors",
             title="Relative error in per cent, by prior; mean over the systems",
-            note=self.caption(),
-            headings=["prior", *map(", ".join, product(self.metrics, self.estimators))],
-            rows=named_rows(map(_marked, self.priors), means),
-            best=dict.fromkeys(range(1, means[0].size + 1), min),
         )
 
     @figure(

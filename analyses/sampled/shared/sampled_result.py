@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.shared.curve_points import mean_of_known
 from analyses.sampled.shared.facts import Drawn, Ranked
+from analyses.sampled.shared.rows import named_rows
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, tables_of
+from analyses.shared.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,3 +109,19 @@ class RepeatedResult(SampledResult):
     def sd(self) -> Floats:
         """Standard deviation over the repeats: the noise of sampling, not that of users."""
         return np.asarray(self.repeated.std(axis=-1, ddof=1))
+
+    def errors_by(
+        self, corner: str, names: Iterable[str], others: Iterable[str], **facts: str
+    ) -> Table:
+        """Tabulate mean errors: the names, labels of the second axis, down; others, of the first.
+
+        They stand across, by metric. The facts are name and title of the table.
+        """
+        means = np.moveaxis(mean_of_known(self.mean), 0, 2)
+        return Table(
+            **facts,
+            note=self.caption(),
+            headings=[corner, *map(", ".join, product(self.metrics, others))],
+            rows=named_rows(names, means),
+            best=dict.fromkeys(range(1, means[0].size + 1), min),
+        )

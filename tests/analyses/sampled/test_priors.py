@@ -10,7 +10,7 @@ from analyses.sampled.estimates import estimates
 from analyses.sampled.estimators import Fitted, bv, mn, tally
 from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.priors import Priors, Settings, compare_priors, priors, true_masses
+from analyses.sampled.priors import Priors, Settings, priors, true_masses
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
@@ -26,23 +26,15 @@ SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0,
 def _studied(n_jobs: int = 1, **asked: Any) -> Priors:
     settings: dict[str, Any] = {
         "metrics": ["Recall", "AP"],
-        "estimators": ["bv(gamma=0.1)", "mn"],
         "negatives": 20,
         "repeats": 5,
     }
     return _compared({"near": NEAR, "far": FAR}, **settings | asked, seed=3, n_jobs=n_jobs)
 
 
-def _compared(
-    systems: dict[str, FullRanks],
-    *,
-    estimators: list[str],
-    seed: int,
-    n_jobs: int = 1,
-    **asked: Any,
-) -> Priors:
+def _compared(systems: dict[str, FullRanks], *, seed: int, n_jobs: int = 1, **asked: Any) -> Priors:
     work = RanksAlone(systems, seed=seed, n_jobs=n_jobs)
-    return compare_priors(work, Settings.model_construct(**asked), estimators=estimators)
+    return priors(work, Settings.model_construct(**asked))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +65,7 @@ def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> No
         repeats=5,
         seed=3,
     )
-    assert (result.errors[1, :-1] == known.errors).all()
+    assert (result.errors[2, :-1] == known.errors).all()
 
 
 def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
@@ -149,15 +141,15 @@ def test_priors_that_nobody_has_say_so_everywhere(result: Priors) -> None:
 
 
 def test_counts_beside_the_uniform_prior_are_of_repeats(result: Priors) -> None:
-    uniform, own = result.errors[1, 0, 1, 0], result.errors[1, 1, 1, 0]
-    assert result.better_than_uniform()[1, 1, 1, 0] == (own < uniform).sum()
+    uniform, own = result.errors[2, 0, 1, 0], result.errors[2, 1, 1, 0]
+    assert result.better_than_uniform()[2, 1, 1, 0] == (own < uniform).sum()
     rows = result.to_frame().query("estimator == 'MN' and prior == 'mle@100' and metric == 'AP'")
     row = rows[rows["system"] == "near"]
     assert row["better_than_uniform"].item() == (own < uniform).sum()
 
 
 def test_the_caption_says_what_learned_priors_are_worth(result: Priors) -> None:
-    share = 100 * result.better_than_uniform()[1, 1].sum() / (2 * 2 * 5)
+    share = 100 * result.better_than_uniform()[2, 1].sum() / (2 * 2 * 5)
     assert f"MN {share:.0f} %." in result.caption().partition("mle@100 is below")[2]
 
 
@@ -180,15 +172,13 @@ def test_what_has_no_truth_is_drawn_as_nothing() -> None:
 
 def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
     axes = result.plot(metric="AP")
-    assert axes.get_legend_handles_labels()[1] == ["BV(gamma=0.1)", "MN"]
+    assert axes.get_legend_handles_labels()[1] == ["BV(gamma=0.1)", "BV(gamma=0.01)", "MN"]
     assert [text.get_text() for text in axes.get_xticklabels()] == list(result.priors)
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"estimators": ["mle"]}, r"MLE\(iters=100\) has no prior; BV and MN have"),
-        ({"estimators": ["mn", "mn(prior=mes)"]}, "is duplicated"),
         ({"priors": ["mle", "mle@100"]}, "the prior mle@100 is duplicated"),
         ({"priors": []}, "at least one prior"),
         ({"priors": ["best"]}, "`prior` must be uniform"),
@@ -214,7 +204,6 @@ def test_errors_are_as_measured_on_ranks_of_the_size_of_pinterest() -> None:
     found = _compared(
         {"power law": FullRanks.of(ranks, n_candidates=9916)},
         metrics=["Recall"],
-        estimators=["bv(gamma=0.1)", "mn"],
         priors=["uniform", "mle", "pooled:mle", "true"],
         negatives=99,
         repeats=6,
@@ -222,6 +211,6 @@ def test_errors_are_as_measured_on_ranks_of_the_size_of_pinterest() -> None:
     )
     uniform, own, pooled, true = found.mean[:, :, 0, 0].T
     assert uniform[0] == pytest.approx(29.1, abs=1.0)
-    assert own[1] == pytest.approx(4.0, abs=2.5)
-    assert pooled[1] == pytest.approx(3.43, abs=1.5)
+    assert own[2] == pytest.approx(4.0, abs=2.5)
+    assert pooled[2] == pytest.approx(3.43, abs=1.5)
     assert (true < own).all()
