@@ -1,5 +1,6 @@
 """The house: what may be taken away, and what its rooms are called."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -81,6 +82,31 @@ def test_a_base_name_occurs_once_in_a_package(package: str) -> None:
         if path.parent.as_posix() not in TYPED_BY_USERS and not path.name.startswith("__")
     )
     assert [name for name, count in counted.items() if count > 1] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_imports_a_package_that_it_is_in(package: str) -> None:
+    uphill = [
+        f"{path}: {ast.unparse(node)}"
+        for path in modules(package)
+        if path.name != "__init__.py"
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if imports_above(path, node)
+    ]
+    assert uphill == []
+
+
+def imports_above(path: Path, node: ast.AST) -> bool:
+    """Tell whether more than modules is taken from a package that a module is in."""
+    match node:
+        case ast.Import(names=names):
+            return any(Path(name.name.replace(".", "/")) in path.parents for name in names)
+        case ast.ImportFrom(module=str(source), names=names):
+            folder = Path(source.replace(".", "/"))
+            files = (ROOT / folder / f"{name.name}.py" for name in names)
+            return folder in path.parents and not all(file.is_file() for file in files)
+    return False
 
 
 @pytest.mark.parametrize("package", PACKAGES)

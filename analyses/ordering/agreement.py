@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.ordering import COEFFICIENTS
+from analyses.ordering.coefficients import COEFFICIENTS
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from harness import cli
 from harness.cli.console import FAILED, MISUSED
 from harness.version import __version__
+
+FOLDER = "harness.cli"
 
 
 class Commands(click.Group):
@@ -30,7 +31,7 @@ class Commands(click.Group):
         """Import a command; None if there is none of this name."""
         if cmd_name not in _modules():
             return None
-        found = getattr(import_module(f"{cli.__name__}.{cmd_name}"), cmd_name, None)
+        found = getattr(import_module(f"{FOLDER}.{cmd_name}"), cmd_name, None)
         return found if isinstance(found, click.Command) and found is not self else None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -49,7 +50,7 @@ class Commands(click.Group):
 
 @cache
 def _modules() -> list[str]:
-    return sorted(found.name for found in pkgutil.iter_modules(cli.__path__))
+    return sorted(found.name for found in pkgutil.iter_modules(import_module(FOLDER).__path__))
 
 
 def _answer(error: BaseException) -> tuple[str, int]:

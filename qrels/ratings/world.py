@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from qrels import Ratings
+from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
 from runs import InputError, Numbering
 

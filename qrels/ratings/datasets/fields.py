@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels import Ratings
 from qrels.ratings.datasets.layouts import Layout
 from qrels.ratings.datasets.source import Source
+from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering, id_fault
 
 # Python's float also takes "1_0", "nan", spaces and digits of other scripts.

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from qrels import Ratings
 from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
 from qrels.ratings.datasets.format_guess import guess
@@ -14,6 +13,7 @@ from qrels.ratings.datasets.layouts import FORMATS, Layout
 from qrels.ratings.datasets.options import adapted_layout, require_choice
 from qrels.ratings.datasets.parquet import ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
+from qrels.ratings.ratings import Ratings
 from runs import InputError
 
 
