@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.discrimination import Discrimination
     from analyses.shared.measure import Scores
+    from harness.metrics.shared.metric import Metric
 
 
 def score(
     runs: str | Sequence[str | PathLike[str]],
     qrels: str | PathLike[str],
-    measures: Sequence[str],
+    measures: Sequence[str | Metric],
     *,
     relevance_level: int = 1,
 ) -> Scores:
@@ -37,7 +38,8 @@ def score(
     qrels
         The judgements.
     measures
-        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``; without a cut-off at those of the paper.
+        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``, or the same as values, ``P(rel=2) @ 5``, among
+        them metrics of your own; without a cut-off at those of the paper.
     relevance_level
         Lowest relevant grade: trec_eval's ``-l``.
 
@@ -56,9 +58,10 @@ def score(
         name="scores",
         runs=RunsSection(paths=paths),
         qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-        metrics=MetricsSection(names=tuple(measures)),
+        metrics=MetricsSection(names=tuple(map(str, measures))),
     )
-    metrics, collection = check(study), collect(study)
+    own = [measure for measure in measures if not isinstance(measure, str)]
+    metrics, collection = check(study, own=own), collect(study)
     return score_runs(
         collection.runs,
         collection.qrels,

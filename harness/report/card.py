@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from analyses.shared.figures import STYLE, as_svg
 from analyses.shared.measure import Measure
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
 from analyses.shared.table import MISSING, Table
+from harness.metrics.shared.docstring import formulas_in, words_in
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
@@ -31,10 +31,7 @@ TYPE, MARGIN = 13, 4
 """Size of formulas, and the space around them, in points."""
 
 ACCENT, OTHERS = "#0072B2", "0.78"
-FORMULA = re.compile(r"\.\. math::\s*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
-ROLE = re.compile(r":math:`([^`]*)`|``([^`]*)``|\*([^*]+)\*")
 COMPARISON = re.compile(r"\\([lg])e(?![a-z])")
-UPRIGHT = re.compile(r"\\mathrm\{(\w+)\}")
 
 
 NOTATION = (
@@ -89,46 +86,14 @@ def metric_card(
         "card.html",
         label=metric.label if cutoff is None else f"{metric.label}@{cutoff}",
         metric=metric,
-        formulas=[(tex, formula_image(tex)) for tex in formulas_of(metric)],
-        words=words_of(metric),
+        formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
+        words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
         laws=_laws(metric, tries),
         studies=[m.study for m in measured],
         panels=list(_panels(measured)),
         tables=list(_tables(measured)),
     )
-
-
-def formulas_of(metric: Metric) -> list[str]:
-    r"""Give the formulas of a definition's docstring, as TeX.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> print(*formulas_of(built_in_metrics()["Recall"]))
-    \mathrm{Recall}@n = r_n / R
-    """
-    found = FORMULA.findall(inspect.getdoc(metric.function) or "")
-    return [" ".join(tex.split()) for tex in found]
-
-
-def words_of(metric: Metric) -> list[str]:
-    """Give the paragraphs of a definition's docstring before its parameters, formulas aside.
-
-    Examples
-    --------
-    >>> def count(judged, *, cutoff=None):
-    ...     '''Hits.
-    ...
-    ...     Of the :math:`n_k` *judged* items.
-    ...     '''
-    >>> words_of(Metric("count", count, source="by hand"))
-    ['Of the n_k judged items.']
-    """
-    text = (inspect.getdoc(metric.function) or "").partition("\nParameters\n")[0]
-    paragraphs = FORMULA.sub("\n\n", text).split("\n\n")[1:]
-    plain = (ROLE.sub(lambda m: m[1] or m[2] or m[3], " ".join(p.split())) for p in paragraphs)
-    return [UPRIGHT.sub(r"\1", paragraph) for paragraph in plain if paragraph]
 
 
 def formula_image(tex: str) -> str | None:
