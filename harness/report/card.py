@@ -69,19 +69,23 @@ def metric_card(
     """Make the card of a metric: one page that refers to nothing outside.
 
     Without a cut-off in its name, the metric has the deepest of the first study; all studies stand
-    side by side. Users' metrics of the studies are known beside those of the plug-ins. Of each law
-    as many cases are tried, or as many as `harness check` tries.
+    side by side. Users' metrics are what the studies say of them, unless their file is a plug-in:
+    then their laws are tried, too. Of each law as many cases are tried, or as many as `harness
+    check` tries.
 
     Raises
     ------
     InputError
         If there is no such metric, or a study lacks it; the sentence says what there is.
     """
-    metric = find_metric(name, _known(studies, plugins))
+    defined = available_metrics([path.resolve() for path in plugins])
+    kept = {name: metric for study in studies for name, metric in study.own_metrics.items()}
+    known = {**kept, **defined}
+    metric = find_metric(name, known)
     cutoff = parse_name(name).cutoff
     if cutoff is None and studies:
         cutoff = studies[0].means.measures.cutoff
-    measured = [_measured(study, metric, cutoff) for study in studies]
+    measured = [_measured(study, metric, known, cutoff) for study in studies]
     return render_page(
         "card.html",
         label=metric.label if cutoff is None else f"{metric.label}@{cutoff}",
@@ -89,7 +93,7 @@ def metric_card(
         formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
         words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
-        laws=_laws(metric, tries),
+        laws=None if metric.name in kept.keys() - defined.keys() else _laws(metric, tries),
         studies=[m.study for m in measured],
         panels=list(_panels(measured)),
         tables=list(_tables(measured)),
@@ -127,14 +131,9 @@ def _drawable(tex: str) -> str:
     return COMPARISON.sub(r"\\\1eq", tex).replace(r"\frac", r"\dfrac")
 
 
-def _known(studies: Sequence[FinishedStudy], plugins: Sequence[Path]) -> dict[str, Metric]:
-    paths = [path.resolve() for path in plugins]
-    for study in studies:
-        paths += [path for path in study.plugins("metrics") if path not in paths]
-    return available_metrics(paths)
-
-
-def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measured:
+def _measured(
+    study: FinishedStudy, metric: Metric, known: Mapping[str, Metric], cutoff: int | None
+) -> Measured:
     """Find a metric in a study.
 
     Raises
@@ -142,7 +141,6 @@ def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measu
     InputError
         If the study lacks the metric or the cut-off.
     """
-    known = available_metrics(study.plugins("metrics"))
     measures = study.means.measures
     named = {find_metric(name, known).label: name for name in measures.metrics}
     if metric.label not in named:
@@ -170,7 +168,6 @@ def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
     outcomes = [outcome for outcome in card.outcomes if not outcome.is_measured]
     return {
         "card": card,
-        "facts": card.facts(),
         "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in outcomes],
         "legend": LEGEND.format(level=card.level),
     }

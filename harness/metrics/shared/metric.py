@@ -170,6 +170,15 @@ class Metric:
         """First line of the definition's docstring."""
         return self.doc.partition("\n")[0]
 
+    def facts(self) -> list[str]:
+        """Say where it comes from and which way it goes, in sentences."""
+        better = "more" if self.higher_is_better else "less"
+        trec_eval = f" In trec_eval: {self.trec_eval}." if self.trec_eval else ""
+        return [
+            f"Source: {self.source}.",
+            f"From {self.low:g} to {self.high:g}, {better} is better.{trec_eval}",
+        ]
+
     def with_options(self, values: Mapping[str, Any]) -> Metric:
         """Set options.
 
