@@ -37,9 +37,11 @@ __all__ = [
     "discriminate",
     "metric",
     "open_study",
+    "ratio",
     "read_study",
     "run_study",
     "score",
+    "user_metric",
 ]
 
 _HOMES = {
@@ -52,14 +54,17 @@ _HOMES = {
     "discriminate": "harness.notebook",
     "metric": "harness.metrics.shared.metric",
     "open_study": "harness.report.open_study",
+    "ratio": "harness.metrics.shared.metric",
     "read_study": "harness.study.study",
     "run_study": "harness.study.run",
     "score": "harness.notebook",
+    "user_metric": "harness.metrics.shared.user_metric",
 }
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
-    from harness.metrics.shared.metric import Metric, metric
+    from harness.metrics.shared.metric import Metric, metric, ratio
+    from harness.metrics.shared.user_metric import user_metric
     from harness.notebook import analyse, correlate, discriminate, score
     from harness.report.open_study import open_study
     from harness.study.run import run_study

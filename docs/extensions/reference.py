@@ -61,7 +61,10 @@ def metric_section(metric: Metric) -> Iterator[str]:
     told = f"From {metric.low:g} to {metric.high:g}, {better} is better."
     same = f" In trec_eval: {literal(metric.trec_eval)}." if metric.trec_eval else ""
     level = "" if metric.has_level else " The relevance level plays no part."
-    yield from (f"{told}{same}{level}", "", f"Source: {plain(metric.source)}.", "")
+    whole = metric.lattice(10)
+    lattice = f" At cut-off 10 every score is a multiple of 1/{whole:,}." if whole else ""
+    others = f" Others call it {plain(', '.join(metric.aliases))}." if metric.aliases else ""
+    yield from (f"{told}{same}{level}{lattice}{others}", "", f"Source: {plain(metric.source)}.", "")
     if metric.options:
         yield from option_table(metric.options)
     yield from str(SphinxDocString(metric.doc)).splitlines()
