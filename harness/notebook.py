@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from analyses.shared.analysis import Analysis, find_analysis
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAlone
+from harness.metrics.shared.metric import Metric
 from harness.readers.frames import Framed, scores_of
 from runs import InputError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.discrimination import Discrimination
     from analyses.shared.measure import Scores
-    from harness.metrics.shared.metric import Metric
 
 
 def score(

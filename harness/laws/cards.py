@@ -87,7 +87,7 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
         found = [law.apply(bench) for law in (*LAWS, *PROPERTIES)]
-        outcomes = (*found, *direction(bench), ties(bench), speed(bench))
+        outcomes = (*direction(bench), *found, ties(bench), speed(bench))
     return Card(metric, cutoff, bench.level, tries, outcomes)
 
 
