@@ -1,6 +1,7 @@
 """The harness: a study of ranking metrics, from its definition to its report.
 
-Its names are imported when they are first asked for.
+Its names are imported when they are first asked for. Metrics are among them, by their names (with
+``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``.
 
 Raises
 ------
@@ -13,6 +14,8 @@ Examples
 >>> study = harness.Study(name="demo", ratings={"format": "world"})
 >>> str(study.measures[0])
 'P@5'
+>>> harness.nDCG(gains="exp") @ 10
+nDCG(gains=exp)@10
 """
 
 from importlib import import_module
@@ -34,9 +37,11 @@ __all__ = [
     "discriminate",
     "metric",
     "open_study",
+    "ratio",
     "read_study",
     "run_study",
     "score",
+    "user_metric",
 ]
 
 _HOMES = {
@@ -49,29 +54,46 @@ _HOMES = {
     "discriminate": "harness.notebook",
     "metric": "harness.metrics.shared.metric",
     "open_study": "harness.report.open_study",
+    "ratio": "harness.metrics.shared.metric",
     "read_study": "harness.study.study",
     "run_study": "harness.study.run",
     "score": "harness.notebook",
+    "user_metric": "harness.metrics.shared.user_metric",
 }
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
-    from harness.metrics.shared.metric import metric
+    from harness.metrics.shared.metric import Metric, metric, ratio
+    from harness.metrics.shared.user_metric import user_metric
     from harness.notebook import analyse, correlate, discriminate, score
     from harness.report.open_study import open_study
     from harness.study.run import run_study
     from harness.study.study import Study, read_study
     from runs import InputError
+
+    def __getattr__(name: str) -> Metric: ...
 else:
 
     def __getattr__(name: str) -> object:
         """Import a name when it is first asked for."""
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        # What is imported from here may be a folder, such as that of the metrics.
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            metrics = _metrics()
+            if name in metrics:
+                return metrics[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, *_metrics()})
+
+
+def _metrics() -> dict[str, "Metric"]:
+    """Give the built-in metrics by the names that they have in Python."""
+    from harness.metrics.shared.register import built_in_metrics
+
+    return {name.replace("-", "_"): metric for name, metric in built_in_metrics().items()}
 
 
 def _check_neighbour() -> None:

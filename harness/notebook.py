@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from analyses.shared.analysis import Analysis, find_analysis
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAlone
+from harness.metrics.shared.metric import Metric
 from harness.readers.frames import Framed, scores_of
 from runs import InputError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def score(
     runs: str | Sequence[str | PathLike[str]],
     qrels: str | PathLike[str],
-    measures: Sequence[str],
+    measures: Sequence[str | Metric],
     *,
     relevance_level: int = 1,
 ) -> Scores:
@@ -37,7 +38,8 @@ def score(
     qrels
         The judgements.
     measures
-        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``; without a cut-off at those of the paper.
+        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``, or the same as values, ``P(rel=2) @ 5``, among
+        them metrics of your own; without a cut-off at those of the paper.
     relevance_level
         Lowest relevant grade: trec_eval's ``-l``.
 
@@ -56,9 +58,10 @@ def score(
         name="scores",
         runs=RunsSection(paths=paths),
         qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-        metrics=MetricsSection(names=tuple(measures)),
+        metrics=MetricsSection(names=tuple(map(str, measures))),
     )
-    metrics, collection = check(study), collect(study)
+    own = [measure for measure in measures if not isinstance(measure, str)]
+    metrics, collection = check(study, own=own), collect(study)
     return score_runs(
         collection.runs,
         collection.qrels,

@@ -16,8 +16,11 @@ from analyses.online.click_agreement import Settings
 from analyses.shared.analysis import members_of
 from harness.cli.clicks import clicks
 from harness.cli.main import main
+from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.report.card import metric_card
+from harness.report.study_folder import FinishedStudy
 from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
 from harness.study.run import run_study
@@ -74,10 +77,16 @@ def test_the_new_metric_stands_in_every_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("my_metric.py").write_text(block_with("python", "my_metric.py"))
+    files = ["my_metric.py", "patience.py", "effort.py"]
+    for file in files:
+        Path(file).write_text(block_with("python", f"# {file}"))
+    text = block_with("toml", "my_metric.py")
+    options = "Patience(p=0.5,counts=first)"
+    metrics = tomllib.loads(text)["metrics"]["names"] + ["Patience", options, "Effort"]
     study = parsed(
-        block_with("toml", "my_metric.py"),
+        text,
         tmp_path,
+        metrics={"names": metrics, "cutoffs": [5, 20], "plugins": files},
         ratings={"format": "world", "world": WORLD},
         systems={"names": ["random", "puresvd"], "settings": {"puresvd": {"factors": 4}}},
         analyses={**ANALYSES, "sparsity": {"samples": 5, "replicates": 20}},
@@ -85,7 +94,27 @@ def test_the_new_metric_stands_in_every_table(
     run_study(study, n_jobs=1, progress=Silent())
     for table in ("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"):
         frame = pd.read_csv(f"study-my-metric/tables/{table}.csv")
-        assert set(frame.metric) == {"P", "nDCG", "R-weighted"}
+        assert set(frame.metric) == {*metrics}
+    finished = FinishedStudy.at(tmp_path / "study-my-metric")
+    assert finished.means.measures.falling == {"Effort"}
+    for name in ("R-weighted", options, "Effort"):
+        page = metric_card(name, [finished], plugins=[*map(Path, files)], tries=2).decode()
+        assert f"<h1>{name}@20</h1>" in page
+
+
+@pytest.mark.parametrize("name", ["R-weighted", "Patience", "Effort"])
+def test_what_the_metrics_of_the_guide_declare_holds(name: str, tmp_path: Path) -> None:
+    for file in ("my_metric.py", "patience.py", "effort.py"):
+        (tmp_path / file).write_text(block_with("python", f"# {file}"))
+    own = {n: m for path in tmp_path.iterdir() for n, m in plugin_metrics(path).items()}
+    (card,) = cards_of([(own[name], 5)], tries=20)
+    broken = {outcome.law for outcome in card.broken}
+    assert broken <= {"top"}  # Patience cannot reach 1, nor R-weighted with two relevant items
+    assert not {"direction"} & {outcome.law for outcome in card.outcomes}
+
+
+def test_the_metrics_of_the_front_are_values() -> None:
+    exec(block_with("python", "from harness import RBP"), {})
 
 
 def test_the_metric_of_one_user_scores_lists(tmp_path: Path) -> None:

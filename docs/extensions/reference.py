@@ -26,7 +26,9 @@ from analyses.ordering import COEFFICIENTS
 from analyses.shared.analysis import Analysis, built_in_analyses
 from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric, Option
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric
+from harness.metrics.shared.names import print_value
+from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
 from harness.study.analyses_section import STUDIES
 from qrels import Splitter, splits
@@ -59,17 +61,26 @@ def metric_section(metric: Metric) -> Iterator[str]:
     told = f"From {metric.low:g} to {metric.high:g}, {better} is better."
     same = f" In trec_eval: {literal(metric.trec_eval)}." if metric.trec_eval else ""
     level = "" if metric.has_level else " The relevance level plays no part."
-    yield from (f"{told}{same}{level}", "", f"Source: {plain(metric.source)}.", "")
+    whole = metric.lattice(10)
+    lattice = f" At cut-off 10 every score is a multiple of 1/{whole:,}." if whole else ""
+    others = f" Others call it {plain(', '.join(metric.aliases))}." if metric.aliases else ""
+    yield from (f"{told}{same}{level}{lattice}{others}", "", f"Source: {plain(metric.source)}.", "")
     if metric.options:
         yield from option_table(metric.options)
-    function: Any = metric.function
-    yield f".. autofunction:: {function.__module__}.{function.__name__}"
+    yield from str(SphinxDocString(metric.doc)).splitlines()
     yield ""
 
 
 def option_table(options: Sequence[Option]) -> Iterator[str]:
     """Write options of metrics, as their names take them: ``P(rel=3)``."""
-    rows = [(literal(o.name), literal(str(o.default)), plain(o.help)) for o in options]
+    rows = [
+        (
+            literal(option.name),
+            literal("" if option.default is None else print_value(option.default)),
+            plain(f"{option.values}. {option.text}"),
+        )
+        for option in options
+    ]
     yield from table(("option", "default", "values"), rows)
 
 

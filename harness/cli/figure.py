@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.console import printed_table
-from harness.cli.options import PATH
+from harness.cli.options import PATH, redrawing
 
 
 @click.command()
@@ -35,8 +35,14 @@ from harness.cli.options import PATH
     help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
 )
 @click.option("--grey", is_flag=True, help="Print colours as their greys.")
+@redrawing
 def figure(
-    study: Path, name: str | None, format_: Any, target: Path | None, **options: Any
+    study: Path,
+    name: str | None,
+    format_: Any,
+    target: Path | None,
+    plugins: tuple[Path, ...],
+    **options: Any,
 ) -> None:
     """Redraw a figure of the study folder STUDY for print; without a name, list the figures.
 
@@ -46,7 +52,7 @@ def figure(
     from harness.report.study_folder import FinishedStudy
     from runs.shared.files import write_whole
 
-    finished = FinishedStudy.at(study)
+    finished = FinishedStudy.at(study, plugins)
     if name is None:
         with printed_table("figure", "title", header=False) as add:
             for _, face in finished.figures():

@@ -62,6 +62,13 @@ clustered = click.option(
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
 )
+redrawing = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=PATH,
+    help="The file of an analysis of yours: it is run, and shows its result anew.",
+)
 
 
 class _Options(click.Option):

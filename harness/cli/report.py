@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import PATH
+from harness.cli.options import PATH, redrawing
 
 
 @click.command()
 @click.argument("study", type=PATH)
-def report(study: Path) -> None:
+@redrawing
+def report(study: Path, plugins: tuple[Path, ...]) -> None:
     """Make the report of the study folder STUDY again, from its tables and figures."""
     from harness.report.page import render_report
     from runs.shared.files import write_whole
 
-    write_whole(study / "report.html", render_report(study))
+    write_whole(study / "report.html", render_report(study, plugins))
     click.echo(f"The report is {(study / 'report.html').resolve()}")

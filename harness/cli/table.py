@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.console import printed_table
-from harness.cli.options import PATH
+from harness.cli.options import PATH, redrawing
 
 
 @click.command()
@@ -28,15 +28,21 @@ from harness.cli.options import PATH
     help="How table3 adds up p-values: over unordered pairs (dp), as the RecSys'18 paper does "
     "(dp_ordered), ...",
 )
+@redrawing
 def table(
-    study: Path, name: str | None, format_: str, cutoff: int | None, convention: str | None
+    study: Path,
+    name: str | None,
+    format_: str,
+    cutoff: int | None,
+    convention: str | None,
+    plugins: tuple[Path, ...],
 ) -> None:
     """Print a table of the study folder STUDY; without a name, list the tables."""
     from analyses.shared.table import FORMATS
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
 
-    finished = FinishedStudy.at(study)
+    finished = FinishedStudy.at(study, plugins)
     if name is None:
         with printed_table("table", "title", header=False) as add:
             for known, title in titles(finished).items():

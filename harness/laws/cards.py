@@ -12,6 +12,7 @@ import numpy as np
 
 from analyses.shared.table import aligned
 from harness.laws.battery import LAWS, PROPERTIES
+from harness.laws.direction import direction
 from harness.laws.law import Evidence, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
 from harness.laws.sample import speed, ties
@@ -55,10 +56,7 @@ class Card:
 
     def facts(self) -> list[str]:
         """Say what the metric declares of itself, a sentence each."""
-        better = "more" if self.metric.higher_is_better else "less"
-        trec_eval = f" In trec_eval: {self.metric.trec_eval}." if self.metric.trec_eval else ""
-        declared = f"From {self.metric.low:g} to {self.metric.high:g}, {better} is better."
-        return [self.metric.summary, f"Source: {self.metric.source}.", declared + trec_eval]
+        return [self.metric.summary, *self.metric.facts()]
 
     def text(self) -> str:
         """Print the card, at most 80 columns wide."""
@@ -89,7 +87,7 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
         found = [law.apply(bench) for law in (*LAWS, *PROPERTIES)]
-        outcomes = (*found, ties(bench), speed(bench))
+        outcomes = (*direction(bench), *found, ties(bench), speed(bench))
     return Card(metric, cutoff, bench.level, tries, outcomes)
 
 

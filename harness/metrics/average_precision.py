@@ -13,6 +13,7 @@ from qrels import Judged
     "AP",
     source="Harman (1993), Overview of the First Text REtrieval Conference (TREC-1)",
     trec_eval="map_cut.n",
+    aliases=("MAP",),
 )
 def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     r"""Mean, over all relevant items, of the precision at their ranks; 0 if there is none.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 from runs import InputError
-
-TOP = Option(
-    "top",
-    0,
-    "highest grade of the scale, a whole number of at least 1; by default the user's highest",
-    lambda value: isinstance(value, int) and value >= 1,
-)
 
 
 @metric(
@@ -22,10 +18,12 @@ TOP = Option(
     source="Chapelle, Metzler, Zhang & Grinspan (2009), Expected reciprocal rank for graded "
     "relevance",
     has_level=False,
-    options=(TOP,),
 )
 def expected_reciprocal_rank(
-    judged: Judged, *, cutoff: int | None = None, top: int = 0
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    top: Annotated[int, Ge(1)] | None = None,
 ) -> NDArray[np.float64]:
     r"""Mean of 1 / rank at which a user stops who is satisfied sooner by items of high grade.
 
@@ -43,7 +41,7 @@ def expected_reciprocal_rank(
     cutoff
         Ranks considered, n; all of them by default.
     top
-        G; 0 stands for the highest grade that the qrels hold for the user.
+        Highest grade of the scale, G; by default the highest that the qrels hold for the user.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.interpolated_precision import ROUNDING, interpolated_precision
+from harness.metrics.interpolated_precision import Rounding, interpolated_precision
 from harness.metrics.shared.metric import metric
 from qrels import Judged
 
@@ -16,10 +16,9 @@ RECALL_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     "IAP",
     source="Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.4",
     trec_eval="11pt_avg with -M n",
-    options=(ROUNDING,),
 )
 def interpolated_average_precision(
-    judged: Judged, *, cutoff: int | None = None, rounding: str = "up"
+    judged: Judged, *, cutoff: int | None = None, rounding: Rounding = "up"
 ) -> NDArray[np.float64]:
     r"""Mean of the interpolated precisions at the recall points 0, 0.1, ..., 1.
 
@@ -32,7 +31,7 @@ def interpolated_average_precision(
     cutoff
         Ranks considered, n; all of them by default.
     rounding
-        As in IPrec: "up" or "nearest".
+        How recall times R becomes a number of items, as in IPrec.
 
     Returns
     -------

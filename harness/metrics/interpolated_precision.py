@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal, TypeAlias
+
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, metric
-from harness.metrics.shared.names import Value
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
-
-def _is_share(value: Value) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1
-
-
-RECALL = Option("recall", 0.5, "recall point, from 0 to 1; 0.5 by default", _is_share)
-ROUNDING = Option(
-    "rounding",
-    "up",
-    "how recall times R becomes a number of items: up (the default, trec_eval 9) or nearest "
-    "(trec_eval 10)",
-    lambda value: value in ("up", "nearest"),
-)
+Rounding: TypeAlias = Literal["up", "nearest"]
+"""How recall times R becomes a number of items."""
 
 
 @metric(
     "IPrec",
     source="Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.4",
     trec_eval="iprec_at_recall.recall with -M n",
-    options=(RECALL, ROUNDING),
 )
 def interpolated_precision(
-    judged: Judged, *, cutoff: int | None = None, recall: float = 0.5, rounding: str = "up"
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    recall: Annotated[float, Ge(0), Le(1)] = 0.5,
+    rounding: Rounding = "up",
 ) -> NDArray[np.float64]:
     r"""Highest precision at any rank where the recall has reached a point; 0 if there is none.
 
@@ -46,10 +40,10 @@ def interpolated_precision(
     cutoff
         Ranks considered, n; all of them by default.
     recall
-        The recall point :math:`\rho`. At 0 every rank counts.
+        The recall point. At 0 every rank counts.
     rounding
-        "up": m as above, the next whole number where points are tenths; "nearest":
-        :math:`m = \lfloor \rho R + 0.5 \rfloor`.
+        How recall times R becomes a number of items: up, m as above, the next whole number where
+        points are tenths; or to the nearest, with 0.5 in the place of 0.9.
 
     Returns
     -------

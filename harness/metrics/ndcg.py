@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, metric, ratio
-from harness.metrics.shared.names import Value
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, down_to, running_sum
 
-
-def _are_gains(value: Value) -> bool:
-    """Accept a word, or a map of grades to gains of which none is negative."""
-    if isinstance(value, dict):
-        return len(value) > 0 and min(value) >= 0 and min(value.values()) >= 0
-    return value in ("rating", "exp")
-
-
-GAINS = Option(
-    "gains",
-    "rating",
-    "rating (the default), exp (2^grade - 1), or {grade:gain, ...} for the grades that are worth "
-    "something else",
-    _are_gains,
+Gains: TypeAlias = (
+    Literal["rating", "exp"] | Mapping[Annotated[int, Ge(0)], Annotated[float, Ge(0)]]
 )
-DISCOUNT = Option(
-    "discount",
-    "log2",
-    "log2 (the default): log2(rank + 1), or lenskit: log2(rank) but 1 at rank 1",
-    lambda value: value in ("log2", "lenskit"),
-)
+Discount: TypeAlias = Literal["log2", "lenskit"]
 
 
 @metric(
@@ -39,14 +23,13 @@ DISCOUNT = Option(
     source="Järvelin & Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques",
     trec_eval="ndcg_cut.n",
     has_level=False,
-    options=(GAINS, DISCOUNT),
 )
 def ndcg(
     judged: Judged,
     *,
     cutoff: int | None = None,
-    gains: str | Mapping[int, float] = "rating",
-    discount: str = "log2",
+    gains: Gains = "rating",
+    discount: Discount = "log2",
 ) -> NDArray[np.float64]:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.
 
@@ -100,9 +83,7 @@ def ndcg(
     return ratio(gained, down_to(cutoff, ideal))
 
 
-def _discounted_gains(
-    judged: Judged, *, gains: str | Mapping[int, float], discount: str
-) -> NDArray[np.float64]:
+def _discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> NDArray[np.float64]:
     """Give what the item at each rank earns."""
     if isinstance(gains, Mapping):
         return _discounted(_replaced(judged.grades, gains), discount)
@@ -110,7 +91,7 @@ def _discounted_gains(
 
 
 def _ideal_totals(
-    judged: Judged, *, deepest: int | None, gains: str | Mapping[int, float], discount: str
+    judged: Judged, *, deepest: int | None, gains: Gains, discount: Discount
 ) -> NDArray[np.float64]:
     """Give what the best list earns down to each rank, the first ``deepest`` of them."""
     if isinstance(gains, Mapping):

@@ -13,6 +13,7 @@ from qrels import Judged
     "P",
     source="Cleverdon & Mills (1963), The testing of index language devices",
     trec_eval="P.n",
+    aliases=("Precision", "Prec"),
     lattice=lambda cutoff: cutoff,
 )
 def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:

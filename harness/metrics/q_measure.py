@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, between, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
 
@@ -15,17 +16,9 @@ from qrels import Judged
     "Q-measure",
     source="Sakai & Kando (2008), On information retrieval metrics designed for evaluation with "
     "incomplete relevance assessments",
-    options=(
-        Option(
-            "beta",
-            1,
-            "weight of graded gain against counting, above 0; 1 by default",
-            between(0, inf),
-        ),
-    ),
 )
 def q_measure(
-    judged: Judged, *, cutoff: int | None = None, beta: float = 1.0
+    judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
 ) -> NDArray[np.float64]:
     r"""AP for graded relevance: precisions blended with gain against the best possible gain.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, between, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
 
@@ -15,10 +16,9 @@ from qrels import Judged
     "Rprec",
     source="Buckley & Voorhees (2000), Evaluating evaluation measure stability",
     trec_eval="Rprec with -M n",
-    options=(Option("multiple", 1, "multiple of R, above 0; 1 by default", between(0, inf)),),
 )
 def r_precision(
-    judged: Judged, *, cutoff: int | None = None, multiple: float = 1.0
+    judged: Judged, *, cutoff: int | None = None, multiple: Annotated[float, Gt(0)] = 1.0
 ) -> NDArray[np.float64]:
     r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
 

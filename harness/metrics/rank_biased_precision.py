@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Option, between, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
 
 
@@ -13,10 +16,9 @@ from qrels import Judged
     "RBP",
     source="Moffat & Zobel (2008), Rank-biased precision for measurement of retrieval "
     "effectiveness",
-    options=(Option("p", 0.9, "persistence, between 0 and 1; 0.9 by default", between(0, 1)),),
 )
 def rank_biased_precision(
-    judged: Judged, *, cutoff: int | None = None, p: float = 0.9
+    judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.9
 ) -> NDArray[np.float64]:
     r"""Relevant items seen per step by a user who goes on to the next rank with probability p.
 
@@ -29,7 +31,7 @@ def rank_biased_precision(
     cutoff
         Ranks considered, n; all of them by default.
     p
-        Persistence, between 0 and 1.
+        Persistence: how likely the user is to go on to the next rank.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from qrels import Judged
     "Recall",
     source="Cleverdon & Mills (1963), The testing of index language devices",
     trec_eval="recall.n",
+    aliases=("R",),
 )
 def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     r"""Share of the user's relevant items that are in the first ranks; 0 if there is none.

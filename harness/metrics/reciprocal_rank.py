@@ -22,6 +22,7 @@ def _common_multiple(cutoff: int) -> int | None:
     "RR",
     source="Kantor & Voorhees (2000), The TREC-5 Confusion Track",
     trec_eval="recip_rank with -M n",
+    aliases=("MRR",),
     lattice=_common_multiple,
 )
 def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:

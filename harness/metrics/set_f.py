@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt
 from numpy.typing import NDArray
 
 from harness.metrics.set_precision import set_precision
 from harness.metrics.set_recall import set_recall
-from harness.metrics.shared.metric import Option, between, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
 
@@ -17,16 +18,11 @@ from qrels import Judged
     "SetF",
     source="van Rijsbergen (1979), Information Retrieval, chapter 7",
     trec_eval="set_F.beta with -M n",
-    options=(
-        Option(
-            "beta",
-            1,
-            "importance of recall against precision, above 0, not squared; 1 by default",
-            between(0, inf),
-        ),
-    ),
+    aliases=("F", "F1"),
 )
-def set_f(judged: Judged, *, cutoff: int | None = None, beta: float = 1.0) -> NDArray[np.float64]:
+def set_f(
+    judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
+) -> NDArray[np.float64]:
     r"""F: weighted harmonic mean of the precision and the recall of the retrieved set.
 
     .. math::
@@ -42,7 +38,7 @@ def set_f(judged: Judged, *, cutoff: int | None = None, beta: float = 1.0) -> ND
     cutoff
         Ranks considered, n; all of them by default.
     beta
-        Importance of recall relative to precision.
+        Importance of recall relative to precision, not squared.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from qrels import Judged
     "Success",
     source="Craswell & Hawking (2004), Overview of the TREC 2004 Web Track",
     trec_eval="success.n",
+    aliases=("HR", "Hit", "Hits", "hit rate", "hit ratio"),
     lattice=lambda cutoff: 1,
 )
 def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:

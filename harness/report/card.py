@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from analyses.shared.figures import STYLE, as_svg
 from analyses.shared.measure import Measure
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
 from analyses.shared.table import MISSING, Table
+from harness.metrics.shared.docstring import formulas_in, words_in
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
@@ -31,10 +31,7 @@ TYPE, MARGIN = 13, 4
 """Size of formulas, and the space around them, in points."""
 
 ACCENT, OTHERS = "#0072B2", "0.78"
-FORMULA = re.compile(r"\.\. math::\s*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
-ROLE = re.compile(r":math:`([^`]*)`|``([^`]*)``|\*([^*]+)\*")
 COMPARISON = re.compile(r"\\([lg])e(?![a-z])")
-UPRIGHT = re.compile(r"\\mathrm\{(\w+)\}")
 
 
 NOTATION = (
@@ -72,63 +69,35 @@ def metric_card(
     """Make the card of a metric: one page that refers to nothing outside.
 
     Without a cut-off in its name, the metric has the deepest of the first study; all studies stand
-    side by side. Users' metrics of the studies are known beside those of the plug-ins. Of each law
-    as many cases are tried, or as many as `harness check` tries.
+    side by side. Users' metrics are what the studies say of them, unless their file is a plug-in:
+    then their laws are tried, too. Of each law as many cases are tried, or as many as `harness
+    check` tries.
 
     Raises
     ------
     InputError
         If there is no such metric, or a study lacks it; the sentence says what there is.
     """
-    metric = find_metric(name, _known(studies, plugins))
+    defined = available_metrics([path.resolve() for path in plugins])
+    kept = {name: metric for study in studies for name, metric in study.own_metrics.items()}
+    known = {**kept, **defined}
+    metric = find_metric(name, known)
     cutoff = parse_name(name).cutoff
     if cutoff is None and studies:
         cutoff = studies[0].means.measures.cutoff
-    measured = [_measured(study, metric, cutoff) for study in studies]
+    measured = [_measured(study, metric, known, cutoff) for study in studies]
     return render_page(
         "card.html",
         label=metric.label if cutoff is None else f"{metric.label}@{cutoff}",
         metric=metric,
-        formulas=[(tex, formula_image(tex)) for tex in formulas_of(metric)],
-        words=words_of(metric),
+        formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
+        words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
-        laws=_laws(metric, tries),
+        laws=None if metric.name in kept.keys() - defined.keys() else _laws(metric, tries),
         studies=[m.study for m in measured],
         panels=list(_panels(measured)),
         tables=list(_tables(measured)),
     )
-
-
-def formulas_of(metric: Metric) -> list[str]:
-    r"""Give the formulas of a definition's docstring, as TeX.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> print(*formulas_of(built_in_metrics()["Recall"]))
-    \mathrm{Recall}@n = r_n / R
-    """
-    found = FORMULA.findall(inspect.getdoc(metric.function) or "")
-    return [" ".join(tex.split()) for tex in found]
-
-
-def words_of(metric: Metric) -> list[str]:
-    """Give the paragraphs of a definition's docstring before its parameters, formulas aside.
-
-    Examples
-    --------
-    >>> def count(judged, *, cutoff=None):
-    ...     '''Hits.
-    ...
-    ...     Of the :math:`n_k` *judged* items.
-    ...     '''
-    >>> words_of(Metric("count", count, source="by hand"))
-    ['Of the n_k judged items.']
-    """
-    text = (inspect.getdoc(metric.function) or "").partition("\nParameters\n")[0]
-    paragraphs = FORMULA.sub("\n\n", text).split("\n\n")[1:]
-    plain = (ROLE.sub(lambda m: m[1] or m[2] or m[3], " ".join(p.split())) for p in paragraphs)
-    return [UPRIGHT.sub(r"\1", paragraph) for paragraph in plain if paragraph]
 
 
 def formula_image(tex: str) -> str | None:
@@ -162,14 +131,9 @@ def _drawable(tex: str) -> str:
     return COMPARISON.sub(r"\\\1eq", tex).replace(r"\frac", r"\dfrac")
 
 
-def _known(studies: Sequence[FinishedStudy], plugins: Sequence[Path]) -> dict[str, Metric]:
-    paths = [path.resolve() for path in plugins]
-    for study in studies:
-        paths += [path for path in study.plugins("metrics") if path not in paths]
-    return available_metrics(paths)
-
-
-def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measured:
+def _measured(
+    study: FinishedStudy, metric: Metric, known: Mapping[str, Metric], cutoff: int | None
+) -> Measured:
     """Find a metric in a study.
 
     Raises
@@ -177,7 +141,6 @@ def _measured(study: FinishedStudy, metric: Metric, cutoff: int | None) -> Measu
     InputError
         If the study lacks the metric or the cut-off.
     """
-    known = available_metrics(study.plugins("metrics"))
     measures = study.means.measures
     named = {find_metric(name, known).label: name for name in measures.metrics}
     if metric.label not in named:
@@ -205,7 +168,6 @@ def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
     outcomes = [outcome for outcome in card.outcomes if not outcome.is_measured]
     return {
         "card": card,
-        "facts": card.facts(),
         "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in outcomes],
         "legend": LEGEND.format(level=card.level),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,20 +23,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def open_study(folder: str | PathLike[str]) -> OpenStudy:
+def open_study(
+    folder: str | PathLike[str], *, plugins: Sequence[str | PathLike[str]] = ()
+) -> OpenStudy:
     """Open the folder of a finished study.
 
     Parameters
     ----------
     folder
         Where `harness run` left it.
+    plugins
+        Files of analyses of yours, which are run to show their results anew; no other code that the
+        study names is run.
 
     Raises
     ------
     InputError
         If no finished study is there.
     """
-    return OpenStudy(FinishedStudy.at(Path(folder)))
+    return OpenStudy(FinishedStudy.at(Path(folder), [*map(Path, plugins)]))
 
 
 @dataclass(frozen=True)

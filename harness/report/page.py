@@ -33,15 +33,15 @@ class Overlay:
     points: Sequence[tuple[str, str, str]]
 
 
-def render_report(folder: Path) -> bytes:
-    """Make the report of a study folder.
+def render_report(folder: Path, plugins: Sequence[Path] = ()) -> bytes:
+    """Make the report of a study folder; see `FinishedStudy` for users' files.
 
     Raises
     ------
     InputError
         If the folder holds no finished study.
     """
-    study = FinishedStudy.at(folder)
+    study = FinishedStudy.at(folder, plugins)
     manifest = study.manifest
     return render_page(
         "report.html",

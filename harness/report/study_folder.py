@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -14,6 +13,9 @@ from typing import Any, TypeVar
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
+from harness.metrics.shared.kept_metric import read_kept_metrics
+from harness.metrics.shared.metric import Metric
+from harness.report.kept_result import KeptResult, read_kept_result
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from runs import InputError
@@ -28,6 +30,15 @@ ResultT = TypeVar("ResultT", bound=Result)
 def evidence_name(key: str) -> str:
     """Name the file that keeps a result."""
     return f"evidence/{key}.npz"
+
+
+def kept_name(key: str) -> str:
+    """Name the file that keeps what a user's analysis showed."""
+    return f"evidence/{key}.shown.npz"
+
+
+KEPT_METRICS = "evidence/metrics.json"
+"""The file that keeps what is known of users' metrics."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -58,23 +69,27 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """The folder of a finished study, and what its manifest says."""
+    """The folder of a finished study, and what its manifest says.
+
+    Nothing that the study names is run: what its own analyses showed is kept in the folder. Users'
+    files that are given as plug-ins are run, and show theirs anew.
+    """
 
     folder: Path
     manifest: Mapping[str, Any]
-    _lost: dict[str, str] = field(default_factory=dict)
+    plugins: tuple[Path, ...] = ()
     _read: dict[str, Result] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, folder: Path) -> FinishedStudy:
+    def at(cls, folder: Path, plugins: Sequence[Path] = ()) -> FinishedStudy:
         """Open a study folder.
 
         Raises
         ------
         InputError
-            If no finished study is there.
+            If no finished study is there, or a plug-in is no analysis.
         """
-        return cls(folder, read_manifest(folder))
+        return cls(folder, read_manifest(folder), tuple(plugins))
 
     @property
     def name(self) -> str:
@@ -97,39 +112,33 @@ class FinishedStudy:
         return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
 
     @cached_property
-    def _settings(self) -> dict[str, Any]:
-        return tomllib.loads((self.folder / "study.toml").read_text(encoding="utf-8"))
-
-    def plugins(self, section: str) -> list[Path]:
-        """Give the users' files that a section of the study names: "metrics", "analyses"."""
-        return [Path(path) for path in self._settings.get(section, {}).get("plugins", [])]
+    def own_metrics(self) -> Mapping[str, Metric]:
+        """Users' metrics as the study ran them, by name: all but their definitions."""
+        path = self.folder / KEPT_METRICS
+        return read_kept_metrics(path.read_bytes()) if path.exists() else {}
 
     @cached_property
     def kinds(self) -> Mapping[str, type[Result]]:
-        """Classes of the results that the study has, by key, in the order of the report.
-
-        What a user's file declares is left out, and named in `lost`, if the file is lost.
-        """
-        plugins = []
-        for path in self.plugins("analyses"):
-            try:
-                register_with([path])
-                plugins.append(path)
-            except InputError as error:
-                self._lost[str(path)] = str(error)
-        known = {**SCORED, **{key: a.result for key, a in register_with(plugins).items()}}
-        found = [key for key in self.manifest["results"] if key in known]
+        """Classes of the results that the study has, by key, in the order of the report."""
+        register = register_with(self.plugins)
+        known = {
+            **{key: type(result) for key, result in self._kept.items()},
+            **SCORED,
+            **{key: analysis.result for key, analysis in register.items()},
+        }
+        found = {key: known[key] for key in self.manifest["results"] if key in known}
         numbers = {
-            key: min((face.place for face in figures_of(known[key])), default=inf) for key in found
+            key: min((face.place for face in figures_of(kind)), default=inf)
+            for key, kind in found.items()
         }
         ordered = sorted(found, key=lambda key: (key not in SCORED, numbers[key]))
-        return {key: known[key] for key in ordered}
+        return {key: found[key] for key in ordered}
 
-    @property
-    def lost(self) -> list[str]:
-        """Sentences about users' files whose results cannot be shown."""
-        _ = self.kinds
-        return [f"Results of a user's analysis are not shown: {why}" for why in self._lost.values()]
+    @cached_property
+    def _kept(self) -> Mapping[str, KeptResult]:
+        """What users' analyses showed, by key."""
+        paths = {key: self.folder / kept_name(key) for key in self.manifest["results"]}
+        return {key: read_kept_result(path) for key, path in paths.items() if path.exists()}
 
     def result(self, key: str) -> Result:
         """Read what an analysis found, or what scoring gave.
@@ -144,8 +153,9 @@ class FinishedStudy:
                 f"{self.folder}: the study has no {key!r}; {nearest(key, list(self.kinds))}"
             )
         if key not in self._read:
+            kept, kind = self._kept.get(key), self.kinds[key]
             path = self.folder / evidence_name(key)
-            self._read[key] = read_evidence(path, self.kinds[key])
+            self._read[key] = kept if kept and type(kept) is kind else read_evidence(path, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:

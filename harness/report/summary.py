@@ -38,7 +38,6 @@ def summarise(study: FinishedStudy) -> Summary:
         *_intervals(any(known)),
         "Robust and discriminative is not the same as right: none of these numbers says whether a "
         "metric measures what users want.",
-        *study.lost,
     )
     return Summary(tuple(filter(None, findings)), tuple(dict.fromkeys(cautions)))
 

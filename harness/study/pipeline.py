@@ -139,19 +139,23 @@ def _analyse(
     for caution in result.cautions():
         source.progress.note(caution)
     with source.progress("Drawing figures", 1) as bar:
-        files = result_files(analysis.key, result)
+        files = result_files(analysis.key, result, is_users=_is_users(analysis))
         bar.advance()
     return files
 
 
 def _made_by(analysis: Analysis[Any, Any]) -> dict[str, str]:
     """Say what makes an analysis: its file or group, what analyses share, and packages below."""
-    module = analysis.make.__module__
-    if not module.startswith("analyses."):
+    if _is_users(analysis):
         own = {"plugin": sha256(Path(inspect.getfile(analysis.make)).read_bytes()).hexdigest()}
-        return made_by(ANALYSES, DRAWING) | own
-    home = f"analyses.{analysis.group}" if analysis.group else module
+        return made_by((*ANALYSES, "harness.report.kept_result"), DRAWING) | own
+    home = f"analyses.{analysis.group}" if analysis.group else analysis.make.__module__
     return made_by((*ANALYSES, home), DRAWING)
+
+
+def _is_users(analysis: Analysis[Any, Any]) -> bool:
+    """Tell whether an analysis is declared in a file of a user's."""
+    return not analysis.make.__module__.startswith("analyses.")
 
 
 def _note_version(folder: Path, progress: Progress) -> None:

@@ -40,8 +40,10 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     return study.model_copy(update={"metrics": study.metrics.model_copy(update=changed)})
 
 
-def check(study: Study) -> dict[str, Metric]:
+def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
     """Check, before any work, the names and settings that the study file itself cannot check.
+
+    Metrics of one's own are known beside those of the plug-ins.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def check(study: Study) -> dict[str, Metric]:
         If a metric, system, setting or preset does not exist or breaks a rule.
     """
     with study.errors_at("metrics", "plugins"):
-        available = available_metrics(study.metrics.plugins)
+        available = available_metrics(study.metrics.plugins, own)
     with study.errors_at("metrics", "names"):
         metrics = {label: find_metric(label, available) for label in study.metric_labels}
         _check_difference(metrics)

@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 from analyses.shared.analysis import Analysis, Given, SettingError
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures, Scores
+from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.report.study_folder import KEPT_METRICS
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -232,12 +234,17 @@ class Stages:
                 SCORES_FILE: scores_to_parquet(made[0]),
                 **result_files("means", Means.of(made[0], self.metrics)),
                 **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
+                **self._kept_metrics(),
             }
 
         self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
         if made:
             return made[0]
         return scores_from_parquet(self.store.read(SCORES_FILE), falling=self.measures.falling)
+
+    def _kept_metrics(self) -> dict[str, bytes]:
+        kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
+        return {} if kept is None else {KEPT_METRICS: kept}
 
     def _score(self, runs: Sequence[Run]) -> Scores:
         with self.progress("Scoring the runs", len(runs)) as bar:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.interpolated_average_precision import RECALL_POINTS
-from harness.metrics.interpolated_precision import ROUNDING
 from harness.metrics.shared import averages as averaging
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import DECIMAL, parse_name
@@ -250,11 +249,15 @@ def _require_offered(name: str, offered: Sequence[str], metrics: Mapping[str, Me
         raise InputError(f"trec_eval's {name!r} is not offered: {reason}.")
 
 
+ROUNDING = "rounding"
+"""The option of metrics that say how recall points become numbers of items."""
+
+
 def _rounding(metrics: Mapping[str, Metric], rounding: str) -> dict[str, Metric]:
     """Have the metrics that round recall points do it in one way."""
     return {
-        name: metric.with_options({ROUNDING.name: rounding})
-        if ROUNDING in metric.options
+        name: metric.with_options({ROUNDING: rounding})
+        if ROUNDING in (option.name for option in metric.options)
         else metric
         for name, metric in metrics.items()
     }

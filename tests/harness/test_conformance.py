@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.metrics.interpolated_precision import ROUNDING
 from harness.metrics.shared.averages import geometric_mean
 from harness.metrics.shared.names import Value, parse_name, print_name
 from harness.metrics.shared.register import built_in_metrics, find_metric
@@ -203,8 +202,8 @@ def our_value(
     if named is None:
         return None
     metric = find_metric(named[0], METRICS)
-    if ROUNDING in metric.options:
-        metric = metric.with_options({ROUNDING.name: rounding})
+    if "rounding" in [option.name for option in metric.options]:
+        metric = metric.with_options({"rounding": rounding})
     scores = metric(judged, cutoff=named[1])
     return float(scores.mean() if topic == "all" else scores[topics.index(topic)])
 

@@ -14,6 +14,7 @@ from harness.cli.main import main
 from harness.laws.battery import LAWS, PROPERTIES
 from harness.laws.cards import Card, check_metric
 from harness.laws.check import cards_of, chosen
+from harness.laws.direction import direction
 from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import Bench, UserList
 from harness.laws.markdown import page
@@ -195,6 +196,35 @@ def test_a_property_is_reported_with_an_example(
 @pytest.mark.parametrize("law", ["unjudged", "positive-only"])
 def test_precision_makes_no_use_of_nonrelevant_judgements(law: str) -> None:
     assert applied(law, BUILT_IN["P"]).sentence == "Yes."
+
+
+def missed(judged: Any, *, cutoff: int | None = None) -> Any:
+    return 1.0 - judged.hits(cutoff) / cutoff
+
+
+@pytest.mark.parametrize(
+    ("metric", "advice"),
+    [
+        (toy(missed), "if less of the metric is better, declare it with `higher_is_better=False`."),
+        (toy(hits, higher_is_better=False), "is better, leave `higher_is_better=False` out."),
+    ],
+)
+def test_a_metric_that_seems_to_go_the_other_way_gets_a_hint(metric: Metric, advice: str) -> None:
+    (hint,) = direction(Bench(metric, 5, tries=20))
+    assert hint.sentence.endswith(advice)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        toy(missed, higher_is_better=False),
+        BUILT_IN["bpref"],
+        toy(lambda judged, *, cutoff=None: judged.n_relevant),
+        toy(lambda judged, *, cutoff=None: judged.relevant[:, 0] - judged.relevant[:, 1] / 2),
+    ],
+)
+def test_a_metric_that_goes_its_way_or_none_gets_no_hint(metric: Metric) -> None:
+    assert direction(Bench(metric, 5, tries=20)) == ()
 
 
 def test_a_promotion_is_always_seen_by_average_precision() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from numbers import Integral
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.names import Value, print_name
+from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
 from runs import InputError
 from runs.shared.modules import failure_of
@@ -28,46 +31,11 @@ class MetricFunction(Protocol):
         """Score every user."""
 
 
-Defined = TypeVar("Defined", bound=Callable[..., NDArray[np.float64]])
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of a metric, as data.
-
-    Parameters
-    ----------
-    name
-        Keyword of the definition.
-    default
-        Its value where the name of the metric does not give one; not printed.
-    help
-        One line: what it does, and which values it takes.
-    accepts
-        Tells whether a value will do.
-    """
-
-    name: str
-    default: Value
-    help: str
-    accepts: Callable[[Value], bool]
-
-
-def between(low: float, high: float) -> Callable[[Value], bool]:
-    """Accept numbers strictly between two bounds.
-
-    Examples
-    --------
-    >>> between(0, 1)(0.8), between(0, 1)(1), between(0, 1)("x")
-    (True, False, False)
-    """
-    return lambda value: isinstance(value, int | float) and low < value < high
-
-
 LEVEL = Option(
     "rel",
-    0,
-    "lowest relevant grade, a whole number of at least 1; by default that of the qrels",
+    None,
+    "a whole number, at least 1",
+    "Lowest relevant grade; by default that of the qrels.",
     lambda value: isinstance(value, int) and value >= 1,
 )
 """The option that every metric with relevant items has: the relevance level."""
@@ -76,8 +44,9 @@ LEVEL = Option(
 MEAN = Option(
     "mean",
     "arithmetic",
-    "arithmetic (the default), or geometric: then users' scores are log(max(score, 1e-5)), and the "
-    "exponential of their mean is given as the mean, as in trec_eval's gm_map",
+    "arithmetic or geometric",
+    "Geometric: users' scores are log(max(score, 1e-5)), and the exponential of their mean is "
+    "given as the mean, as in trec_eval's gm_map.",
     lambda value: value in ("arithmetic", "geometric"),
 )
 """The option of every metric that is never negative: how its scores are averaged over users."""
@@ -88,9 +57,12 @@ def no_lattice(cutoff: int) -> int | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Metric:
-    """A metric and what is known of it, as data.
+    """A metric and what is known of it: a value, equal to what prints alike.
+
+    Called with options it gives the metric that has them, with ``@`` the one at a cut-off, and with
+    judged lists the users' scores.
 
     Parameters
     ----------
@@ -102,6 +74,8 @@ class Metric:
         Where it was published.
     trec_eval
         The measure that agrees in trec_eval, "" where there is none.
+    aliases
+        What others call it.
     lattice
         For a cut-off, a whole number that makes every score an integer when multiplied with
         it, or None; the exact permutation test then counts ties exactly.
@@ -117,12 +91,25 @@ class Metric:
         Whether the definition scores one user at a time, which is slower.
     given
         Options that differ from their defaults.
+    cutoff
+        Ranks considered, where scoring is not told.
+    declared
+        The metric without options, of one that has some.
+
+    Examples
+    --------
+    >>> from harness.metrics.ndcg import ndcg
+    >>> ndcg(gains="exp") @ 10
+    nDCG(gains=exp)@10
+    >>> (ndcg @ 10)(gains="exp") == ndcg(gains="exp") @ 10
+    True
     """
 
     name: str
     function: MetricFunction
     source: str
     trec_eval: str = ""
+    aliases: tuple[str, ...] = ()
     lattice: Callable[[int], int | None] = no_lattice
     options: tuple[Option, ...] = ()
     low: float = 0.0
@@ -131,11 +118,35 @@ class Metric:
     has_level: bool = True
     per_user: bool = False
     given: tuple[tuple[str, Value], ...] = ()
+    cutoff: int | None = None
+    declared: Metric | None = None
+
+    def __post_init__(self) -> None:
+        # Help, and what looks for examples, find the definition behind the metric.
+        vars(self).update(
+            __doc__=self.doc, __module__=self.function.__module__, __wrapped__=self.function
+        )
 
     @property
     def label(self) -> str:
         """Name with the options that differ from their defaults; reads back as this metric."""
         return print_name(self.name, dict(self.given))
+
+    def __str__(self) -> str:
+        return print_name(self.name, dict(self.given), self.cutoff)
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metric) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    @property
+    def bare(self) -> Metric:
+        """The metric without options and cut-off."""
+        return replace(self, cutoff=None) if self.declared is None else self.declared
 
     @property
     def all_options(self) -> tuple[Option, ...]:
@@ -150,11 +161,25 @@ class Metric:
         return dict(self.given).get(MEAN.name) == "geometric"
 
     @property
+    def doc(self) -> str:
+        """Docstring of the definition."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
     def summary(self) -> str:
         """First line of the definition's docstring."""
-        return (self.function.__doc__ or "").strip().partition("\n")[0]
+        return self.doc.partition("\n")[0]
 
-    def with_options(self, values: Mapping[str, Value]) -> Metric:
+    def facts(self) -> list[str]:
+        """Say where it comes from and which way it goes, in sentences."""
+        better = "more" if self.higher_is_better else "less"
+        trec_eval = f" In trec_eval: {self.trec_eval}." if self.trec_eval else ""
+        return [
+            f"Source: {self.source}.",
+            f"From {self.low:g} to {self.high:g}, {better} is better.{trec_eval}",
+        ]
+
+    def with_options(self, values: Mapping[str, Any]) -> Metric:
         """Set options.
 
         Raises
@@ -169,7 +194,7 @@ class Metric:
                 raise InputError(f"{self.name} has no option {name!r}; {self._known_options()}")
             if not known[name].accepts(value):
                 raise InputError(
-                    f"{self.name}: the option {name!r} ({known[name].help}) cannot be {value!r}."
+                    f"{self.name}: the option {name!r} must be {known[name].values}, got {value!r}."
                 )
         merged = {**dict(self.given), **values}
         given = tuple(
@@ -177,25 +202,50 @@ class Metric:
             for option in self.all_options
             if option.name in merged and merged[option.name] != option.default
         )
-        chosen = replace(self, given=given)
-        if not chosen.is_geometric or self.is_geometric:
+        bare = self.bare
+        chosen = replace(bare, given=given, cutoff=self.cutoff, declared=bare)
+        if not chosen.is_geometric:
             return chosen
-        low, high = logarithms(np.array([self.low, self.high])).tolist()
+        low, high = logarithms(np.array([bare.low, bare.high])).tolist()
         return replace(chosen, low=low, high=high, lattice=no_lattice)
+
+    def __matmul__(self, cutoff: int) -> Metric:
+        if not isinstance(cutoff, Integral) or cutoff < 1:
+            raise InputError(
+                f"{self}: the cut-off must be a whole number of at least 1, got {cutoff!r}."
+            )
+        return replace(self, cutoff=int(cutoff))
 
     def average(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average over users, the last axis, by the mean that the metric asks for."""
         means = scores.mean(axis=-1)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
-    def __call__(self, judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
-        """Score every user, and check what came back.
+    @overload
+    def __call__(
+        self, judged: Judged, *, cutoff: int | None = None, **options: Any
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def __call__(self, **options: Any) -> Metric: ...
+
+    def __call__(
+        self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
+    ) -> NDArray[np.float64] | Metric:
+        """Score every user, and check what came back; without lists, set options.
 
         Raises
         ------
         InputError
-            If the definition fails, or does not return one finite number per user.
+            If there is no such option, the definition fails, or it does not return one finite
+            number per user.
         """
+        chosen = self.with_options(options) if options else self
+        if judged is None:
+            return chosen if cutoff is None else chosen @ cutoff
+        return chosen._score(judged, self.cutoff if cutoff is None else cutoff)
+
+    def _score(self, judged: Judged, cutoff: int | None) -> NDArray[np.float64]:
         options = dict(self.given)
         level = options.pop(LEVEL.name, None) if self.has_level else None
         options.pop(MEAN.name, None)
@@ -226,32 +276,64 @@ class Metric:
         return f"its options are {listed}."
 
 
-def metric(name: str, *, source: str, **facts: Any) -> Callable[[Defined], Defined]:
-    """Declare a function over judged lists a metric; the function itself stays as it is.
+def metric(
+    name: str,
+    *,
+    source: str,
+    trec_eval: str = "",
+    aliases: tuple[str, ...] = (),
+    lattice: Callable[[int], int | None] = no_lattice,
+    low: float = 0.0,
+    high: float = 1.0,
+    higher_is_better: bool = True,
+    has_level: bool = True,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Make a metric of a function over judged lists.
+
+    Keyword-only parameters beside the cut-off are its options (see
+    `harness.metrics.shared.option.options_of`).
 
     Parameters
     ----------
-    name, source
+    name, source, trec_eval, aliases, lattice, low, high, higher_is_better, has_level
         See `Metric`.
-    facts
-        Further parameters of `Metric`: trec_eval, lattice, options, low, high,
-        higher_is_better, has_level.
 
     Examples
     --------
     >>> @metric("hits", source="by hand", high=np.inf)
-    ... def hits(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    ... def hits(judged: Judged, *, cutoff: int | None = None, times: int = 1):
     ...     "Number of relevant items in the list."
-    ...     return judged.relevant[:, :cutoff].sum(axis=1).astype(float)
-    >>> hits.metric.name, hits.metric.summary
-    ('hits', 'Number of relevant items in the list.')
+    ...     return times * judged.relevant[:, :cutoff].sum(axis=1)
+    >>> hits(times=2) @ 5, hits.summary
+    (hits(times=2)@5, 'Number of relevant items in the list.')
+    >>> hits(Judged(np.array([[1.0, 0.0]]), np.ones((1, 1))), times=2)
+    array([2.])
     """
 
-    def declare(function: Defined) -> Defined:
-        function.metric = Metric(name, function, source=source, **facts)  # type: ignore[attr-defined]
-        return function
+    def declare(function: Callable[..., Any]) -> Metric:
+        return Metric(
+            name,
+            function,
+            source=source,
+            trec_eval=trec_eval,
+            aliases=aliases,
+            lattice=lattice,
+            options=_own_options(name, function),
+            low=low,
+            high=high,
+            higher_is_better=higher_is_better,
+            has_level=has_level,
+        )
 
     return declare
+
+
+def _own_options(name: str, function: Callable[..., Any]) -> tuple[Option, ...]:
+    own = options_of(function)
+    for option in own:
+        if option.name in (LEVEL.name, MEAN.name):
+            raise InputError(f"{name}: {option.name!r} is an option that metrics have already.")
+    return own
 
 
 def ratio(numerator: NDArray[np.float64], denominator: NDArray[np.number]) -> NDArray[np.float64]:

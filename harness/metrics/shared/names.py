@@ -16,6 +16,7 @@ NAME = re.compile(
 )
 INTEGER = re.compile(r"[+-]?[0-9]+")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?")
+SWITCHES = {"true": True, "false": False}
 WORD = re.compile(r"[A-Za-z0-9_.+-]+")
 GRAMMAR = "a metric is written NAME, NAME@10 or NAME(option=value, ...)@10"
 
@@ -67,7 +68,7 @@ def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = Non
     >>> print_name("P", {"rel": 4}, 10)
     'P(rel=4)@10'
     """
-    inside = ",".join(f"{key}={_printed(value)}" for key, value in options.items())
+    inside = ",".join(f"{key}={print_value(value)}" for key, value in options.items())
     brackets = f"({inside})" if inside else ""
     return f"{name}{brackets}" + ("" if cutoff is None else f"@{cutoff}")
 
@@ -83,6 +84,8 @@ def _value(text: str, whole: str) -> Value:
         return int(text)
     if DECIMAL.fullmatch(text):
         return float(text)
+    if text in SWITCHES:
+        return SWITCHES[text]
     if text.startswith("{") and text.endswith("}"):
         return dict(_entry(part, whole) for part in text[1:-1].split(",") if part.strip())
     if text[:1] in ("'", '"') and text[-1:] == text[:1] and WORD.fullmatch(text[1:-1]):
@@ -99,11 +102,13 @@ def _entry(part: str, whole: str) -> tuple[int, float]:
     return int(key), int(value) if INTEGER.fullmatch(value) else float(value)
 
 
-def _printed(value: Value) -> str:
+def print_value(value: Value) -> str:
+    """Write the value of an option, as in a name."""
     if isinstance(value, dict):
-        return (
-            "{" + ",".join(f"{key}:{_printed(gain)}" for key, gain in sorted(value.items())) + "}"
-        )
+        entries = (f"{key}:{print_value(gain)}" for key, gain in sorted(value.items()))
+        return "{" + ",".join(entries) + "}"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     return str(value)

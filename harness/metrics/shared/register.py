@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,9 @@ from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.member import modules_of
 from runs.shared.modules import load_module
+
+OF_OTHERS = re.compile(r"^(.*?)(?:[_.]([0-9]+))?$", re.DOTALL)
+"""A name, and a cut-off as trec_eval writes it."""
 
 
 def built_in_metrics() -> dict[str, Metric]:
@@ -40,15 +44,21 @@ def plugin_metrics(path: Path) -> dict[str, Metric]:
     return declared
 
 
-def available_metrics(plugins: Sequence[Path] = ()) -> dict[str, Metric]:
-    """Give the built-in metrics and those of the plug-ins, by name.
+def available_metrics(
+    plugins: Sequence[Path] = (), own: Sequence[Metric] = ()
+) -> dict[str, Metric]:
+    """Give the built-in metrics, those of the plug-ins and others of one's own, by name.
 
     Raises
     ------
     InputError
-        If a plug-in takes a name that is already taken.
+        If a name is already taken.
     """
     found = built_in_metrics()
+    for metric in own:
+        bare = metric.bare
+        if found.setdefault(bare.name, bare).function is not bare.function:
+            raise InputError(f"another metric called {bare.name!r} exists already.")
     for path in plugins:
         for name, declared in plugin_metrics(path).items():
             if name in found:
@@ -80,18 +90,37 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
         return metric_of_ir_measures(text)
     parsed = parse_name(text)
     if parsed.name not in metrics:
-        raise InputError(
-            f"no metric is called {parsed.name!r}; {nearest(parsed.name, list(metrics))}"
-        )
+        own = own_name(parsed.name, metrics)
+        known = f"here it is {own!r}." if own else nearest(parsed.name, list(metrics))
+        raise InputError(f"no metric is called {parsed.name!r}; {known}")
     return metrics[parsed.name].with_options(parsed.options)
 
 
+def own_name(text: str, metrics: Mapping[str, Metric]) -> str:
+    """Say what a metric is called here that others call so; "" if it is none of ours.
+
+    Examples
+    --------
+    >>> [own_name(text, built_in_metrics()) for text in ("MAP", "Hit Ratio", "ndcg_cut_10", "x")]
+    ['AP', 'Success', 'nDCG@10', '']
+    """
+    base, cutoff = OF_OTHERS.findall(text)[0]
+    for metric in metrics.values():
+        trec_eval = re.split(r"[ .]", metric.trec_eval)[0]
+        if _folded(base) in map(_folded, (metric.name, trec_eval, *metric.aliases)):
+            return metric.name if not cutoff else f"{metric.name}@{cutoff}"
+    return ""
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[ _-]", "", name).casefold()
+
+
 def _declared(module: ModuleType) -> dict[str, Metric]:
-    """Give the metrics declared in a module, not those that it imports."""
-    own = (value for value in vars(module).values() if _home(value) == module.__name__)
-    candidates = (getattr(value, "metric", None) for value in own)
-    return {found.name: found for found in candidates if isinstance(found, Metric)}
-
-
-def _home(value: object) -> str | None:
-    return getattr(value, "__module__", None)
+    """Give the metrics declared in a module, not those that it imports or sets options of."""
+    found = [value for value in vars(module).values() if isinstance(value, Metric)]
+    return {
+        metric.name: metric
+        for metric in found
+        if metric.function.__module__ == module.__name__ and str(metric) == metric.name
+    }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Metric, metric, no_lattice
 from qrels import Judged
 
 UserFunction = Callable[..., float]
@@ -40,20 +40,28 @@ class User:
     ideal_grades: NDArray[np.float64]
 
 
-def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFunction], UserFunction]:
-    """Declare a function over one user's list a metric; the function itself stays as it is.
+def user_metric(
+    name: str,
+    *,
+    source: str,
+    aliases: tuple[str, ...] = (),
+    lattice: Callable[[int], int | None] = no_lattice,
+    low: float = 0.0,
+    high: float = 1.0,
+    higher_is_better: bool = True,
+    has_level: bool = True,
+) -> Callable[[UserFunction], Metric]:
+    """Make a metric of a function over one user's list.
 
     The function takes the grades at the first ranks, down to the cut-off or the end of the
-    list (1-d, NaN where the item is unjudged), and a `User`; further keywords are the metric's
-    options. It is called once for every user, which takes some thirty to two hundred times as long
-    as one function over the lists of all users (`harness.metrics.shared.metric.metric`).
+    list (1-d, NaN where the item is unjudged), and a `User`; keyword-only parameters are the
+    metric's options. It is called once for every user, which takes some thirty to two hundred times
+    as long as one function over the lists of all users (`harness.metrics.shared.metric.metric`).
 
     Parameters
     ----------
-    name, source
+    name, source, aliases, lattice, low, high, higher_is_better, has_level
         See `harness.metrics.shared.metric.Metric`.
-    facts
-        Further parameters of `harness.metrics.shared.metric.Metric`: options, low, high ...
 
     Examples
     --------
@@ -61,11 +69,11 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
     ... def first_grade(grades, user):
     ...     "Grade of the first judged item; 0 if there is none."
     ...     return next((grade for grade in grades if grade >= 0), 0.0)
-    >>> first_grade.metric(Judged(np.array([[np.nan, 3.0], [5.0, 1.0]]), np.ones((2, 1))))
+    >>> first_grade(Judged(np.array([[np.nan, 3.0], [5.0, 1.0]]), np.ones((2, 1))))
     array([3., 5.])
     """
 
-    def declare(function: UserFunction) -> UserFunction:
+    def declare(function: UserFunction) -> Metric:
         @wraps(function)
         def score_each(
             judged: Judged, *, cutoff: int | None = None, **options: Any
@@ -77,9 +85,17 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
             ]
             return np.array(scores, dtype=np.float64)
 
-        metric(name, source=source, per_user=True, **facts)(score_each)
-        function.metric = score_each.metric  # type: ignore[attr-defined]
-        return function
+        made = metric(
+            name,
+            source=source,
+            aliases=aliases,
+            lattice=lattice,
+            low=low,
+            high=high,
+            higher_is_better=higher_is_better,
+            has_level=has_level,
+        )
+        return replace(made(score_each), per_user=True)
 
     return declare
 

@@ -6,8 +6,9 @@ from click.testing import CliRunner, Result
 
 from analyses.shared.measure import Measure
 from harness.cli.main import main
+from harness.metrics.shared.docstring import formulas_in
 from harness.metrics.shared.register import built_in_metrics
-from harness.report.card import formula_image, formulas_of, metric_card
+from harness.report.card import formula_image, metric_card
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 from tests.harness.results import choose_coefficient, keep, sparsity_of
@@ -31,9 +32,9 @@ def html(finished: Path) -> str:
     return page_of("nDCG@20", finished)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if formulas_of(METRICS[name])])
+@pytest.mark.parametrize("name", [name for name in METRICS if formulas_in(METRICS[name].doc)])
 def test_every_formula_can_be_drawn(name: str) -> None:
-    assert all(formula_image(tex) for tex in formulas_of(METRICS[name]))
+    assert all(formula_image(tex) for tex in formulas_in(METRICS[name].doc))
 
 
 def test_a_formula_beyond_matplotlib_is_not_drawn() -> None:

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
-from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy, read_manifest
+from qrels import Judged
 from runs import InputError
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
 
@@ -84,8 +84,9 @@ def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> No
     (with_plugin.parent / "mine.py").unlink()
     study = FinishedStudy.at(with_plugin)
     assert study.means.measures.falling == {"misses"}
-    with pytest.raises(InputError, match=r"mine\.py"):
-        metric_card("misses", [study], tries=2)
+    assert not study.own_metrics["misses"].higher_is_better
+    with pytest.raises(InputError, match="name it with --plugin"):
+        study.own_metrics["misses"](Judged(np.ones((1, 1)), np.ones((1, 1))))
 
 
 @pytest.mark.parametrize("command", ["table", "figure", "report", "export"])

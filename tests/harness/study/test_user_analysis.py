@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.open_study import open_study
+from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
 from runs import InputError
@@ -30,7 +32,26 @@ pytestmark = pytest.mark.slow
 
 GUIDE = ROOT / "docs/guides/new-analysis.md"
 (MY_ANALYSIS,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-FILE = "my_analysis.py"
+FILE, METRIC_FILE = "my_analysis.py", "my_metric.py"
+MY_METRIC = """
+from typing import Annotated
+from annotated_types import Ge, Le
+from harness import metric
+
+@metric("missed", source="by hand", higher_is_better=False)
+def missed(judged, *, cutoff=None, weight: Annotated[float, Ge(0), Le(1)] = 1.0):
+    \"\"\"Share of the ranks without a relevant item.
+
+    Parameters
+    ----------
+    weight
+        What a miss costs.
+    \"\"\"
+    return weight * (1 - judged.hits(cutoff) / cutoff)
+"""
+OWN_METRICS = METRICS.replace(
+    '"nDCG"]', f'"nDCG", "missed", "missed(weight=0.5)"]\nplugins = ["{METRIC_FILE}"]'
+)
 STUDY = (
     WORLD
     + SYSTEMS
@@ -53,6 +74,16 @@ def base(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (base / FILE).write_text(MY_ANALYSIS)
     copytree(finished, base / "study")
     run_text(STUDY, base, output=base / "study")
+    return base
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with files of both kinds: an analysis and a metric."""
+    base = tmp_path_factory.mktemp("measured")
+    (base / FILE).write_text(MY_ANALYSIS)
+    (base / METRIC_FILE).write_text(MY_METRIC)
+    run_text(STUDY.replace(METRICS, OWN_METRICS), base, output=base / "study")
     return base
 
 
@@ -104,7 +135,7 @@ def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> 
 def test_its_files_are_in_the_folder(base: Path) -> None:
     names = {str(path.relative_to(base / "study")) for path in (base / "study").glob("*/spread*")}
     figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "png", "txt")}
-    kept = {"evidence/spread.npz", ".ledger/spread.json"}
+    kept = {"evidence/spread.npz", "evidence/spread.shown.npz", ".ledger/spread.json"}
     assert names == {"tables/spread.csv", *figure, *kept}
 
 
@@ -135,7 +166,8 @@ def test_the_command_lists_its_table(base: Path) -> None:
 
 
 def test_the_command_redraws_its_figure(base: Path, tmp_path: Path) -> None:
-    answer = harness("figure", base / "study", "spread_bars", "--to", tmp_path / "a.pdf")
+    to = ("--to", tmp_path / "a.pdf")
+    answer = harness("figure", base / "study", "spread_bars", *to, "--plugin", base / FILE)
     assert answer.exit_code == 0
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
 
@@ -159,24 +191,68 @@ def test_a_changed_option_makes_its_own_result_again_and_no_other(own: Path) -> 
     assert made_again(own / "study", before) == {"spread"}
 
 
-def test_without_the_file_the_report_is_made_and_says_so(own: Path) -> None:
-    (own / FILE).unlink()
-    assert harness("report", own / "study").exit_code == 0
-    page = Page((own / "study/report.html").read_text(encoding="utf-8"))
-    assert "figure6_sparsity_metrics" in page.ids
-    assert "spread" not in page.ids
-    assert (
-        f"Results of a user's analysis are not shown: {own / FILE}: the analysis does not exist."
-        in page.text
-    )
+@pytest.fixture
+def forbidden(measured: Path, tmp_path: Path) -> Path:
+    """A copy of it, with files of the user's that say so when they are run."""
+    own = copytree(measured, tmp_path / "own")
+    for page in (own / "study/study.toml", own / "study/report.html"):
+        page.write_text(page.read_text().replace(str(measured), str(own)))
+    for file in (FILE, METRIC_FILE):
+        touch = f"import pathlib\npathlib.Path({str(own / 'marker')!r}).touch()\n1 / 0\n"
+        (own / file).write_text(touch)
+    return own
 
 
-def test_without_the_file_the_other_tables_are_printed(own: Path) -> None:
-    (own / FILE).unlink()
-    assert harness("table", own / "study", "table3").exit_code == 0
-    answer = harness("table", own / "study", "spread")
+def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -> None:
+    study = forbidden / "study"
+    report = (study / "report.html").read_bytes()
+    opened = open_study(study)
+    assert opened.table("spread").rows
+    assert opened.summary().findings
+    assert {"spread", "spread_bars"} <= {*opened.tables, *opened.figures}
+    for arguments in (
+        ("report", study),
+        ("table", study),
+        ("table", study, "spread"),
+        ("figure", study),
+        ("figure", study, "fig6", "--to", tmp_path / "fig6.svg"),
+        ("card", "missed@5", study, "--to", tmp_path / "card.html"),
+        ("export", study, "--to", tmp_path / "exported"),
+    ):
+        assert harness(*arguments).exit_code == 0, arguments
+    assert (study / "report.html").read_bytes() == report
+    assert not (forbidden / "marker").exists()
+
+
+def test_to_draw_its_figure_anew_the_file_must_be_named(forbidden: Path) -> None:
+    answer = harness("figure", forbidden / "study", "spread_bars")
     assert answer.exit_code == 2
-    assert "the study has no table called 'spread'" in answer.output
+    assert "name it with --plugin, or take the one in figures/." in answer.stderr
+    answer = harness("figure", forbidden / "study", "spread_bars", "--plugin", forbidden / FILE)
+    assert "my_analysis.py: the analysis fails with ZeroDivisionError" in answer.stderr
+    assert (forbidden / "marker").exists()
+
+
+def test_what_is_kept_is_what_the_file_shows(base: Path) -> None:
+    kept, anew = open_study(base / "study"), open_study(base / "study", plugins=[base / FILE])
+    assert kept.result("spread") != anew.result("spread")
+    assert type(anew.result("spread")).__name__ == "Spread"
+    assert kept.table("spread").to_text() == anew.table("spread").to_text()
+    assert kept.summary() == anew.summary()
+    assert render_report(base / "study", [base / FILE]) == render_report(base / "study")
+
+
+def test_the_card_of_a_kept_metric_says_all_but_its_laws(forbidden: Path, tmp_path: Path) -> None:
+    to = ("--to", tmp_path / "card.html")
+    harness("card", "missed(weight=0.5)@5", forbidden / "study", *to)
+    text = Page((tmp_path / "card.html").read_text()).text
+    for sentence in (
+        "Share of the ranks without a relevant item.",
+        "From 0 to 1, less is better.",
+        "a number, at least 0 and at most 1; 1 by default. What a miss costs",
+        "They were not tried: the definition is in a file of a user's",
+    ):
+        assert sentence in text
 
 
 def test_an_analysis_that_left_the_study_leaves_no_file(own: Path) -> None:

@@ -1,8 +1,11 @@
+from typing import Annotated, Any
+
 import pytest
+from annotated_types import Gt, Lt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.metric import Metric, Option, between
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.names import Value, parse_name, print_name
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from runs import InputError
@@ -52,23 +55,21 @@ def test_what_is_no_name_is_answered_with_the_rule(text: str, finding: str) -> N
 
 
 def test_defaults_are_not_printed() -> None:
-    halved = Metric(
-        "X",
-        METRICS["P"].function,
-        source="here",
-        options=(Option("p", 0.5, "persistence, between 0 and 1", between(0, 1)),),
-    )
+    @metric("X", source="here")
+    def halved(judged: Any, *, cutoff: Any = None, p: Annotated[float, Gt(0), Lt(1)] = 0.5) -> Any:
+        return p
+
     assert halved.with_options({"p": 0.5}).label == "X"
     assert halved.with_options({"p": 0.8, "rel": 2}).label == "X(rel=2,p=0.8)"
 
 
 def test_an_unknown_option_is_answered_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="P has no option 'level'; its options are rel: lowest"):
+    with pytest.raises(InputError, match="P has no option 'level'; its options are rel: a whole"):
         find_metric("P(level=4)", METRICS)
 
 
 def test_an_option_of_the_wrong_kind_is_answered_with_what_it_takes() -> None:
-    with pytest.raises(InputError, match=r"P: the option 'rel' \(lowest .*\) cannot be 0\.5"):
+    with pytest.raises(InputError, match=r"P: the option 'rel' must be a whole .*, got 0\.5\."):
         find_metric("P(rel=0.5)", METRICS)
 
 

@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.metrics.shared.metric import Option
 from harness.metrics.shared.register import built_in_metrics
 from harness.metrics.shared.user_metric import User, user_metric
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
 from tests.harness.small import TREC, run_text, write_collection
 from tests.lists import runs_and_qrels
-
-DEPTHS = Option("p", 0.5, "patience", lambda value: True)
 
 
 @user_metric("RR-by-hand", source="here")
@@ -34,23 +31,19 @@ def facts(grades: Any, user: User) -> float:
     return len(grades) + 10 * user.cutoff + 100 * user.n_relevant + 1000 * user.n_nonrelevant
 
 
-def lifted(function: Any) -> Any:
-    return function.metric
-
-
 @given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
 def test_a_function_over_one_list_scores_as_one_over_all(
     case: tuple[Run, Qrels], cutoff: int
 ) -> None:
     judged = judge(*case)
-    by_hand = lifted(reciprocal)(judged, cutoff=cutoff)
+    by_hand = reciprocal(judged, cutoff=cutoff)
     np.testing.assert_array_equal(by_hand, built_in_metrics()["RR"](judged, cutoff=cutoff))
 
 
 def test_the_function_sees_the_list_down_to_the_cutoff_or_its_end() -> None:
     lists = np.array([[1.0, 0.0, np.nan], [1.0, np.nan, np.nan]])
     judged = Judged(lists, np.array([[1.0, 0.0], [1.0, np.nan]]), lengths=np.array([3, 1]))
-    assert lifted(facts)(judged, cutoff=2).tolist() == [1122.0, 121.0]
+    assert facts(judged, cutoff=2).tolist() == [1122.0, 121.0]
 
 
 def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
@@ -59,16 +52,16 @@ def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
         return float(10 * user.ideal_grades[0] + len(user.ideal_grades))
 
     judged = Judged(np.full((1, 2), np.nan), np.array([[1.0, 3.0, np.nan, -1.0]]))
-    assert lifted(best)(judged).tolist() == [32.0]
+    assert best(judged).tolist() == [32.0]
 
 
 def test_options_are_keywords_of_the_function() -> None:
-    @user_metric("patient", source="here", options=(DEPTHS,))
+    @user_metric("patient", source="here")
     def patient(grades: Any, user: User, *, p: float = 0.5) -> float:
         return p
 
     judged = Judged(np.ones((1, 1)), np.ones((1, 1)))
-    assert lifted(patient).with_options({"p": 0.25})(judged).tolist() == [0.25]
+    assert patient.with_options({"p": 0.25})(judged).tolist() == [0.25]
 
 
 def test_a_failure_names_file_line_and_user() -> None:
@@ -81,7 +74,7 @@ def test_a_failure_names_file_line_and_user() -> None:
         InputError,
         match=r"test_user_metric\.py, line \d+: ZeroDivisionError: .* \(for user number 1\)",
     ):
-        lifted(fails)(judged)
+        fails(judged)
 
 
 def test_a_function_without_a_number_is_refused_with_the_user() -> None:
@@ -90,7 +83,7 @@ def test_a_function_without_a_number_is_refused_with_the_user() -> None:
         return None
 
     with pytest.raises(InputError, match=r"'NoneType' \(for user number 0\)"):
-        lifted(nothing)(Judged(np.ones((1, 1)), np.ones((1, 1))))
+        nothing(Judged(np.ones((1, 1)), np.ones((1, 1))))
 
 
 @pytest.mark.slow

@@ -1,0 +1,239 @@
+"""What a user's analysis showed, kept in the study folder: its file need not be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.estimate import Estimates
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.figures import METRIC, panels_of
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import (
+    FigureFace,
+    Result,
+    TableFace,
+    figure,
+    figures_of,
+    measures_of,
+    table,
+    tables_of,
+)
+from analyses.shared.table import Cell, Table
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+BEST: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max}
+
+
+@dataclass(frozen=True, eq=False)
+class KeptTable:
+    """A table as it was made, and its face."""
+
+    name: str
+    title: str
+    alias: str | None
+    label: str
+    heading: str
+    note: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    best: dict[str, str]
+
+    @classmethod
+    def of(cls, result: Result, face: TableFace) -> KeptTable:
+        """Make a table of a result, to be kept."""
+        made = face.make(result)
+        return cls(
+            name=face.name,
+            title=face.title,
+            alias=face.alias,
+            label=made.name,
+            heading=made.title,
+            note=made.note,
+            headings=tuple(made.headings),
+            rows=tuple(tuple(map(_plain, row)) for row in made.rows),
+            best={str(n): word for n, f in made.best.items() for word in BEST if BEST[word] is f},
+        )
+
+    def made(self, _: Result) -> Table:
+        """Give the table."""
+        best = {int(column): BEST[word] for column, word in self.best.items()}
+        return Table(self.label, self.heading, self.note, self.headings, self.rows, best)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptFigure:
+    """The face of a figure, the names of its panels, and its caption."""
+
+    name: str
+    title: str
+    number: int | None
+    panels: str | None
+    names: tuple[str, ...]
+    caption: str
+
+    @classmethod
+    def of(cls, result: Result, face: FigureFace) -> KeptFigure:
+        """Keep what is said of a figure of a result."""
+        names = () if face.panels is None else panels_of(result, face)
+        caption = face.caption(result)
+        return cls(face.name, face.title, face.number, face.panels, tuple(names), caption)
+
+    def draw(self, result: Result, ax: Axes | None = None, **_: Any) -> Axes:
+        """Refuse to draw: what does is in the user's file."""
+        raise InputError(
+            f"the figure {self.name!r} is drawn by a file of a user's, which is not run unasked: "
+            "name it with --plugin, or take the one in figures/."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KeptEstimates:
+    """Estimates, and the limits of the differences of every two: of shape (2, n, n)."""
+
+    words: tuple[str, ...]
+    measures: Measures
+    values: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    lower_is_better: bool
+
+    @classmethod
+    def of(cls, found: Estimates) -> KeptEstimates:
+        """Work the limits of all pairs out."""
+        n = len(found.measures)
+        first, second = np.array([*product(range(n), repeat=2)], dtype=np.intp).reshape(-1, 2).T
+        return cls(
+            (found.name, found.quantity, found.subject, found.best, found.more),
+            found.measures,
+            found.values,
+            found.low,
+            found.high,
+            np.reshape(found.limits(first, second), (2, n, n)),
+            found.lower_is_better,
+        )
+
+    def estimates(self) -> Estimates:
+        """Give the estimates."""
+        name, quantity, subject, best, more = self.words
+        return Estimates(
+            name,
+            quantity,
+            subject,
+            best,
+            more,
+            measures=self.measures,
+            values=self.values,
+            low=self.low,
+            high=self.high,
+            limits=lambda a, b: (self.limits[0, a, b], self.limits[1, a, b]),
+            lower_is_better=self.lower_is_better,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KeptResult(Result):
+    """What a result showed: tables, figures' captions and sentences."""
+
+    measures: Measures
+    text: str
+    told: tuple[str, ...]
+    beware: tuple[str, ...]
+    tables: tuple[KeptTable, ...]
+    figures: tuple[KeptFigure, ...]
+    numbers: KeptEstimates | None
+    cards: dict[str, dict[str, str]]
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Refuse: the tables in full are files of the study."""
+        raise InputError("the result is of a user's analysis: its tables in full are in tables/.")
+
+    def caption(self) -> str:
+        """Give what the result said of itself."""
+        return self.text
+
+    def caption_of(self, part: str) -> str:
+        """Give what it said of a figure."""
+        caption: str = getattr(self, part).caption
+        return caption
+
+    def findings(self) -> Sequence[str]:
+        """Give what it found."""
+        return self.told
+
+    def cautions(self) -> Sequence[str]:
+        """Give what it cautioned of."""
+        return self.beware
+
+    def estimates(self) -> Estimates | None:
+        """Give its estimates."""
+        return None if self.numbers is None else self.numbers.estimates()
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give what it said of a measure."""
+        return self.cards.get(str(measure), {})
+
+
+def keep_result(result: Result) -> bytes:
+    """Write what a result shows; see `analyses.shared.evidence`."""
+    measures, found = measures_of(result), result.estimates()
+    kind = type(result)
+    return to_evidence(
+        KeptResult(
+            measures,
+            result.caption(),
+            tuple(result.findings()),
+            tuple(result.cautions()),
+            tuple(KeptTable.of(result, face) for face in tables_of(kind)),
+            tuple(KeptFigure.of(result, face) for face in figures_of(kind) if face.is_of(result)),
+            None if found is None else KeptEstimates.of(found),
+            {str(measure): dict(result.about(measure)) for measure in measures},
+        )
+    )
+
+
+def read_kept_result(path: Path) -> KeptResult:
+    """Read what `keep_result` wrote, as a result whose class declares the same tables and figures.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, or holds something else.
+    """
+    kept = read_evidence(path, KeptResult)
+    members: dict[str, Any] = {}
+    for made in kept.tables:
+        name = f"table_{made.name}"
+        members[name] = table(made.name, made.title, made.alias)(_method(name, made.made))
+    for drawn in kept.figures:
+        part, name = f"figure_{drawn.name}", f"draw_{drawn.name}"
+        declare = figure(drawn.name, drawn.title, number=drawn.number, panels=drawn.panels, of=part)
+        members |= {part: drawn, name: declare(_method(name, drawn.draw))}
+        if drawn.panels not in (None, METRIC):
+            members[f"{drawn.panels}s"] = drawn.names
+    return type(KeptResult.__name__, (KeptResult,), members)(**vars(kept))
+
+
+def _method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: KeptResult, *args: Any, **chosen: Any) -> Any:
+        return call(self, *args, **chosen)
+
+    method.__name__ = name
+    return method
+
+
+def _plain(cell: Any) -> Cell:
+    """Give a cell as JSON can hold it."""
+    plain: Cell = cell.item() if isinstance(cell, np.generic) else cell
+    return plain
