@@ -1,7 +1,7 @@
 """Qrels: ratings, splits, judgements, judged lists and ranks; TREC qrels files in and out."""
 
 from qrels.grades import Scale, rating_scale
-from qrels.judged import Judged, down_to, judge, match, running_sum
+from qrels.judged import Judged, judge, match, running
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
 from qrels.ratings.k_core import k_core
@@ -23,14 +23,13 @@ __all__ = [
     "Splitter",
     "Statistics",
     "describe",
-    "down_to",
     "find_split",
     "judge",
     "k_core",
     "match",
     "qrels_from_columns",
     "rating_scale",
-    "running_sum",
+    "running",
     "split",
     "splits",
 ]

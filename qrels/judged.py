@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,10 @@ UNJUDGED = -1
 CELLS_AT_ONCE = 250_000
 """Size of the table of users x items through which items are looked up: 2 MB."""
 
-OF_JUDGEMENTS = ("ideal_gains", "n_relevant", "n_nonrelevant")
-"""Properties of `Judged` that do not depend on the lists."""
+T = TypeVar("T")
+
+Cutoff: TypeAlias = int | NDArray[np.integer] | None
+"""Ranks considered: of all users, of each of them (n_users,), or all ranks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,20 +75,26 @@ class Judged:
         """See the same lists with another relevance level."""
         if relevance_level == self.relevance_level:
             return self
-        if relevance_level not in self._levels:
-            self._levels[relevance_level] = replace(self, relevance_level=relevance_level)
-        return self._levels[relevance_level]
+        return self.once(_at_level, relevance_level=relevance_level)
 
     def with_lists(
-        self, grades: NDArray[np.float64], lengths: NDArray[np.integer] | None
+        self,
+        grades: NDArray[np.float64],
+        lengths: NDArray[np.integer] | None,
+        *,
+        places: Places | None = None,
     ) -> Judged:
-        """See other lists of the same users; what follows from the judgements is kept."""
+        """See other lists of the same users; what follows from the judgements is kept.
+
+        Where ranks that hold nothing judged are left out, ``places`` says which ranks are there.
+        """
         other = replace(self, grades=grades, lengths=lengths)
-        known = {name: value for name, value in vars(self).items() if name in OF_JUDGEMENTS}
-        vars(other).update(known)
+        vars(other)["_of_judgements"] = self._of_judgements
+        if places is not None:
+            vars(other)["_places"] = places
         return other
 
-    def once(self, derive: Callable[..., NDArray[Any]], **options: Any) -> NDArray[Any]:
+    def once(self, derive: Callable[..., T], **options: Any) -> T:
         """Derive something from the lists once: a metric at many cut-offs asks for it again.
 
         What is derived depends on these lists and the options alone, and is not to be written
@@ -100,16 +108,13 @@ class Judged:
         >>> judged.once(where) is judged.once(where)
         True
         """
-        key = (derive, repr(options))
-        if key not in self._derived:
-            self._derived[key] = derive(self, **options)
-        return self._derived[key]
+        return _once(self._of_lists, derive, self, options)
 
     def total(
         self,
         earned: Callable[..., NDArray[np.float64]],
         *,
-        cutoff: int | None = None,
+        cutoff: Cutoff = None,
         **options: Any,
     ) -> NDArray[np.float64]:
         """Add what the first ranks earn; worked out once for all cut-offs.
@@ -119,9 +124,9 @@ class Judged:
         Parameters
         ----------
         earned
-            Gives what each rank earns, float64 of shape (n_users, depth).
+            Gives what each rank earns, float64 of shape (n_users, n_ranks).
         cutoff
-            Ranks considered; all of them by default.
+            Ranks considered, of all users or of each; all of them by default.
         options
             Further keywords of ``earned``.
 
@@ -137,25 +142,95 @@ class Judged:
         >>> judged.total(grades, cutoff=2), judged.total(grades)
         (array([9.]), array([10.]))
         """
-        key = (earned, repr(options))
-        if key not in self._running:
-            self._running[key] = running_sum(earned(self, **options))
-        return down_to(cutoff, self._running[key])
+        return self.down_to(cutoff, self.once(_running, of=earned, by=np.add, **options))
 
-    def hits(self, cutoff: int | None = None) -> NDArray[np.float64]:
+    def highest(
+        self,
+        earned: Callable[..., NDArray[np.float64]],
+        *,
+        cutoff: Cutoff = None,
+        **options: Any,
+    ) -> NDArray[np.float64]:
+        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`.
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[5.0, 4.0, 9.0]]), np.ones((1, 3)))
+        >>> def grades(judged):
+        ...     return judged.gains
+        >>> judged.highest(grades, cutoff=2), judged.highest(grades)
+        (array([5.]), array([9.]))
+        """
+        return self.down_to(cutoff, self.once(_running, of=earned, by=np.maximum, **options))
+
+    def best_so_far(
+        self, earned: Callable[..., NDArray[np.float64]], **options: Any
+    ) -> NDArray[np.float64]:
+        """Add what the best list earns down to each rank, of shape (n_users, n_ranks).
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[np.nan, 2.0, 0.0]]), np.array([[1.0, 2.0]]))
+        >>> def grades(judged):
+        ...     return judged.gains
+        >>> judged.best_so_far(grades)
+        array([[2., 3., 3.]])
+        """
+        running = self.best.once(_running, of=earned, by=np.add, **options)
+        if running.shape[1] == 0:
+            return np.zeros(self.grades.shape)
+        columns = np.minimum(self.ranks, running.shape[1]) - 1
+        if columns.ndim == 1:
+            return running[:, columns]
+        return np.take_along_axis(running, columns, axis=1)
+
+    def hits(self, cutoff: Cutoff = None) -> NDArray[np.float64]:
         """Count the relevant items in the first ranks, float64 of shape (n_users,)."""
-        return down_to(cutoff, self.relevant_so_far)
+        return self.down_to(cutoff, self.relevant_so_far)
+
+    def nonrelevant_hits(self, cutoff: Cutoff = None) -> NDArray[np.float64]:
+        """Count the judged non-relevant items in the first ranks, of shape (n_users,)."""
+        return self.down_to(cutoff, self.nonrelevant_so_far)
+
+    def down_to(self, cutoff: Cutoff, running: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Read what has come together at a cut-off, or at the end of the lists if that comes first.
+
+        Parameters
+        ----------
+        cutoff
+            As in `total`.
+        running
+            What has come together at every rank, of shape (n_users, n_ranks).
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[5.0, 4.0, 1.0]]), np.ones((1, 3)))
+        >>> judged.down_to(2, judged.relevant_so_far)
+        array([2.])
+        """
+        if running.shape[1] == 0:
+            return np.zeros(self.n_users)
+        if cutoff is None:
+            return running[:, -1]
+        if isinstance(cutoff, int) and self._places is None:
+            last = min(cutoff, running.shape[1])
+            return running[:, last - 1] if last > 0 else np.zeros(self.n_users)
+        if isinstance(cutoff, int):
+            cells = self.once(_cells, cutoff=cutoff)
+        else:
+            cells = _cells(self, cutoff=np.asarray(cutoff))
+        return np.where(cells >= 0, running.T.reshape(-1)[cells], 0.0)
 
     @cached_property
-    def _levels(self) -> dict[float, Judged]:
+    def _places(self) -> Places | None:
+        return None
+
+    @cached_property
+    def _of_lists(self) -> dict[Any, Any]:
         return {}
 
     @cached_property
-    def _derived(self) -> dict[tuple[Callable[..., NDArray[Any]], str], NDArray[Any]]:
-        return {}
-
-    @cached_property
-    def _running(self) -> dict[tuple[Callable[..., NDArray[Any]], str], NDArray[np.float64]]:
+    def _of_judgements(self) -> dict[Any, Any]:
         return {}
 
     @property
@@ -165,48 +240,66 @@ class Judged:
 
     @property
     def depth(self) -> int:
-        """Number of ranks."""
-        return self.grades.shape[1]
+        """Deepest rank of the lists."""
+        return self.grades.shape[1] if self._places is None else self._places.depth
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Rank of every column, of shape (n_ranks,).
+
+        Of shape (n_users, n_ranks) where ranks that hold nothing judged are left out, as they are
+        to score samples of the judgements fast.
+        """
+        return (
+            np.arange(1, self.depth + 1)
+            if self._places is None
+            else self._places.ranks(self.n_users)
+        )
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
-        """Where a relevant item is ranked, of shape (n_users, depth)."""
+        """Where a relevant item is ranked, of shape (n_users, n_ranks)."""
         return self.grades >= self.relevance_level
 
     @cached_property
     def nonrelevant(self) -> NDArray[np.bool_]:
-        """Where a *judged* non-relevant item is ranked, of shape (n_users, depth)."""
+        """Where a *judged* non-relevant item is ranked, of shape (n_users, n_ranks)."""
         return (self.grades >= 0) & (self.grades < self.relevance_level)
 
     @cached_property
     def relevant_so_far(self) -> NDArray[np.float64]:
-        """Number of relevant items down to each rank, of shape (n_users, depth)."""
-        return running_sum(self.relevant)
+        """Number of relevant items down to each rank, of shape (n_users, n_ranks)."""
+        return running(self.relevant)
 
     @cached_property
     def nonrelevant_so_far(self) -> NDArray[np.float64]:
-        """Number of judged non-relevant items down to each rank, of shape (n_users, depth)."""
-        return running_sum(self.nonrelevant)
+        """Number of judged non-relevant items down to each rank, of shape (n_users, n_ranks)."""
+        return running(self.nonrelevant)
 
     @cached_property
     def gains(self) -> NDArray[np.float64]:
-        """Grade at each rank, 0 where there is none, of shape (n_users, depth)."""
+        """Grade at each rank, 0 where there is none, of shape (n_users, n_ranks)."""
         return np.fmax(self.grades, 0.0)
 
-    @cached_property
+    @property
+    def best(self) -> Judged:
+        """The best lists that the judgements allow: all judged items by falling grade."""
+        return _once(self._of_judgements, _best_lists, self, {})
+
+    @property
     def ideal_gains(self) -> NDArray[np.float64]:
         """All grades of each user from the best down, 0 at the end, of shape (n_users, n)."""
-        return np.sort(np.fmax(self.judgements, 0.0), axis=1)[:, ::-1]
+        return self.best.gains
 
-    @cached_property
+    @property
     def n_relevant(self) -> NDArray[np.intp]:
         """R: relevant items in the user's qrels, of shape (n_users,)."""
-        return np.count_nonzero(self.judgements >= self.relevance_level, axis=1)
+        return _once(self._of_judgements, _count_relevant, self, {})
 
-    @cached_property
+    @property
     def n_nonrelevant(self) -> NDArray[np.intp]:
         """N: judged non-relevant items in the user's qrels, of shape (n_users,)."""
-        return np.count_nonzero(self.judgements >= 0, axis=1) - self.n_relevant
+        return _once(self._of_judgements, _count_nonrelevant, self, {})
 
     @cached_property
     def n_retrieved(self) -> NDArray[np.intp]:
@@ -216,33 +309,105 @@ class Judged:
         return np.asarray(self.lengths, dtype=np.intp)
 
 
-def running_sum(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Add up the columns of (n_users, depth) from left to right, as ``cumsum(axis=1)``.
+def _once(
+    known: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
+) -> T:
+    """Look up what was derived of the lists, or derive it."""
+    key = (derive, judged.relevance_level, *((name, _as_key(options[name])) for name in options))
+    if key not in known:
+        known[key] = derive(judged, **options)
+    return cast("T", known[key])
+
+
+def _as_key(value: Any) -> Any:
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
+    other = replace(judged, relevance_level=relevance_level)
+    vars(other).update(_of_judgements=judged._of_judgements, _places=judged._places)
+    return other
+
+
+def _best_lists(judged: Judged) -> Judged:
+    grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)[:, ::-1]
+    return judged.with_lists(grades, None)
+
+
+def _count_relevant(judged: Judged) -> NDArray[np.intp]:
+    return np.count_nonzero(judged.judgements >= judged.relevance_level, axis=1)
+
+
+def _count_nonrelevant(judged: Judged) -> NDArray[np.intp]:
+    return np.count_nonzero(judged.judgements >= 0, axis=1) - judged.n_relevant
+
+
+def _running(
+    judged: Judged, *, of: Callable[..., NDArray[np.float64]], by: np.ufunc, **options: Any
+) -> NDArray[np.float64]:
+    """Add up, or take the highest of, what each rank earns, down to every rank."""
+    return running(of(judged, **options), by=by)
+
+
+def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> NDArray[np.float64]:
+    """Add up the columns of (n_users, n_ranks) from left to right, as ``cumsum(axis=1)``.
 
     Adding column to column is several times faster than numpy's walk along each row.
 
+    Parameters
+    ----------
+    values
+        Of shape (n_users, n_ranks).
+    by
+        What two columns are put together by; addition unless told otherwise.
+
     Examples
     --------
-    >>> running_sum(np.array([[True, False, True]]))
+    >>> running(np.array([[True, False, True]]))
     array([[1., 1., 2.]])
     """
     columns = np.array(values.T, dtype=np.float64, order="C")
     for before, column in pairwise(columns):
-        column += before
+        by(column, before, out=column)
     return columns.T
 
 
-def down_to(cutoff: int | None, running: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Read running sums of shape (n_users, depth) at a cut-off, or at the end if it comes first.
+def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> NDArray[np.intp]:
+    """Find the last rank down to a cut-off in tables laid out rank by rank; negative: none."""
+    if isinstance(cutoff, int) and judged._places is not None:
+        columns = judged._places.last(cutoff, n_rows=judged.n_users)
+    else:
+        within = judged.ranks <= np.reshape(cutoff, (-1, 1))
+        columns = np.count_nonzero(within, axis=1) - 1
+    return columns * judged.n_users + np.arange(judged.n_users) * (columns >= 0)
 
-    Examples
-    --------
-    >>> down_to(2, np.array([[1.0, 3.0, 6.0]])), down_to(9, np.array([[1.0, 3.0, 6.0]]))
-    (array([3.]), array([6.]))
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Which ranks lists hold where those without anything judged are left out.
+
+    Parameters
+    ----------
+    listed
+        Ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below ``depth``.
+    depth
+        Deepest rank of the lists.
     """
-    depth = running.shape[1]
-    last = depth if cutoff is None else min(cutoff, depth)
-    return running[:, last - 1] if last > 0 else np.zeros(len(running))
+
+    listed: NDArray[np.int64]
+    depth: int
+
+    def ranks(self, n_rows: int) -> NDArray[np.int64]:
+        """Give the ranks of rows, (n_rows, n_ranks): each list in all samples of judgements."""
+        return np.repeat(self.listed, self._repeats(n_rows), axis=1).T
+
+    def last(self, cutoff: int, *, n_rows: int) -> NDArray[np.intp]:
+        """Find the last column down to a cut-off, of shape (n_rows,); -1 where there is none."""
+        columns = np.count_nonzero(self.listed <= cutoff, axis=0) - 1
+        return np.repeat(columns, self._repeats(n_rows))
+
+    def _repeats(self, n_rows: int) -> int:
+        return n_rows // max(self.listed.shape[1], 1)
 
 
 def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:

@@ -52,11 +52,13 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
     >>> area_under_curve(Judged(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
     array([0.375])
     """
-    relevant = judged.relevant[:, :cutoff]
-    nonrelevant = judged.nonrelevant[:, :cutoff]
-    below = judged.n_nonrelevant[:, None] - nonrelevant.cumsum(axis=1)
-    won = (relevant * below).sum(axis=1)
-    missed_relevant = judged.n_relevant - relevant.sum(axis=1)
-    missed_nonrelevant = judged.n_nonrelevant - nonrelevant.sum(axis=1)
+    missed_relevant = judged.n_relevant - judged.hits(cutoff)
+    missed_nonrelevant = judged.n_nonrelevant - judged.nonrelevant_hits(cutoff)
+    won = judged.total(_pairs_won, cutoff=cutoff) + missed_relevant * missed_nonrelevant / 2
     pairs = judged.n_relevant * judged.n_nonrelevant * (judged.n_retrieved > 0)
-    return ratio(won + missed_relevant * missed_nonrelevant / 2, pairs)
+    return ratio(won, pairs)
+
+
+def _pairs_won(judged: Judged) -> NDArray[np.float64]:
+    """Judged non-relevant items below each relevant item, 0 at the other ranks."""
+    return judged.relevant * (judged.n_nonrelevant[:, None] - judged.nonrelevant_so_far)

@@ -48,5 +48,4 @@ def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[n
 
 def _precisions(judged: Judged) -> NDArray[np.float64]:
     """Precision at the rank of every relevant item, 0 at the other ranks."""
-    ranks = np.arange(1, judged.depth + 1)
-    return judged.relevant * (judged.relevant_so_far / ranks)
+    return judged.relevant * (judged.relevant_so_far / judged.ranks)

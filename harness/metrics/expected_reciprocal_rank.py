@@ -9,7 +9,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric
-from qrels import Judged
+from qrels import Judged, running
 from runs import InputError
 
 
@@ -67,12 +67,17 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.53125])
     """
+    return judged.total(_stops, cutoff=cutoff, top=top)
+
+
+def _stops(judged: Judged, *, top: int) -> NDArray[np.float64]:
+    """Probability of stopping at each rank, over the rank."""
     highest = judged.ideal_gains.max(axis=1, initial=0.0)
     if top and (highest > top).any():
         raise InputError(f"`top` is {top}, but the qrels hold the grade {highest.max():g}.")
     scale = 2.0 ** (np.full_like(highest, top) if top else highest)
-    satisfied = (2.0 ** judged.gains[:, :cutoff] - 1) / scale[:, np.newaxis]
-    going_on = np.cumprod(1 - satisfied, axis=1)
-    reached = np.column_stack([np.ones(judged.n_users), going_on[:, :-1]])
-    ranks = np.arange(1, satisfied.shape[1] + 1)
-    return (reached * satisfied / ranks).sum(axis=1)
+    satisfied = (2.0**judged.gains - 1) / scale[:, np.newaxis]
+    going_on = running(1 - satisfied, by=np.multiply)
+    stopping = satisfied / judged.ranks
+    stopping[:, 1:] *= going_on[:, :-1]
+    return stopping

@@ -58,7 +58,6 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
 def _expected_precisions(judged: Judged) -> NDArray[np.float64]:
     """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
-    ranks = np.arange(1, judged.depth + 1)
     smoothed_above = judged.relevant_so_far - judged.relevant + SMOOTHING
     estimates = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)
-    return judged.relevant * ((1 + (ranks - 1) * estimates) / ranks)
+    return judged.relevant * ((1 + (judged.ranks - 1) * estimates) / judged.ranks)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harness.metrics.infap import SMOOTHING
 from harness.metrics.shared.metric import metric, ratio
-from qrels import Judged
+from qrels import Judged, running
 
 
 @metric(
@@ -57,11 +57,13 @@ def inferred_average_precision_trec(
     >>> inferred_average_precision_trec(Judged(lists, np.ones((2, 1))))
     array([0.75, 0.5 ])
     """
-    relevant = judged.relevant[:, :cutoff]
-    ranks = np.arange(1, relevant.shape[1] + 1)
-    relevant_above = relevant.cumsum(axis=1) - relevant
-    judged_above = relevant_above + judged.nonrelevant[:, :cutoff].cumsum(axis=1)
-    pool_above = judged_above + (judged.grades[:, :cutoff] < 0).cumsum(axis=1)
+    return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
+
+
+def _expected_precisions(judged: Judged) -> NDArray[np.float64]:
+    """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
+    relevant_above = judged.relevant_so_far - judged.relevant
+    judged_above = relevant_above + judged.nonrelevant_so_far
+    pool_above = judged_above + running(judged.grades < 0)
     estimates = (relevant_above + SMOOTHING) / (judged_above + 2 * SMOOTHING)
-    precisions = (1 + pool_above * estimates) / ranks
-    return ratio((relevant * precisions).sum(axis=1), judged.n_relevant)
+    return judged.relevant * ((1 + pool_above * estimates) / judged.ranks)

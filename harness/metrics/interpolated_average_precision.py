@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.interpolated_precision import Rounding, interpolated_precision
+from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.shared.metric import metric
-from qrels import Judged
+from qrels import Judged, running
 
 RECALL_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -51,10 +51,14 @@ def interpolated_average_precision(
     >>> interpolated_average_precision(judged).round(4)
     array([0.7727])
     """
-    return np.mean(
-        [
-            interpolated_precision(judged, cutoff=cutoff, recall=recall, rounding=rounding)
-            for recall in RECALL_POINTS
-        ],
-        axis=0,
-    )
+    highest = judged.once(_mean_of_highest, rounding=rounding)
+    return judged.down_to(cutoff, highest)
+
+
+def _mean_of_highest(judged: Judged, *, rounding: str) -> NDArray[np.float64]:
+    """Mean over the recall points of the highest precisions down to every rank."""
+    total = np.zeros(judged.grades.shape)
+    for recall in RECALL_POINTS:
+        precisions = precisions_from(judged, recall=recall, rounding=rounding)
+        total += running(precisions, by=np.maximum)
+    return total / len(RECALL_POINTS)

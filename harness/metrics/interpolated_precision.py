@@ -70,7 +70,15 @@ def interpolated_precision(
     >>> interpolated_precision(judged, recall=0.5)
     array([0.])
     """
-    found = judged.relevant_so_far[:, :cutoff]
-    ranks = np.arange(1, found.shape[1] + 1)
+    return judged.highest(precisions_from, cutoff=cutoff, recall=recall, rounding=rounding)
+
+
+def precisions_from(judged: Judged, *, recall: float, rounding: str) -> NDArray[np.float64]:
+    """Precision at every rank where the recall has reached a point, 0 above it."""
     needed = np.floor(recall * judged.n_relevant + (0.9 if rounding == "up" else 0.5))
-    return (found / ranks).max(axis=1, initial=0.0, where=found >= needed[:, None])
+    enough = judged.relevant_so_far >= needed[:, None]
+    return enough * judged.once(_precisions)
+
+
+def _precisions(judged: Judged) -> NDArray[np.float64]:
+    return judged.relevant_so_far / judged.ranks

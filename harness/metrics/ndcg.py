@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric, ratio
-from qrels import Judged, down_to, running_sum
+from qrels import Judged
 
 Gains: TypeAlias = (
     Literal["rating", "exp"] | Mapping[Annotated[int, Ge(0)], Annotated[float, Ge(0)]]
@@ -78,28 +78,35 @@ def ndcg(
     array([0.6667])
     """
     gained = judged.total(_discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
-    deepest = None if cutoff is None else max(cutoff, judged.depth)
-    ideal = judged.once(_ideal_totals, deepest=deepest, gains=gains, discount=discount)
-    return ratio(gained, down_to(cutoff, ideal))
+    return ratio(gained, _ideal(judged, cutoff=cutoff, gains=gains, discount=discount))
 
 
 def _discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> NDArray[np.float64]:
     """Give what the item at each rank earns."""
+    ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
+    return _gains(judged, gains) / np.log2(ranks)
+
+
+def _gains(judged: Judged, gains: Gains) -> NDArray[np.float64]:
     if isinstance(gains, Mapping):
-        return _discounted(_replaced(judged.grades, gains), discount)
-    return _discounted(np.exp2(judged.gains) - 1 if gains == "exp" else judged.gains, discount)
+        return _replaced(judged.grades, gains)
+    return np.exp2(judged.gains) - 1 if gains == "exp" else judged.gains
 
 
-def _ideal_totals(
-    judged: Judged, *, deepest: int | None, gains: Gains, discount: Discount
+def _ideal(
+    judged: Judged, *, cutoff: int | None, gains: Gains, discount: Discount
 ) -> NDArray[np.float64]:
-    """Give what the best list earns down to each rank, the first ``deepest`` of them."""
+    """Give what the best list earns."""
+    best = judged.best
     if isinstance(gains, Mapping):
-        best = -np.sort(-_replaced(judged.judgements, gains), axis=1)[:, :deepest]
-    else:
-        best = judged.ideal_gains[:, :deepest]
-        best = np.exp2(best) - 1 if gains == "exp" else best
-    return running_sum(_discounted(best, discount))
+        best = best.once(_by_gain, gains=gains)
+        gains = "rating"
+    return best.total(_discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
+
+
+def _by_gain(best: Judged, *, gains: Mapping[int, float]) -> Judged:
+    """See gains in the place of grades, in falling order: a map may turn that of grades round."""
+    return best.with_lists(-np.sort(-_replaced(best.judgements, gains), axis=1), None)
 
 
 def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
@@ -108,8 +115,3 @@ def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArra
     for grade, gain in gains.items():
         replaced[grades == grade] = gain
     return replaced
-
-
-def _discounted(gains: NDArray[np.float64], discount: str) -> NDArray[np.float64]:
-    ranks = np.arange(1, gains.shape[1] + 1)
-    return gains / np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2))

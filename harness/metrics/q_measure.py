@@ -9,7 +9,7 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric, ratio
-from qrels import Judged
+from qrels import Judged, running
 
 
 @metric(
@@ -57,22 +57,15 @@ def q_measure(
     >>> q_measure(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.3])
     """
-    depth = judged.relevant[:, :cutoff].shape[1]
-    relevant = judged.relevant[:, :depth]
-    gained = _counted_from_level(judged.gains[:, :depth], judged.relevance_level).cumsum(axis=1)
-    ideal = _ideal_gains(judged, depth).cumsum(axis=1)
-    ranks = np.arange(1, depth + 1)
-    blended = (relevant.cumsum(axis=1) + beta * gained) / (ranks + beta * ideal)
-    return ratio((relevant * blended).sum(axis=1), judged.n_relevant)
+    return ratio(judged.total(_blended, cutoff=cutoff, beta=beta), judged.n_relevant)
 
 
-def _counted_from_level(grades: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    return np.maximum(grades - level + 1, 0.0) * (grades >= level)
+def _blended(judged: Judged, *, beta: float) -> NDArray[np.float64]:
+    """Precision and gain against the best, at the rank of every relevant item."""
+    gained = judged.relevant_so_far + beta * running(_gains(judged))
+    return judged.relevant * (gained / (judged.ranks + beta * judged.best_so_far(_gains)))
 
 
-def _ideal_gains(judged: Judged, depth: int) -> NDArray[np.float64]:
-    """Gains of the best list of some depth, 0 where the user has no more relevant items."""
-    gains = np.zeros((judged.n_users, depth))
-    best = judged.ideal_gains[:, :depth]
-    gains[:, : best.shape[1]] = _counted_from_level(best, judged.relevance_level)
-    return gains
+def _gains(judged: Judged) -> NDArray[np.float64]:
+    """Grades counted from the relevance level on."""
+    return judged.relevant * (judged.gains - judged.relevance_level + 1)

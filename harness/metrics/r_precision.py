@@ -50,8 +50,6 @@ def r_precision(
     >>> r_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))))
     array([0.5])
     """
-    relevant = judged.relevant[:, :cutoff]
-    ranks = np.arange(1, relevant.shape[1] + 1)
     last_rank = np.floor(multiple * judged.n_relevant + 0.9)
-    hits = (relevant & (ranks <= last_rank[:, None])).sum(axis=1).astype(np.float64)
-    return ratio(hits, last_rank)
+    deepest = judged.depth if cutoff is None else cutoff
+    return ratio(judged.hits(np.minimum(last_rank, deepest).astype(np.intp)), last_rank)

@@ -52,6 +52,9 @@ def rank_biased_precision(
     >>> rank_biased_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), p=0.5)
     array([0.625])
     """
-    relevant = judged.relevant[:, :cutoff]
-    weights = (1 - p) * p ** np.arange(relevant.shape[1])
-    return (relevant * weights).sum(axis=1)
+    return judged.total(_seen, cutoff=cutoff, p=p)
+
+
+def _seen(judged: Judged, *, p: float) -> NDArray[np.float64]:
+    """Weight of every rank that holds a relevant item, 0 at the other ranks."""
+    return judged.relevant * ((1 - p) * p ** (judged.ranks - 1.0))

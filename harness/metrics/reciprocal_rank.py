@@ -48,9 +48,9 @@ def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.
     >>> reciprocal_rank(Judged(np.array([[0.0, 1.0], [0.0, 0.0]]), np.ones((2, 1))))
     array([0.5, 0. ])
     """
-    return np.where(judged.hits(cutoff) > 0, judged.once(_reciprocal_of_first), 0.0)
+    return judged.highest(_reciprocal_ranks, cutoff=cutoff)
 
 
-def _reciprocal_of_first(judged: Judged) -> NDArray[np.float64]:
-    """Reciprocal of the rank of the first relevant item; 1 where there is none."""
-    return 1.0 / (judged.relevant.argmax(axis=1) + 1)
+def _reciprocal_ranks(judged: Judged) -> NDArray[np.float64]:
+    """Reciprocal of the rank of every relevant item, 0 at the other ranks."""
+    return judged.relevant / judged.ranks

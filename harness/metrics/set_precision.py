@@ -43,6 +43,5 @@ def set_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.fl
     >>> set_precision(Judged(lists, np.ones((1, 3)), lengths=np.array([2])), cutoff=3)
     array([0.5])
     """
-    hits = judged.relevant[:, :cutoff].sum(axis=1).astype(np.float64)
     retrieved = judged.n_retrieved if cutoff is None else np.minimum(judged.n_retrieved, cutoff)
-    return ratio(hits, retrieved)
+    return ratio(judged.hits(cutoff), retrieved)

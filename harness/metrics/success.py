@@ -44,4 +44,4 @@ def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]
     >>> success(Judged(np.array([[0.0, 1.0], [0.0, 0.0]]), np.ones((2, 1))))
     array([1., 0.])
     """
-    return np.where(judged.relevant[:, :cutoff].any(axis=1), 1.0, 0.0)
+    return np.minimum(judged.hits(cutoff), 1.0)

@@ -13,110 +13,153 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Judged, Qrels, match
+from qrels.judged import Places
 from runs import Run
 
 USERS_AT_ONCE = 2048
 
+CELLS_AT_ONCE = 1 << 18
+"""Judgements of a block's users in all the samples that are judged at once: 2 MB of grades."""
+
 
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """The judged items in one system's lists for a block of users.
+class Columns:
+    """The lists of one system for a block of users, rank after rank.
 
-    The hits are at ``cells`` of the lists, laid out rank after rank, and have the judgements of the
-    block with these numbers, both of shape (n_hits,). Lengths are the items retrieved for each
-    user, of shape (n_users,), the depth is that of the lists.
+    The judgements of the items at the ranks are numbers in the qrels, -1 where there is none, of
+    shape (n_ranks, n_users). Lengths are the items retrieved for each user, (n_users,). Places say
+    which ranks there are if some are left out.
     """
 
-    cells: NDArray[np.intp]
     judgements: NDArray[np.int64]
     lengths: NDArray[np.intp]
-    depth: int
+    places: Places | None
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of the judgements: grades, (n_judgements + 1,), and masks of those that are kept.
+
+    Masks are of shape (n_judgements + 1, n_samples). The last row stands for no judgement.
+    """
+
+    grades: NDArray[np.float64]
+    kept: NDArray[np.bool_]
+    relevance_level: int
+
+    @classmethod
+    def of(cls, qrels: Qrels, kept: NDArray[np.bool_]) -> Samples:
+        """Take masks of shape (n_judgements, n_samples)."""
+        nothing = np.zeros((1, kept.shape[1]), dtype=np.bool_)
+        grades = np.append(qrels.grades.astype(np.float64), np.nan)
+        return cls(grades, np.concatenate([kept, nothing]), qrels.relevance_level)
+
+    def grades_of(self, judgements: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
+
+        One rank of all users stands after the other: metrics then add whole columns at a time.
+        """
+        if self.kept.shape[1] == 1:
+            return np.where(self.kept[:, 0], self.grades, np.nan)[judgements].T
+        grades = self.grades[judgements][..., np.newaxis]
+        return (
+            np.where(self.kept[judgements], grades, np.nan)
+            .reshape(len(judgements), judgements.shape[1] * self.kept.shape[1])
+            .T
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some users, ready to be judged.
 
-    Users, of shape (n_users,), and their judgements, (n_judgements,), are numbers in the qrels; the
-    judgements go to ``cells`` in rows, one for each user, of the width, the most judgements of one
-    of them. Listed are the judged items of every system.
+    Users, of shape (n_users,), are numbers in the qrels, and so are their judgements, (n, n_users),
+    -1 where a user has fewer. Systems are the lists of all systems.
     """
 
     users: NDArray[np.intp]
     judgements: NDArray[np.int64]
-    cells: NDArray[np.int64]
-    width: int
-    listed: Sequence[Listed]
+    systems: Sequence[Columns]
 
-    def judge(self, qrels: Qrels, kept: NDArray[np.bool_] | None = None) -> Iterator[Judged]:
-        """See the lists of one system after the other through qrels, or the judgements kept."""
-        grades = qrels.grades[self.judgements].astype(np.float64)
-        if kept is not None:
-            grades[~kept[self.judgements]] = np.nan
-        n_users = len(self.users)
-        rows = _fill((n_users, self.width), self.cells, grades)
-        judged = Judged(np.empty((n_users, 0)), rows, qrels.relevance_level)
-        for listed in self.listed:
-            # One rank of all users after the other: metrics then add whole columns at a time.
-            ranks = _fill((listed.depth, n_users), listed.cells, grades[listed.judgements])
-            judged = judged.with_lists(ranks.T, listed.lengths)
-            yield judged
+    def judge(self, samples: Samples) -> Iterator[Judged]:
+        """See the lists of one system after the other through samples of the judgements.
 
-
-def _fill(
-    shape: tuple[int, int], cells: NDArray[np.integer], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Put values into a table, NaN elsewhere."""
-    table = np.full(shape, np.nan)
-    table.reshape(-1)[cells] = values
-    return table
+        Rows of the lists are the samples of the first user, then those of the next.
+        """
+        n_samples = samples.kept.shape[1]
+        rows = samples.grades_of(self.judgements)
+        judged = Judged(np.empty((len(rows), 0)), rows, samples.relevance_level)
+        for lists in self.systems:
+            yield judged.with_lists(
+                samples.grades_of(lists.judgements),
+                np.repeat(lists.lengths, n_samples),
+                places=lists.places,
+            )
 
 
-def divide(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> list[Block]:
-    """Divide the users into blocks: those of one have about equally many judgements."""
+def divide(
+    runs: Sequence[Run], qrels: Qrels, *, depth: int, n_samples: int = 1, hits_only: bool = False
+) -> list[Block]:
+    """Divide the users into blocks: those of one have about equally many judgements.
+
+    Parameters
+    ----------
+    runs, qrels
+        The lists and the judgements of the same users.
+    depth
+        Ranks considered.
+    n_samples
+        In which a block is judged at once; the more, the fewer users it has.
+    hits_only
+        Leave out the ranks that hold nothing judged.
+    """
     matches = [match(run, qrels)[:, :depth] for run in runs]
-    by_count = np.argsort(np.diff(qrels.offsets), kind="stable")
+    columns = _judged_ranks if hits_only else _all_ranks
     return [
-        _block(np.sort(by_count[first : first + USERS_AT_ONCE]), runs, matches, qrels)
-        for first in range(0, qrels.n_users, USERS_AT_ONCE)
+        Block(
+            users=users,
+            judgements=_judgements_of(users, qrels),
+            systems=[
+                columns(found[users].T, np.minimum(run.lengths[users], depth))
+                for run, found in zip(runs, matches, strict=True)
+            ],
+        )
+        for users in _alike(qrels, n_samples)
     ]
 
 
-def _block(
-    users: NDArray[np.intp],
-    runs: Sequence[Run],
-    matches: Sequence[NDArray[np.int64]],
-    qrels: Qrels,
-) -> Block:
-    first = qrels.offsets[users]
-    counts = qrels.offsets[users + 1] - first
-    rows = np.repeat(np.arange(len(users)), counts)
-    columns = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    # A judgement's number in the block is its number in the qrels less what the user skips.
-    skipped = first - (np.cumsum(counts) - counts)
-    width = int(counts.max(initial=0))
-    return Block(
-        users=users,
-        judgements=first[rows] + columns,
-        cells=rows * width + columns,
-        width=width,
-        listed=[
-            _list(found[users], skipped, run.lengths[users])
-            for run, found in zip(runs, matches, strict=True)
-        ],
-    )
+def _alike(qrels: Qrels, n_samples: int) -> Iterator[NDArray[np.intp]]:
+    """Give users block by block, by the number of their judgements; rising within a block."""
+    counts = np.diff(qrels.offsets)
+    order = np.argsort(counts, kind="stable")
+    at_once = np.clip(CELLS_AT_ONCE // (n_samples * np.maximum(counts[order], 1)), 1, USERS_AT_ONCE)
+    first = 0
+    while first < len(order):
+        last = first + at_once[min(first + at_once[first], len(order)) - 1]
+        yield np.sort(order[first:last])
+        first = last
 
 
-def _list(
-    matches: NDArray[np.int64], skipped: NDArray[np.int64], lengths: NDArray[np.intp]
-) -> Listed:
-    """Find the hits in the lists of a block, with the numbers that judgements have there."""
-    n_users, depth = matches.shape
-    by_rank = np.ascontiguousarray(matches.T).reshape(-1)
-    cells = np.flatnonzero(by_rank >= 0)
-    return Listed(
-        cells=cells,
-        judgements=by_rank[cells] - skipped[cells % max(n_users, 1)],
-        lengths=np.minimum(lengths, depth),
-        depth=depth,
-    )
+def _judgements_of(users: NDArray[np.intp], qrels: Qrels) -> NDArray[np.int64]:
+    """Number the judgements of each user, of shape (n, n_users), -1 where a user has fewer."""
+    first, last = qrels.offsets[users], qrels.offsets[users + 1]
+    numbers = first + np.arange((last - first).max(initial=0))[:, np.newaxis]
+    return np.where(numbers < last, numbers, -1)
+
+
+def _all_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp]) -> Columns:
+    return Columns(np.ascontiguousarray(judgements), lengths, None)
+
+
+def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp]) -> Columns:
+    """Move the judged ranks of every list to its beginning; what is left is below the lists."""
+    depth, n_users = judgements.shape
+    rank, user = np.nonzero(judgements >= 0)
+    counts = np.bincount(user, minlength=n_users)
+    order = np.argsort(user, kind="stable")
+    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = np.full((counts.max(initial=0), n_users), -1)
+    ranks = np.full(numbers.shape, depth + 1)
+    numbers[place, user[order]] = judgements[rank[order], user[order]]
+    ranks[place, user[order]] = rank[order] + 1
+    return Columns(numbers, lengths, Places(ranks, depth))

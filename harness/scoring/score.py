@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from analyses.shared.measure import Measure, Measures, Scores, rising_cutoffs
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric
-from harness.scoring.blocks import Block, divide
+from harness.scoring.blocks import Block, Samples, divide
+from harness.scoring.trial import same_from_hits
 from qrels import Judged, Qrels
 from runs import Run
 
 if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
+
+HITS_AT_ONCE = 64
+"""Samples of the judgements that are scored together, by definitions over judged ranks."""
 
 
 def score(
@@ -37,11 +41,11 @@ def score(
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = max(rising_cutoffs(measures), default=0)
+    everything = Samples.of(qrels, np.ones((len(qrels.items), 1), dtype=np.bool_))
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
-            _score_block(
-                block, block.judge(qrels), measures, metrics, values[:, system : system + 1]
-            )
+            for judged in block.judge(everything):
+                values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
     return Scores(
@@ -49,25 +53,21 @@ def score(
     )
 
 
-def _score_block(
-    block: Block,
-    lists: Iterable[Judged],
-    measures: Sequence[Measure],
-    metrics: Mapping[str, Metric],
-    values: NDArray[np.float64],
-) -> None:
-    """Write the scores of the block's users into values (n_measures, n_systems, n_users)."""
-    for system, judged in enumerate(lists):
-        values[:, system, block.users] = [
-            metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures
-        ]
+def _scores(
+    judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]
+) -> NDArray[np.float64]:
+    """Score lists by their definitions, of shape (n_measures, n_lists)."""
+    return np.array(
+        [metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures]
+    )
 
 
 class SampleScorer:
     """Sums of the scores of all systems on samples of the judgements.
 
-    The built-in metrics go through the fused kernel, others through their definition, one sample at
-    a time. Runs, qrels, measures and metrics are as in `score`.
+    The fused metrics go through their kernel, others through their definition: over the judged
+    ranks alone and many samples at once, where that is found to change no score, else over whole
+    lists. Runs, qrels, measures and metrics are as in `score`.
     """
 
     def __init__(
@@ -102,40 +102,49 @@ class SampleScorer:
                         np.add.at(sums[number], blocks[some], logarithms(found))
                     else:
                         sums[number, some] = found
-        if self._others:
-            self._sum_by_definition(kept, blocks, sums)
+        for numbers, divided, at_once in (
+            (self._by_hits, self._blocks_of_hits, HITS_AT_ONCE),
+            (self._by_lists, self._blocks, 1),
+        ):
+            for first in range(0, kept.shape[1] if numbers else 0, at_once):
+                some = slice(first, first + at_once)
+                self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
         return sums
 
     @property
     def by_definition(self) -> tuple[str, ...]:
-        """Names of the metrics that the kernel does not know."""
-        return tuple(dict.fromkeys(self._measures[number].metric for number in self._others))
+        """Names of the metrics that are scored over whole lists, one sample at a time."""
+        return tuple(dict.fromkeys(self._measures[number].metric for number in self._by_lists))
 
     def seconds_by_definition(self) -> float:
         """Measure the CPU time that these metrics take for one sample: all judgements."""
-        everything, _ = np.ones(len(self._qrels.items), dtype=np.bool_), self._blocks
+        everything, _ = np.ones((len(self._qrels.items), 1), dtype=np.bool_), self._blocks
+        nothing = np.zeros((len(self._measures), 1, len(self._runs), 1))
         start = thread_time()
-        self._score_by_definition(everything)
+        together = np.zeros(self._qrels.n_users, dtype=np.intp)
+        self._add(self._by_lists, self._blocks, everything, together, nothing)
         return thread_time() - start
 
-    def _sum_by_definition(
-        self, kept: NDArray[np.bool_], blocks: NDArray[np.intp], sums: NDArray[np.float64]
+    def _add(
+        self,
+        numbers: Sequence[int],
+        divided: Sequence[Block],
+        kept: NDArray[np.bool_],
+        blocks: NDArray[np.intp],
+        sums: NDArray[np.float64],
     ) -> None:
-        """Write sums over blocks of users, one sample at a time."""
-        order = np.argsort(blocks, kind="stable")
-        firsts = np.searchsorted(blocks[order], np.arange(sums.shape[1]))
-        for sample, mask in enumerate(np.ascontiguousarray(kept.T)):
-            by_user = self._score_by_definition(mask)[:, :, order]
-            by_block = np.add.reduceat(by_user, firsts, axis=2)
-            sums[self._others, :, :, sample] = by_block.swapaxes(1, 2)
-
-    def _score_by_definition(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Score every user on one sample: (n_others, n_systems, n_users)."""
-        measures = [self._measures[number] for number in self._others]
-        values = np.empty((len(measures), len(self._runs), self._qrels.n_users))
-        for block in self._blocks:
-            _score_block(block, block.judge(self._qrels, kept), measures, self._metrics, values)
-        return values
+        """Add the scores by some measures to the sums over blocks of users."""
+        samples = Samples.of(self._qrels, kept)
+        measures = [self._measures[number] for number in numbers]
+        for block in divided:
+            own = blocks[block.users]
+            order = np.argsort(own, kind="stable")
+            groups, firsts = np.unique(own[order], return_index=True)
+            for system, judged in enumerate(block.judge(samples)):
+                scores = _scores(judged, measures, self._metrics)
+                by_user = scores.reshape(len(measures), len(own), -1)[:, order]
+                totals = np.add.reduceat(by_user, firsts, axis=1)
+                sums[np.array(numbers)[:, np.newaxis], groups, system] += totals
 
     def _places(self, numbers: Sequence[int]) -> NDArray[np.intp]:
         """Find measures on the first two axes of what the kernel returns; of shape (2, n)."""
@@ -158,19 +167,43 @@ class SampleScorer:
 
     @cached_property
     def _others(self) -> list[int]:
-        """Number the measures that go by their definition."""
+        """Number the measures that the kernel does not know."""
         fused = {number for numbers in self._fused.values() for number in numbers}
         return [number for number in range(len(self._measures)) if number not in fused]
+
+    @cached_property
+    def _by_hits(self) -> list[int]:
+        """Number the measures whose scores are the same from judged ranks alone."""
+        if not self._others:
+            return []
+        others = [self._measures[number] for number in self._others]
+        same = same_from_hits(self._runs, self._qrels, others, self._metrics)
+        return [number for number, is_same in zip(self._others, same, strict=True) if is_same]
+
+    @cached_property
+    def _by_lists(self) -> list[int]:
+        """Number the measures that need whole lists."""
+        return [number for number in self._others if number not in self._by_hits]
+
+    @property
+    def _depth(self) -> int:
+        return self._cutoffs[-1]
 
     @cached_property
     def _hits(self) -> Hits:
         from harness.scoring.kernel import find_hits
 
-        return find_hits(self._runs, self._qrels, depth=self._cutoffs[-1])
+        return find_hits(self._runs, self._qrels, depth=self._depth)
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        return divide(self._runs, self._qrels, depth=self._cutoffs[-1])
+        return divide(self._runs, self._qrels, depth=self._depth)
+
+    @cached_property
+    def _blocks_of_hits(self) -> list[Block]:
+        return divide(
+            self._runs, self._qrels, depth=self._depth, n_samples=HITS_AT_ONCE, hits_only=True
+        )
 
 
 def is_fused(metric: Metric) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from harness.scoring import blocks as judging
 from harness.scoring import kernel
 from harness.scoring.kernel import FUSED
 from harness.scoring.score import SampleScorer, is_fused, score
-from qrels import Qrels, judge
+from qrels import Judged, Qrels, judge
 from runs import Run
 from tests.lists import means_on, random_case, runs_and_qrels, users_on
 
@@ -102,6 +103,38 @@ def test_what_is_not_fused_takes_the_readable_road(name: str) -> None:
     means = means_on(SampleScorer([run], qrels, measures, metrics), qrels, kept)
     expected = by_definition([run], qrels, measures, kept, metrics)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NOT_FUSED)
+def test_every_built_in_metric_needs_judged_ranks_alone(name: str) -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    metrics = {name: find_metric(name, METRICS)}
+    measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
+    assert not SampleScorer([run], qrels, measures, metrics).by_definition
+
+
+def share_unjudged(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    return np.isnan(judged.grades[:, :cutoff]).mean(axis=1)
+
+
+def discounted_by_column(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    return (judged.relevant / np.arange(1, judged.grades.shape[1] + 1))[:, :cutoff].sum(axis=1)
+
+
+def of_full_lists_only(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    return judged.relevant @ np.ones(20)
+
+
+@pytest.mark.parametrize("function", [share_unjudged, discounted_by_column, of_full_lists_only])
+def test_a_metric_that_needs_every_rank_gets_it(function: Any) -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    metrics = {"own": Metric("own", function, source="here")}
+    measures = [Measure("own", cutoff) for cutoff in (1, 5, 20)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer([run], qrels, measures, metrics)
+    assert scorer.by_definition == ("own",)
+    expected = by_definition([run], qrels, measures, kept, metrics)
+    np.testing.assert_allclose(means_on(scorer, qrels, kept), expected, rtol=0, atol=1e-12)
 
 
 def test_a_users_metric_takes_the_readable_road() -> None:
