@@ -1,5 +1,6 @@
 """Qrels: ratings, splits, judgements, judged lists and ranks; TREC qrels files in and out."""
 
+from qrels.catalogue import Catalogue
 from qrels.grades import Scale, rating_scale
 from qrels.judged import Judged, judge, match, running
 from qrels.qrels import Qrels, qrels_from_columns
@@ -12,6 +13,7 @@ from qrels.ratings.splits.shared.split import SplitSettings, Splitter, split
 from qrels.ratings.statistics import Statistics, describe
 
 __all__ = [
+    "Catalogue",
     "FullRanks",
     "Judged",
     "Qrels",

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels.catalogue import Catalogue, ItemsSeen
 from qrels.qrels import Qrels
 from runs import InputError, Run
 
@@ -282,6 +283,43 @@ class Judged:
         return np.fmax(self.grades, 0.0)
 
     @property
+    def catalogue(self) -> Catalogue:
+        """What is known of the items."""
+        return self._items_seen.catalogue
+
+    @cached_property
+    def users(self) -> NDArray[np.integer]:
+        """Number of every user, of shape (n_users,)."""
+        seen = self._items_seen.users
+        return np.repeat(seen, self.n_users // max(len(seen), 1))
+
+    @cached_property
+    def items(self) -> NDArray[np.integer]:
+        """Number of the item at each rank, of shape (n_users, n_ranks), -1 where there is none."""
+        return self._for_each_row(self._items_seen.listed)
+
+    @cached_property
+    def judged_items(self) -> NDArray[np.integer]:
+        """Number of the item of each judgement, of shape (n_users, n), -1 where there is none."""
+        return self._for_each_row(self._items_seen.judged)
+
+    def with_items(self, see: Callable[[], ItemsSeen]) -> Judged:
+        """Let metrics ask for items; ``see`` is called if one does."""
+        vars(self)["_see_items"] = see
+        return self
+
+    @cached_property
+    def _items_seen(self) -> ItemsSeen:
+        see: Callable[[], ItemsSeen] | None = vars(self).get("_see_items")
+        if see is None:
+            raise InputError("these lists are of grades alone: nothing says which items they hold.")
+        return see()
+
+    def _for_each_row(self, table: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Repeat columns for all samples of the judgements, and lay them in rows."""
+        return np.repeat(table, self.n_users // max(table.shape[1], 1), axis=1).T
+
+    @property
     def best(self) -> Judged:
         """The best lists that the judgements allow: all judged items by falling grade."""
         return _once(self._of_judgements, _best_lists, self, {})
@@ -326,6 +364,8 @@ def _as_key(value: Any) -> Any:
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
     other = replace(judged, relevance_level=relevance_level)
     vars(other).update(_of_judgements=judged._of_judgements, _places=judged._places)
+    if "_see_items" in vars(judged):
+        other.with_items(lambda: judged._items_seen)
     return other
 
 
@@ -444,8 +484,8 @@ def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
     return matches
 
 
-def judge(run: Run, qrels: Qrels) -> Judged:
-    """See a run through the judgements of the same users.
+def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
+    """See a run through the judgements of the same users, and of what is known of the items.
 
     Examples
     --------
@@ -455,17 +495,23 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     array([[ 2., nan,  5.]])
     """
     grades = qrels.grades.astype(np.float64)
-    return Judged(
+    judged = Judged(
         grades=np.append(grades, np.nan)[match(run, qrels)],
-        judgements=_rows(grades, qrels),
+        judgements=_rows(grades, qrels, np.nan),
         relevance_level=qrels.relevance_level,
         lengths=run.lengths,
     )
+    if catalogue is None:
+        return judged
+    items = _rows(qrels.items, qrels, -1)
+    return judged.with_items(
+        lambda: ItemsSeen(catalogue, np.arange(run.n_users), run.items.T, items.T)
+    )
 
 
-def _rows(grades: NDArray[np.float64], qrels: Qrels) -> NDArray[np.float64]:
-    """Lay the grades of each user in a row, NaN at the end."""
+def _rows(values: NDArray[Any], qrels: Qrels, missing: float) -> NDArray[Any]:
+    """Lay what belongs to the judgements of each user in a row."""
     counts = np.diff(qrels.offsets)
-    rows = np.full((qrels.n_users, int(counts.max(initial=0))), np.nan)
-    rows[np.arange(rows.shape[1]) < counts[:, None]] = grades
+    rows = np.full((qrels.n_users, int(counts.max(initial=0))), missing, dtype=values.dtype)
+    rows[np.arange(rows.shape[1]) < counts[:, None]] = values
     return rows

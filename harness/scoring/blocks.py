@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels import Judged, Qrels, match
+from qrels import Catalogue, Judged, Qrels, match
+from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
-from runs import Run
+from runs import NO_ITEM, Run
 
 USERS_AT_ONCE = 2048
 
@@ -28,12 +30,19 @@ class Columns:
 
     The judgements of the items at the ranks are numbers in the qrels, -1 where there is none, of
     shape (n_ranks, n_users). Lengths are the items retrieved for each user, (n_users,). Places say
-    which ranks there are if some are left out.
+    which ranks there are if some are left out. The run is that of all users.
     """
 
     judgements: NDArray[np.int64]
     lengths: NDArray[np.intp]
     places: Places | None
+    run: Run
+
+    def items(self, users: NDArray[np.intp], qrels: Qrels) -> NDArray[np.int32]:
+        """Give the item at each rank, of shape (n_ranks, n_users), -1 where there is none."""
+        if self.places is None:
+            return self.run.items[users, : len(self.judgements)].T
+        return _judged_items(self.judgements, qrels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +52,17 @@ class Samples:
     Masks are of shape (n_judgements + 1, n_samples). The last row stands for no judgement.
     """
 
+    qrels: Qrels
+    catalogue: Catalogue
     grades: NDArray[np.float64]
     kept: NDArray[np.bool_]
-    relevance_level: int
 
     @classmethod
-    def of(cls, qrels: Qrels, kept: NDArray[np.bool_]) -> Samples:
+    def of(cls, qrels: Qrels, catalogue: Catalogue, kept: NDArray[np.bool_]) -> Samples:
         """Take masks of shape (n_judgements, n_samples)."""
         nothing = np.zeros((1, kept.shape[1]), dtype=np.bool_)
         grades = np.append(qrels.grades.astype(np.float64), np.nan)
-        return cls(grades, np.concatenate([kept, nothing]), qrels.relevance_level)
+        return cls(qrels, catalogue, grades, np.concatenate([kept, nothing]))
 
     def grades_of(self, judgements: NDArray[np.int64]) -> NDArray[np.float64]:
         """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
@@ -88,13 +98,26 @@ class Block:
         """
         n_samples = samples.kept.shape[1]
         rows = samples.grades_of(self.judgements)
-        judged = Judged(np.empty((len(rows), 0)), rows, samples.relevance_level)
+        judged = Judged(np.empty((len(rows), 0)), rows, samples.qrels.relevance_level)
         for lists in self.systems:
-            yield judged.with_lists(
-                samples.grades_of(lists.judgements),
-                np.repeat(lists.lengths, n_samples),
-                places=lists.places,
+            grades = samples.grades_of(lists.judgements)
+            lengths = np.repeat(lists.lengths, n_samples)
+            yield judged.with_lists(grades, lengths, places=lists.places).with_items(
+                partial(self._items_seen, lists, samples)
             )
+
+    def _items_seen(self, lists: Columns, samples: Samples) -> ItemsSeen:
+        return ItemsSeen(
+            samples.catalogue,
+            self.users,
+            lists.items(self.users, samples.qrels),
+            _judged_items(self.judgements, samples.qrels),
+        )
+
+
+def _judged_items(judgements: NDArray[np.int64], qrels: Qrels) -> NDArray[np.int32]:
+    """Give the items of judgements by number; -1 stays."""
+    return np.append(qrels.items, NO_ITEM)[judgements]
 
 
 def divide(
@@ -120,7 +143,7 @@ def divide(
             users=users,
             judgements=_judgements_of(users, qrels),
             systems=[
-                columns(found[users].T, np.minimum(run.lengths[users], depth))
+                columns(found[users].T, np.minimum(run.lengths[users], depth), run)
                 for run, found in zip(runs, matches, strict=True)
             ],
         )
@@ -147,11 +170,11 @@ def _judgements_of(users: NDArray[np.intp], qrels: Qrels) -> NDArray[np.int64]:
     return np.where(numbers < last, numbers, -1)
 
 
-def _all_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp]) -> Columns:
-    return Columns(np.ascontiguousarray(judgements), lengths, None)
+def _all_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp], run: Run) -> Columns:
+    return Columns(np.ascontiguousarray(judgements), lengths, None, run)
 
 
-def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp]) -> Columns:
+def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp], run: Run) -> Columns:
     """Move the judged ranks of every list to its beginning; what is left is below the lists."""
     depth, n_users = judgements.shape
     rank, user = np.nonzero(judgements >= 0)
@@ -162,4 +185,4 @@ def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp]) -> C
     ranks = np.full(numbers.shape, depth + 1)
     numbers[place, user[order]] = judgements[rank[order], user[order]]
     ranks[place, user[order]] = rank[order] + 1
-    return Columns(numbers, lengths, Places(ranks, depth))
+    return Columns(numbers, lengths, Places(ranks, depth), run)

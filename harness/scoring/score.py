@@ -14,8 +14,8 @@ from analyses.shared.measure import Measure, Measures, Scores, rising_cutoffs
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric
 from harness.scoring.blocks import Block, Samples, divide
-from harness.scoring.trial import same_from_hits
-from qrels import Judged, Qrels
+from harness.scoring.trial import Needs, needs_of
+from qrels import Catalogue, Judged, Qrels
 from runs import Run
 
 if TYPE_CHECKING:
@@ -32,16 +32,18 @@ def score(
     metrics: Mapping[str, Metric],
     *,
     users: NDArray[np.str_],
+    catalogue: Catalogue | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Scores:
     """Score every user by the readable definitions.
 
-    Runs and judgements are of the same users, whose ids are the labels; ``advance`` is called after
-    every run.
+    Runs and judgements are of the same users, whose ids are the labels; the catalogue is what
+    metrics may know of items; ``advance`` is called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = max(rising_cutoffs(measures), default=0)
-    everything = Samples.of(qrels, np.ones((len(qrels.items), 1), dtype=np.bool_))
+    catalogue = Catalogue(0) if catalogue is None else catalogue
+    everything = Samples.of(qrels, catalogue, np.ones((len(qrels.items), 1), dtype=np.bool_))
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
             for judged in block.judge(everything):
@@ -65,9 +67,10 @@ def _scores(
 class SampleScorer:
     """Sums of the scores of all systems on samples of the judgements.
 
-    The fused metrics go through their kernel, others through their definition: over the judged
-    ranks alone and many samples at once, where that is found to change no score, else over whole
-    lists. Runs, qrels, measures and metrics are as in `score`.
+    The fused metrics go through their kernel, others through their definition. What it needs of the
+    lists is tried out on some of them: judged ranks alone where that changes no score, many samples
+    at once; all ranks, one sample at a time; or nothing, where scores do not depend on judgements.
+    Runs, qrels, measures, metrics and catalogue are as in `score`.
     """
 
     def __init__(
@@ -76,7 +79,9 @@ class SampleScorer:
         qrels: Qrels,
         measures: Sequence[Measure],
         metrics: Mapping[str, Metric],
+        catalogue: Catalogue | None = None,
     ) -> None:
+        self._catalogue = Catalogue(0) if catalogue is None else catalogue
         self._runs = runs
         self._qrels = qrels
         self._measures = measures
@@ -103,18 +108,25 @@ class SampleScorer:
                     else:
                         sums[number, some] = found
         for numbers, divided, at_once in (
-            (self._by_hits, self._blocks_of_hits, HITS_AT_ONCE),
-            (self._by_lists, self._blocks, 1),
+            (self._that_need("judged ranks"), self._blocks_of_hits, HITS_AT_ONCE),
+            (self._that_need("all ranks"), self._blocks, 1),
         ):
             for first in range(0, kept.shape[1] if numbers else 0, at_once):
                 some = slice(first, first + at_once)
                 self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
+        unmoved = self._that_need("nothing")
+        if unmoved:
+            everything = np.ones((len(kept), 1), dtype=np.bool_)
+            self._add(unmoved, self._blocks, everything, blocks, sums[..., :1])
+            sums[unmoved] = sums[unmoved][..., :1]
         return sums
 
     @property
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that are scored over whole lists, one sample at a time."""
-        return tuple(dict.fromkeys(self._measures[number].metric for number in self._by_lists))
+        return tuple(
+            dict.fromkeys(self._measures[number].metric for number in self._that_need("all ranks"))
+        )
 
     def seconds_by_definition(self) -> float:
         """Measure the CPU time that these metrics take for one sample: all judgements."""
@@ -122,7 +134,7 @@ class SampleScorer:
         nothing = np.zeros((len(self._measures), 1, len(self._runs), 1))
         start = thread_time()
         together = np.zeros(self._qrels.n_users, dtype=np.intp)
-        self._add(self._by_lists, self._blocks, everything, together, nothing)
+        self._add(self._that_need("all ranks"), self._blocks, everything, together, nothing)
         return thread_time() - start
 
     def _add(
@@ -134,7 +146,7 @@ class SampleScorer:
         sums: NDArray[np.float64],
     ) -> None:
         """Add the scores by some measures to the sums over blocks of users."""
-        samples = Samples.of(self._qrels, kept)
+        samples = Samples.of(self._qrels, self._catalogue, kept)
         measures = [self._measures[number] for number in numbers]
         for block in divided:
             own = blocks[block.users]
@@ -172,18 +184,16 @@ class SampleScorer:
         return [number for number in range(len(self._measures)) if number not in fused]
 
     @cached_property
-    def _by_hits(self) -> list[int]:
-        """Number the measures whose scores are the same from judged ranks alone."""
+    def _needs(self) -> list[Needs]:
+        """Find out what the measures that the kernel does not know need of the lists."""
+        others = [self._measures[number] for number in self._others]
+        return needs_of(self._runs, self._qrels, others, self._metrics, self._catalogue)
+
+    def _that_need(self, what: Needs) -> list[int]:
+        """Number the measures that need this of the lists when judgements are lost."""
         if not self._others:
             return []
-        others = [self._measures[number] for number in self._others]
-        same = same_from_hits(self._runs, self._qrels, others, self._metrics)
-        return [number for number, is_same in zip(self._others, same, strict=True) if is_same]
-
-    @cached_property
-    def _by_lists(self) -> list[int]:
-        """Number the measures that need whole lists."""
-        return [number for number in self._others if number not in self._by_hits]
+        return [n for n, needs in zip(self._others, self._needs, strict=True) if needs == what]
 
     @property
     def _depth(self) -> int:

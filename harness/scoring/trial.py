@@ -1,8 +1,9 @@
-"""Which metrics may leave out the ranks that hold nothing judged: tried on the lists themselves."""
+"""What metrics need of lists when judgements are lost: tried out on the lists themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,33 +11,38 @@ from numpy.typing import NDArray
 from analyses.shared.measure import Measure, rising_cutoffs
 from harness.metrics.shared.metric import Metric
 from harness.scoring.blocks import Samples, divide
-from qrels import Judged, Qrels
+from qrels import Catalogue, Judged, Qrels
 from runs import InputError, Run
 
 TRIED_USERS = 400
 """About so many users are scored both ways."""
 
-SHARES = (1.0, 0.5, 0.1)
+SHARES = (1.0, 0.5, 0.1, 0.0)
 """Shares of the judgements that are left."""
+
+Needs = Literal["nothing", "judged ranks", "all ranks"]
+"""What the scores of a sample are made from: those on all judgements will do, or these ranks."""
 
 TOLERANCE = 1e-12
 
 
-def same_from_hits(
+def needs_of(
     runs: Sequence[Run],
     qrels: Qrels,
     measures: Sequence[Measure],
     metrics: Mapping[str, Metric],
-) -> list[bool]:
-    """Tell of each measure whether judged ranks alone give the scores that whole lists give.
+    catalogue: Catalogue,
+) -> list[Needs]:
+    """Tell of each measure what it needs of the lists when judgements are lost.
 
-    Some users are scored both ways: on all their judgements, on half of them, and on a tenth.
+    Some users are scored from all ranks and from judged ranks alone: on all their judgements, on
+    half of them, on a tenth, and on none.
     """
     users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
     runs = [Run(run.system, run.items[users]) for run in runs]
     qrels = qrels.of_users(users)
     chances = np.random.default_rng(0).random((len(qrels.items), 1))
-    samples = Samples.of(qrels, chances < SHARES)
+    samples = Samples.of(qrels, catalogue.of_users(users), chances < SHARES)
     whole, hits = (
         divide(
             runs,
@@ -52,17 +58,33 @@ def same_from_hits(
         for block, of_hits in zip(whole, hits, strict=True)
         for by_lists, by_hits in zip(block.judge(samples), of_hits.judge(samples), strict=True)
     ]
-    return [
-        not metrics[measure.metric].per_user
-        and all(_agree(metrics[measure.metric], measure.cutoff, *pair) for pair in lists)
-        for measure in measures
-    ]
+    return [_needs(metrics[measure.metric], measure.cutoff, lists) for measure in measures]
 
 
-def _agree(metric: Metric, cutoff: int | None, by_lists: Judged, by_hits: Judged) -> bool:
-    expected = metric(by_lists, cutoff=cutoff)
+def _needs(metric: Metric, cutoff: int | None, lists: Sequence[tuple[Judged, Judged]]) -> Needs:
+    if metric.per_user:
+        return "all ranks"
+    scores = [metric(by_lists, cutoff=cutoff) for by_lists, _ in lists]
+    if all(_is_unmoved(found) for found in scores):
+        return "nothing"
+    same = (
+        _is_scored(metric, cutoff, by_hits, found)
+        for (_, by_hits), found in zip(lists, scores, strict=True)
+    )
+    return "judged ranks" if all(same) else "all ranks"
+
+
+def _is_unmoved(scores: NDArray[np.float64]) -> bool:
+    by_user = scores.reshape(-1, len(SHARES))
+    return bool((by_user == by_user[:, :1]).all())
+
+
+def _is_scored(
+    metric: Metric, cutoff: int | None, judged: Judged, expected: NDArray[np.float64]
+) -> bool:
+    """Tell whether lists score as expected."""
     try:
-        found: NDArray[np.float64] = metric(by_hits, cutoff=cutoff)
+        found = metric(judged, cutoff=cutoff)
     except InputError:
         return False
     return bool(np.allclose(found, expected, rtol=0, atol=TOLERANCE))
