@@ -70,7 +70,7 @@ def expected_reciprocal_rank(
     return judged.total(_stops, cutoff=cutoff, top=top)
 
 
-def _stops(judged: Judged, *, top: int) -> NDArray[np.float64]:
+def _stops(judged: Judged, *, top: int | None) -> NDArray[np.float64]:
     """Probability of stopping at each rank, over the rank."""
     highest = judged.ideal_gains.max(axis=1, initial=0.0)
     if top and (highest > top).any():

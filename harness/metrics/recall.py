@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Beta, Clip, Propensity, is_weighted, weights_of_items
 from qrels import Judged
 
 
@@ -15,10 +18,24 @@ from qrels import Judged
     trec_eval="recall.n",
     aliases=("R",),
 )
-def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def recall(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    beta: Beta = 0.0,
+    propensity: Propensity = "popularity",
+    clip: Clip = 0.0,
+) -> NDArray[np.float64]:
     r"""Share of the user's relevant items that are in the first ranks; 0 if there is none.
 
     .. math:: \mathrm{Recall}@n = r_n / R
+
+    With weights :math:`w_i` of items, which make up for unequal chances of being observed:
+
+    .. math:: \mathrm{Recall}(\beta)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, w_{i(k)}}
+        {\sum_{i \text{ relevant}} w_i}, \qquad w_i = \max(n_i, 1)^{-\beta}
+
+    where :math:`n_i` counts the item's ratings in training.
 
     Parameters
     ----------
@@ -26,6 +43,12 @@ def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
         Judged ranked lists.
     cutoff
         Ranks considered, n; all of them by default.
+    beta
+        Exponent of popularity in the weights, at least 0.
+    propensity
+        ``popularity``: weights as above. ``table``: 1 over the propensities of [items].
+    clip
+        Lowest propensity that counts, that of the most popular item being 1.
 
     Returns
     -------
@@ -35,6 +58,11 @@ def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     -----
     Divided by R, as in trec_eval (``m_recall.c``); LensKit divides by min(n, R).
 
+    ``beta`` makes it the popularity-stratified recall of Steck (2010, 2011), and the
+    self-normalised estimate of Yang et al. (2018), with :math:`\beta = (\gamma + 1) / 2`. Weights
+    make up for what depends on the item alone: where liking decides within an item what is
+    observed, they do not. Items without training ratings count as having one.
+
     Examples
     --------
     One of two relevant items found; then a user without relevant items:
@@ -42,5 +70,33 @@ def recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     >>> lists = np.array([[1.0, np.nan], [0.0, np.nan]])
     >>> recall(Judged(lists, np.array([[1.0, 1.0], [0.0, np.nan]])))
     array([0.5, 0. ])
+
+    The item that is found was rated four times, the other once: with beta 1 its weight is 1/4 of
+    the other's.
+
+    >>> from qrels import Catalogue
+    >>> from qrels.catalogue import ItemsSeen
+    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 2)))
+    >>> items = ItemsSeen(
+    ...     Catalogue(2, popularity=np.array([4, 1])),
+    ...     users=np.array([0]), listed=np.array([[0], [-1]]), judged=np.array([[0], [1]]),
+    ... )
+    >>> recall(judged.with_items(lambda: items), beta=1.0)
+    array([0.2])
     """
-    return ratio(judged.hits(cutoff), judged.n_relevant)
+    if not is_weighted(beta, propensity):
+        return ratio(judged.hits(cutoff), judged.n_relevant)
+    options = {"beta": beta, "propensity": propensity, "clip": clip}
+    found = judged.total(_weights, cutoff=cutoff, **options)
+    return ratio(found, judged.once(_all_weights, **options))
+
+
+def _weights(judged: Judged, **options: Any) -> NDArray[np.float64]:
+    """Weight of the item at every rank that holds a relevant one, 0 at the others."""
+    return judged.relevant * weights_of_items(judged.catalogue, **options)[judged.items]
+
+
+def _all_weights(judged: Judged, **options: Any) -> NDArray[np.float64]:
+    """Weight of all relevant items of each user."""
+    weights = weights_of_items(judged.catalogue, **options)[judged.judged_items]
+    return np.where(judged.judgements >= judged.relevance_level, weights, 0.0).sum(axis=1)

@@ -11,11 +11,13 @@ import numpy as np
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.study.collection import collect
+from harness.study.known_items import example_catalogue
 from harness.study.pipeline import run_source
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import Study
-from qrels import Judged
+from qrels import Catalogue, Judged
+from qrels.catalogue import ItemsSeen
 from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning
@@ -60,7 +62,7 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
         metrics = {label: find_metric(label, available) for label in study.metric_labels}
         _check_difference(metrics)
         for metric in metrics.values():
-            try_out(metric, study.cutoffs)
+            try_out(metric, study.cutoffs, example_catalogue(study))
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -90,22 +92,31 @@ def _check_difference(metrics: Mapping[str, Metric]) -> None:
         first[metric.label] = name
 
 
-def try_out(metric: Metric, cutoffs: Sequence[int]) -> None:
+def try_out(metric: Metric, cutoffs: Sequence[int], catalogue: Catalogue | None = None) -> None:
     """Score three users, the last without judgements, to see whether the metric works at all.
 
     Raises
     ------
     InputError
-        If it does not, or one user's score depends on who else is scored.
+        If it does not, asks for something that the catalogue does not hold, or one user's score
+        depends on who else is scored.
     """
+    for cutoff in cutoffs:
+        together = metric(_tried(slice(3), catalogue), cutoff=cutoff)
+        for user in range(3):
+            alone = metric(_tried(slice(user, user + 1), catalogue), cutoff=cutoff)
+            _check_alone(metric, together[user], alone[0])
+
+
+def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
+    """Give lists of three items to some of three users; the judgements are of the same items."""
     lists = np.array([[4.0, np.nan, 1.0], [np.nan, 4.0, np.nan], [np.nan, np.nan, np.nan]])
     judgements = np.array([[4.0, 4.0, 1.0], [4.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
-    judged = Judged(lists, judgements, relevance_level=4.0)
-    for cutoff in cutoffs:
-        together = metric(judged, cutoff=cutoff)
-        for user in range(judged.n_users):
-            alone = Judged(lists[[user]], judgements[[user]], relevance_level=4.0)
-            _check_alone(metric, together[user], metric(alone, cutoff=cutoff)[0])
+    judged = Judged(lists[users], judgements[users], relevance_level=4.0)
+    listed = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])[users].T
+    about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
+    numbers = np.arange(3)[users]
+    return judged.with_items(lambda: ItemsSeen(catalogue or Catalogue(3), numbers, listed, about))
 
 
 def _check_alone(metric: Metric, together: float, alone: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
 from harness.study.collection import Collection, checksum
+from harness.study.known_items import read_catalogue, without_features
 from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import (
@@ -47,7 +49,7 @@ from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork
 from harness.study.workers import restarts_in_silence, train_and_rank
-from qrels import FullRanks, Ratings, Split
+from qrels import Catalogue, FullRanks, Ratings, Split
 from qrels.trec import format_qrels
 from recommenders import (
     PROCESS_BYTES,
@@ -58,7 +60,7 @@ from recommenders import (
     require_memory,
     workers_within,
 )
-from runs import InputError, Run
+from runs import InputError, InputWarning, Run
 from runs.shared.clock import Cost
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
@@ -117,6 +119,11 @@ class Stages:
         falling = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
         return Measures(self.study.measures, falling=falling)
 
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What metrics may know of items."""
+        return read_catalogue(self.study.items, self.collection)
+
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
@@ -131,7 +138,7 @@ class Stages:
         return [analysis.key for analysis, _ in self.wanted]
 
     def check_settings(self) -> None:
-        """Refuse settings of analyses that do not fit the study, before anything is trained.
+        """Refuse tables and settings of analyses that do not fit, before anything is trained.
 
         Raises
         ------
@@ -143,6 +150,8 @@ class Stages:
         InputWarning
             If something is left out.
         """
+        with self.study.errors_at("items"):
+            self._check_features()
         given = Given(
             systems=self.systems,
             measures=self.measures,
@@ -155,6 +164,17 @@ class Stages:
             except SettingError as error:
                 with self.study.errors_at("analyses", analysis.section, error.key):
                     raise InputError(str(error)) from error
+
+    def _check_features(self) -> None:
+        """Read the tables of items, and say how many judged items have no features."""
+        judged = np.unique(self.collection.qrels.items)
+        unknown = without_features(self.catalogue, judged)
+        if unknown:
+            finding = (
+                f"{self.study.items.features}: no features of {unknown:,} of the {len(judged):,} "
+                "judged items; to metrics they are like no other item."
+            )
+            warnings.warn(finding, InputWarning, stacklevel=2)
 
     def _best_ranks(self) -> FullRanks:
         """Rank as a perfect system does."""
@@ -196,7 +216,8 @@ class Stages:
     @property
     def tables_read(self) -> list[dict[str, Any]]:
         """Paths and checksums of the tables that the analyses read."""
-        return [checksum(path) for _, settings in self.wanted for path in settings.files()]
+        of_analyses = [path for _, settings in self.wanted for path in settings.files()]
+        return [checksum(path) for path in [*self.study.items.files, *of_analyses]]
 
     def keep_input(self) -> None:
         """Write the qrels, and the log and the truth of a simulated world."""
@@ -254,6 +275,7 @@ class Stages:
                 self.study.measures,
                 self.metrics,
                 users=self.collection.topics.ids,
+                catalogue=self.catalogue,
                 advance=bar.advance,
             )
 
@@ -268,6 +290,7 @@ class Stages:
             runs=runs,
             scores=scores,
             metrics=self.metrics,
+            catalogue=self.catalogue,
             ranks={
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
@@ -398,6 +421,8 @@ class Stages:
             self._files_of([run_part(system) for system in self.systems]),
             [str(measure) for measure in self.study.measures],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
+            [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
+            self.study.items.columns,
             None if self.collection.split is None else ratings_digest(self.collection.split.train),
         )
 

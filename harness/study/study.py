@@ -18,6 +18,7 @@ from pydantic import (
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.names import parse_name, print_name
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
+from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -157,6 +158,7 @@ class Study(StudyFile):
     systems: SystemsSection = SystemsSection()
     runs: RunsSection | None = None
     qrels: QrelsSection | None = None
+    items: ItemsSection = ItemsSection()
     metrics: MetricsSection = MetricsSection()
     analyses: AnalysesSection = Field(default_factory=usual_analyses)
 
@@ -256,6 +258,7 @@ def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
         update["runs"] = study.runs.model_copy(update={"paths": patterns})
     update["systems"] = study.systems.with_names(lambda name: _anchored_name(name, anchor))
     update["analyses"] = study.analyses.anchored(anchor)
+    update["items"] = study.items.anchored(anchor)
     plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
     update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
     return study.model_copy(update=update)

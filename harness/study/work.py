@@ -16,7 +16,7 @@ from analyses.shared.work import CountedIn, SumSamples
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
-from qrels import FullRanks, Qrels
+from qrels import Catalogue, FullRanks, Qrels
 from runs import Run
 from runs.shared.progress import Progress
 
@@ -33,6 +33,8 @@ class StudyWork:
         What systems are judged on, their lists, and the scores of every user.
     metrics
         The metrics by name.
+    catalogue
+        What they may know of items.
     ranks
         By system: the file that keeps its full ranks.
     """
@@ -45,6 +47,7 @@ class StudyWork:
     runs: Sequence[Run]
     scores: Scores
     metrics: Mapping[str, Metric]
+    catalogue: Catalogue
     ranks: Mapping[str, Path]
 
     @property
@@ -74,12 +77,14 @@ class StudyWork:
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
-        scorer = SampleScorer(self.runs, self.qrels, self.scores.measures, self.metrics)
+        scorer = SampleScorer(
+            self.runs, self.qrels, self.scores.measures, self.metrics, self.catalogue
+        )
         if scorer.by_definition:
             minutes = n_samples * scorer.seconds_by_definition() / 60
             self.progress.note(
-                f"{', '.join(scorer.by_definition)}: not in the fast kernel, so scored by "
-                f"definition. {n_samples:,} samples of the judgements will take about "
+                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list. "
+                f"{n_samples:,} samples of the judgements will take about "
                 f"{_in_words(minutes)} of CPU time."
             )
         return scorer

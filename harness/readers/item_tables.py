@@ -1,0 +1,126 @@
+"""Tables of items: features, counts of ratings, propensities; an item a row, its id first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.readers.scores import Line, heading_and_rows
+from runs import InputError, Numbering
+from runs.shared.lines import distinct, is_number, read_number
+
+CATEGORIES_APART = "|"
+
+
+class Features(NamedTuple):
+    """Names of features, and numbers of all items, (n_items, n_features): 0 where unknown."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) -> Features:
+    """Read what describes items: a column of numbers is a feature, one of text holds categories.
+
+    Every category is a feature, 1 for the items that have it; several of one item stand between
+    ``|``, as the genres of MovieLens do.
+
+    Parameters
+    ----------
+    path
+        A table, fields between commas or tabs; its heading names the columns.
+    items
+        The items of the collection; others in the table are left out.
+    columns
+        The columns to read; by default all but the first, which holds the ids.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, an item is duplicated or a row has another length.
+    """
+    (_, heading), rows = heading_and_rows(path)
+    numbers = _numbers(path, rows, items)
+    names: list[str] = []
+    values: list[NDArray[np.float64]] = []
+    for column in columns or heading[1:]:
+        fields = [row[_position(path, heading, column)] for _, row in rows]
+        found = _feature(path, rows, fields, column)
+        names += found.names
+        values.append(_spread(found.values, numbers, len(items)))
+    return Features(tuple(names), np.concatenate(values, axis=1))
+
+
+def read_item_values(
+    path: Path, items: Numbering, *, what: str, low: float = 0.0, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Read one number for every item, from the second column; NaN where the table has none.
+
+    Parameters
+    ----------
+    path, items
+        As in `read_features`.
+    what
+        What the numbers are, for errors.
+    low, high
+        They must be at least, and at most, this.
+
+    Raises
+    ------
+    InputError
+        If an item is duplicated, or a value is no number or out of range.
+    """
+    (line, heading), rows = heading_and_rows(path)
+    if len(heading) < 2:
+        raise InputError.at(path, line, f"two columns expected: item and {what}.")
+    values = np.array([read_number(path, at, heading[1], row[1]) for at, row in rows])
+    wrong = np.flatnonzero((values < low) | (values > high))
+    if len(wrong):
+        at, row = rows[wrong[0]]
+        limits = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise InputError.at(path, at, f"the {what} of an item must be {limits}, got {row[1]}.")
+    numbers = _numbers(path, rows, items)
+    known = np.full(len(items), np.nan)
+    known[numbers[numbers >= 0]] = values[numbers >= 0]
+    return known
+
+
+def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.int32]:
+    """Number the items of a table; -1 for those that the collection does not have."""
+    ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
+    return items.numbers(np.array(ids, dtype=np.str_))
+
+
+def _position(path: Path, heading: Sequence[str], column: str) -> int:
+    if column not in heading[1:]:
+        raise InputError(
+            f"{path}: there is no column {column!r}; its columns are {', '.join(heading[1:])}."
+        )
+    return heading.index(column)
+
+
+def _feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
+    """Read one column: its numbers, or a feature for each of its categories."""
+    if all(is_number(field) for field in fields):
+        numbers = [
+            read_number(path, line, column, field)
+            for (line, _), field in zip(rows, fields, strict=True)
+        ]
+        return Features((column,), np.array(numbers)[:, np.newaxis])
+    of_items = [{part.strip() for part in field.split(CATEGORIES_APART)} for field in fields]
+    names = tuple(sorted(set().union(*of_items) - {""}))
+    has = [[float(name in categories) for name in names] for categories in of_items]
+    return Features(names, np.array(has).reshape(len(fields), len(names)))
+
+
+def _spread(
+    values: NDArray[np.float64], numbers: NDArray[np.int32], n_items: int
+) -> NDArray[np.float64]:
+    """Lay the rows of a table at the numbers of their items."""
+    known = np.zeros((n_items, values.shape[1]))
+    known[numbers[numbers >= 0]] = values[numbers >= 0]
+    return known

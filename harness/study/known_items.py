@@ -1,0 +1,75 @@
+"""What is known of the items of a study: its tables of items, and what training tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.readers.item_tables import Features, read_features, read_item_values
+from harness.study.collection import Collection
+from harness.study.items_section import ItemsSection
+from harness.study.study import Study
+from qrels import Catalogue, Split
+
+LOWEST = np.finfo(np.float64).tiny
+
+
+def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
+    """Read the tables of items, and count the training ratings.
+
+    Raises
+    ------
+    InputError
+        If a table breaks a rule.
+    """
+    items, paths = collection.items, section
+    known: dict[str, Any] = {} if collection.split is None else _of_training(collection.split)
+    if paths.popularity is not None:
+        counts = read_item_values(paths.popularity, items, what="count")
+        known["popularity"] = np.nan_to_num(counts).astype(np.int64)
+    if paths.propensities is not None:
+        known["propensities"] = read_item_values(
+            paths.propensities, items, what="propensity", low=LOWEST, high=1.0
+        )
+    if paths.features is not None:
+        known |= _as_known(read_features(paths.features, items, columns=paths.columns))
+    return Catalogue(len(items), **known)
+
+
+def example_catalogue(study: Study) -> Catalogue:
+    """Give a catalogue of three items, of whom that is known which will be known in the study."""
+    known: dict[str, Any] = {}
+    if study.ratings is not None:
+        known = {
+            "popularity": np.ones(3, dtype=np.int64),
+            "n_raters": 3,
+            "profiles": csr_array(np.eye(3)),
+        }
+    if study.items.propensities is not None:
+        known["propensities"] = np.ones(3)
+    if study.items.features is not None:
+        known |= _as_known(Features(("a", "b", "c"), np.eye(3)))
+    return Catalogue(3, **known)
+
+
+def without_features(catalogue: Catalogue, items: NDArray[np.integer]) -> int:
+    """Count those of some items of which no feature is known."""
+    if catalogue.features is None:
+        return 0
+    return int(np.count_nonzero(~catalogue.features[items].any(axis=1)))
+
+
+def _of_training(split: Split) -> dict[str, Any]:
+    """Tell popularity, and what the topics rated."""
+    return {
+        "popularity": split.train.item_counts().astype(np.int64),
+        "n_raters": int(np.count_nonzero(split.train.user_counts())),
+        "profiles": split.train.matrix()[split.test_users],
+    }
+
+
+def _as_known(features: Features) -> dict[str, Any]:
+    return {"features": features.values, "feature_names": features.names}
