@@ -14,7 +14,6 @@ import recommenders
 from qrels import Ratings
 from recommenders.shared.component import ratings_of
 from recommenders.shared.lenskit_bridge import dataset_of
-from tests.recommenders.conftest import ratings_of_tastes
 
 # Systems whose item neighbours may all be strangers to a user.
 CANNOT_SCORE_ALL = {"als-knn", "item-knn"}
@@ -35,9 +34,8 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="module")
-def ml_ratings() -> pd.DataFrame:
-    """Ratings as LensKit's tests expect them: of a hundred items at least, ids being integers."""
-    ratings = ratings_of_tastes(n_users=30, n_items=110, seed=1)
+def ml_ratings(ratings: Ratings) -> pd.DataFrame:
+    """Ratings as LensKit's tests expect them, ids being integers."""
     seconds = np.arange(len(ratings)) * 60
     return pd.DataFrame(
         {
