@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import Field
-from threadpoolctl import threadpool_limits
 
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
@@ -32,6 +31,7 @@ from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,7 +360,7 @@ def _subset_means(
     chosen[:, -1] = 1.0
     for number, subset in enumerate(subsets):
         chosen[subset, number] = 1.0
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         means = np.stack([_means(values, chosen) for values in scores.values])
     return means[:, :-1], means[:, -1:]
 
@@ -391,7 +391,7 @@ def _test(
 
     firsts = range(0, len(subsets), at_once)
     tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         return np.concatenate(Parallel(n_jobs=work.n_jobs, prefer="threads")(tasks))
 
 

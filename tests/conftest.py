@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,12 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector walking all tests and modules, which live to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

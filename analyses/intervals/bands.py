@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from analyses.intervals.resampling import draw_weights, percentiles, random_blocks
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.exact_sums import grid_exponents
+from runs.shared.threads import single_threaded
 
 N_BLOCKS = 100
 """Blocks of users; of fewer users, each is a block.
@@ -76,7 +76,7 @@ class Resampling:
 
         n_measures, n_blocks, n_systems, n_samples = sums.shape
         taus = np.empty((n_measures, n_samples, len(self.weights)))
-        with threadpool_limits(limits=1, user_api="blas"):
+        with single_threaded("blas"):
             for measure in range(n_measures):
                 both = np.concatenate([sums[measure], reference[measure][:, :, None]], axis=2)
                 totals, unit = self._totals(both.reshape(n_blocks, -1))

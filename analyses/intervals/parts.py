@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from runs.shared.threads import single_threaded
 
 
 def count_in_parts(
@@ -33,7 +34,7 @@ def count_in_parts(
     tasks = (delayed(count)(start, stop) for start, stop in parts)
     workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     total = np.int64(0)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         for (start, stop), some in zip(parts, workers(tasks), strict=True):
             total = total + some
             if advance is not None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, random_blocks
 from analyses.significance.permutation import find_scale
 from analyses.significance.permutation.critical import NORMAL
+from runs.shared.threads import single_threaded
 
 REPLICATES = 400
 """Resamples by default: intervals need a standard deviation, which is then good to 4 %."""
@@ -90,7 +90,7 @@ def resample_power(
         delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
         for scores, observed, scale in zip(values, p, scales, strict=True)
     )
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         results = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     return PowerSamples(*(np.array(column) for column in zip(*results, strict=True)))
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
@@ -15,6 +14,7 @@ from recommenders.shared.blocks import row_blocks
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.sparse import row_of_entry
 from runs.shared.groups import place_in_group
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,7 +63,7 @@ def full_ranks(
     task = _Task(scorer, train.matrix(), ranked.allowed, ranked.relevant, ties, seed)
     users = np.unique(ranked.relevant.user)
     blocks = row_blocks(len(users), row_bytes=4 * len(train.items))
-    with threadpool_limits(1):
+    with single_threaded():
         ranks = [task.rank(users[block]) for block in blocks]
     return FullRanks(
         np.concatenate([np.empty(0, dtype=np.int64), *ranks]),

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from qrels import Ratings
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     from lenskit.data import Dataset
@@ -76,7 +75,7 @@ def one_thread() -> Iterator[None]:
     import torch
 
     torch_threads = torch.get_num_threads()
-    with threadpool_limits(1):
+    with single_threaded():
         _size_lenskit_pool()
         torch.set_num_threads(1)
         try:

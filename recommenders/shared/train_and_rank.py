@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from qrels import Ratings
 from recommenders.shared.blocks import row_blocks
@@ -17,6 +16,7 @@ from recommenders.shared.scorers import BatchScorer, BestScorer
 from recommenders.shared.sparse import row_of_entry
 from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
+from runs.shared.threads import single_threaded
 
 
 def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int) -> BatchScorer:
@@ -48,7 +48,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
     require_memory(name, settings, ratings)
     try:
-        with threadpool_limits(1):
+        with single_threaded():
             return spec.make(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
@@ -108,7 +108,7 @@ def recommend(
     allowed = trained if candidates is None else trained & candidates
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
-    with threadpool_limits(1):
+    with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
             scores = _scores(scorer, users[block], allowed, depth=depth)
             scores[:, ~allowed] = -np.inf

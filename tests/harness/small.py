@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import multiprocessing
 import time
 from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pandas as pd
 
+from harness.cli.main import main
 from harness.study.run import run_study
 from harness.study.store import LEDGER
 from harness.study.study import parse_study
 from runs.shared.progress import Silent
 
 ROOT = Path(__file__).parents[2]
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["lenskit.training", "matplotlib.figure", "tests.harness.small"])
 
 WORLD = """
 name = "small"
@@ -95,20 +98,20 @@ def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
     return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    """Start the harness as a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *map(str, arguments)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(*arguments: str | Path) -> BaseProcess:
+    """Start the harness as a process of its own, which takes its imports from one for all."""
+    process = PROCESSES.Process(target=_main, args=tuple(map(str, arguments)))
+    process.start()
+    return process
 
 
-def wait_for_parts(n_parts: int, process: subprocess.Popen[str], folder: Path) -> None:
+def _main(*arguments: str) -> None:
+    main(arguments)
+
+
+def wait_for_parts(n_parts: int, process: BaseProcess, folder: Path) -> None:
     """Wait until the ledger of a running study has so many pages, or the process ends."""
-    while len(list((folder / LEDGER).glob("*.json"))) < n_parts and process.poll() is None:
+    while len(list((folder / LEDGER).glob("*.json"))) < n_parts and process.is_alive():
         time.sleep(0.005)
 
 

@@ -261,9 +261,11 @@ def _thinned(shares: Floats, values: Floats) -> Floats:
     array([0.5, 0. ])
     """
     largest = len(values) - 1
-    above = np.arange(largest + 1)
-    means = np.empty(largest)
+    above, below = np.arange(largest + 1.0), np.arange(largest, -1.0, -1.0)
+    means, product, other = np.empty(largest), np.empty(largest + 1), np.empty(largest)
     for m in range(largest, 0, -1):
-        means[m - 1] = (shares * values[: m + 1]).sum()
-        shares = (shares[:-1] * (m - above[:m]) + shares[1:] * above[1 : m + 1]) / m
+        means[m - 1] = np.multiply(shares, values[: m + 1], out=product[: m + 1]).sum()
+        kept = np.multiply(shares[:-1], below[largest - m : largest], out=product[:m])
+        kept += np.multiply(shares[1:], above[1 : m + 1], out=other[:m])
+        shares = kept / m
     return means

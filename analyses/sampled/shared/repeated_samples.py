@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from analyses.sampled.estimators import Estimator, Tally
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood
@@ -21,6 +20,7 @@ from analyses.sampled.shared.settings import SampleSettings
 from analyses.shared.work import Work
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.threads import single_threaded
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def each_system(
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
-    with work.progress(label, len(sampled)) as bar, threadpool_limits(1, user_api="blas"):
+    with work.progress(label, len(sampled)) as bar, single_threaded("blas"):
         for each in workers(delayed(find)(system) for system in sampled):
             found.append(each)
             bar.advance()

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.paired.user_differences import step_of_grid
 from analyses.significance.permutation.pairs import pair_indices
+from runs.shared.threads import single_threaded
 
 # Measures are done together while their differences, or their replicates, are so many.
 MOST_VALUES = 1 << 23
@@ -108,7 +108,7 @@ def sakai_test(
         )
         for start in range(0, n_measures, step)
     )
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     p, required = (np.concatenate(column) for column in zip(*parts, strict=True))
     return SakaiTest(p, required)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from runs import InputError
 from runs.shared.errors import missing_package
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -52,7 +52,7 @@ def item_factors(
     Here it works on the CPU, and BLAS, whose sums depend on its threads, has one.
     """
     model_class = import_implicit().AlternatingLeastSquares
-    with threadpool_limits(1, "blas"):
+    with single_threaded("blas"):
         model = model_class(
             factors=factors,
             regularization=regularization,

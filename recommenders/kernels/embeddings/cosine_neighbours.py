@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -54,7 +55,7 @@ def cosine_neighbours(
         joblib.delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
         for first in range(0, n_items, size)
     )
-    with threadpool_limits(1, "blas"):
+    with single_threaded("blas"):
         blocks = joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)
     return _as_graph(blocks, n_items=n_items)
 

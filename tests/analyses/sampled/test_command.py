@@ -20,6 +20,7 @@ from qrels import FullRanks
 from tests.analyses.sampled.studied import study
 
 MISUSED = 2
+SMALL = ("--candidates", "300", "--negatives", "20", "--repeats", "2", "--metric", "AP")
 FILES = {
     "sampled.csv", "sampled_estimates.png", "sampled_estimates.svg",
     "sampled_estimates.txt", "sampled_orders.csv", "sampled_winners.csv",
@@ -143,8 +144,7 @@ def test_the_least_distance_is_what_is_concluded(result: Estimates) -> None:
 def test_every_study_has_tables_a_figure_and_a_caption(
     table: Path, tmp_path: Path, name: str
 ) -> None:
-    asked = ("--candidates", "300", "--negatives", "20", "--study", name, "--output", tmp_path)
-    answer = sampled(table, *asked)
+    answer = sampled(table, *SMALL, "--study", name, "--output", tmp_path)
     assert answer.exit_code == 0, answer.stderr
     made = {path.name for path in tmp_path.iterdir()}
     files = {f"sampled_{name}.{ending}" for ending in ("csv", "svg", "png", "txt")}
@@ -155,16 +155,16 @@ def test_every_study_has_tables_a_figure_and_a_caption(
 @pytest.mark.slow
 @pytest.mark.parametrize("member", members_of("sampled"))
 def test_every_study_prints_latex_and_json(table: Path, member: Analysis[Any, Any]) -> None:
-    asked = ("--candidates", "300", "--negatives", "20", "--study", member.name)
-    assert r"\begin{tabular}" in sampled(table, *asked, "--format", "latex").stdout
-    document = json.loads(sampled(table, *asked, "--format", "json").stdout)
+    asked = (table, *SMALL, "--study", member.name)
+    assert r"\begin{tabular}" in sampled(*asked, "--format", "latex").stdout
+    document = json.loads(sampled(*asked, "--format", "json").stdout)
     assert document["sampled" if member.name == "estimates" else member.key]
     assert document["captions"][member.key]
 
 
 @pytest.mark.slow
 def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
-    answer = sampled(table, "--candidates", "300", "--negatives", "20", "--study", "all")
+    answer = sampled(table, *SMALL, "--study", "all")
     assert answer.exit_code == 0, answer.stderr
     for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "by sample", "by prior"):
         assert title in answer.stdout
@@ -172,8 +172,7 @@ def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
 
 @pytest.mark.slow
 def test_csv_is_one_table(table: Path) -> None:
-    asked = ("--candidates", "300", "--negatives", "20", "--study", "all", "--format", "csv")
-    answer = sampled(table, *asked)
+    answer = sampled(table, *SMALL, "--study", "all", "--format", "csv")
     assert answer.exit_code == MISUSED
     assert "csv is one table, and there are 6: sampled_estimates" in answer.stderr
 

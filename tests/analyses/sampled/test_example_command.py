@@ -1,6 +1,7 @@
 """The example of Krichene & Rendle on the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,12 +17,17 @@ pytestmark = pytest.mark.slow
 MISUSED = 2
 
 
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    return example(seed=1)
+
+
 def _example(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["sampled", "--example", *map(str, arguments)])
 
 
-def test_the_exact_order_of_the_lists_is_not_that_of_samples() -> None:
-    orders = every_table(example(seed=1))[1].rows
+def test_the_exact_order_of_the_lists_is_not_that_of_samples(results: dict[str, Any]) -> None:
+    orders = every_table(results)[1].rows
     of_ap = [row[1] for row in orders if row[0] == "AP"]
     assert (of_ap[0], of_ap[-1]) == ("A > C > B", "C > B > A")
 
@@ -41,8 +47,8 @@ def test_the_folder_holds_both_tables_and_four_figures(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_every_estimator_of_a_figure_has_one_colour() -> None:
-    result = example(seed=1)["example_corrections"]
+def test_every_estimator_of_a_figure_has_one_colour(results: dict[str, Any]) -> None:
+    result = results["example_corrections"]
     figure = draw_figure(result, figures_of(type(result))[0])
     left, right = (
         {str(line.get_label()): line.get_color() for line in axes.lines} for axes in figure.axes

@@ -90,7 +90,7 @@ def test_blocks_of_users_say_as_much_of_the_spread(
 def test_intervals_cover_the_expected_power(rng: np.random.Generator) -> None:
     """120 samples of users; 300 in each of five settings gave 90, 92, 92, 96 and 96 %."""
     n_sets, n_users = 120, 100
-    population = scores_of(rng, n_systems=8, n_users=10_000)
+    population = scores_of(rng, n_systems=5, n_users=10_000)
     values = np.array([population[:, rng.integers(0, 10_000, n_users)] for _ in range(n_sets)])
     powers = np.array([exact_test(scores).p.sum() for scores in values])
     deviations = resampled(values, replicates=100).powers.std(axis=1)

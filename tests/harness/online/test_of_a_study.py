@@ -150,6 +150,7 @@ def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path, number: int)
     assert path.read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_finished_study_does_nothing_again(again: tuple[Path, Path]) -> None:
     base, folder = again
     run_text(TEXT, base, output=folder)
@@ -158,6 +159,7 @@ def test_a_finished_study_does_nothing_again(again: tuple[Path, Path]) -> None:
     assert made_at(folder) == before
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("name", ["rates.csv", "offline.csv"])
 def test_a_changed_table_makes_the_analysis_alone_again(
     again: tuple[Path, Path], name: str
@@ -184,6 +186,7 @@ def test_rates_that_do_not_fit_are_refused_before_training(tmp_path: Path) -> No
     assert not (tmp_path / "study" / "runs").exists()
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
     lists = {"good": ["a", "c", "b"], "fair": ["b", "a", "c"], "poor": ["x", "b", "y"]}
     for tag, items in lists.items():

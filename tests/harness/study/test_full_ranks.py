@@ -28,7 +28,7 @@ from tests.harness.small import (
     write_collection,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
 SAMPLES = {"sampled_estimates", "sampled_ranks"}
 MADE = {"ranks-random", "ranks-popularity", "ranks-puresvd", *SAMPLES}

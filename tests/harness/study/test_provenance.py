@@ -15,7 +15,7 @@ from harness.study.study import parse_study
 from runs.shared.progress import Lines
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
 RUNS = {"run-random", "run-popularity", "run-puresvd"}

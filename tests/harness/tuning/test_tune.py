@@ -241,12 +241,12 @@ def test_a_search_that_was_interrupted_goes_on(
 @pytest.mark.slow
 def test_a_search_that_was_killed_goes_on(undisturbed: Path, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(WORLD)
-    options = ("--output", tmp_path / "study", "--jobs", "1", "--trials", "10000")
+    options = ("--output", tmp_path / "study", "--jobs", "1", "--trials", "10000", "--quiet")
     killed = start("tune", tmp_path / "study.toml", "puresvd", *options)
-    while not (tmp_path / "study/tuning/puresvd.csv").exists() and killed.poll() is None:
+    while not (tmp_path / "study/tuning/puresvd.csv").exists() and killed.is_alive():
         time.sleep(0.005)
     killed.kill()
-    killed.communicate()
+    killed.join()
     assert rows(tmp_path)
     tune(tmp_path, "puresvd", "--trials", "6")
     assert rows(tmp_path)[:6] == rows(undisturbed)

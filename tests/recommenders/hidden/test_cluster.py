@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
 from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden.hiding import Lists
 from tests.hidden_example import numbered
 
 pytestmark = pytest.mark.slow
@@ -45,8 +46,9 @@ def _events() -> Interactions:
     return Interactions.of(numbered(N_USERS), numbered(N_ITEMS), **drawn)
 
 
-def test_ranks_are_the_same_byte_for_byte(client: Any) -> None:
-    hiding = Hiding(lists="lloo")
+@pytest.mark.parametrize("lists", [None, "lloo"])
+def test_ranks_are_the_same_byte_for_byte(client: Any, lists: Lists | None) -> None:
+    hiding = Hiding(lists=lists)
     here = rank_hidden(_similarity(), _events(), hiding, n_jobs=1)
     with joblib.parallel_config("dask"):
         there = rank_hidden(_similarity(), _events(), hiding, n_jobs=-1, chunk_rows=CHUNK_ROWS)

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
-from threadpoolctl import threadpool_limits
 
 from analyses.sampled.estimators.shared.linear import posterior_means
 from analyses.sampled.estimators.shared.tally import Candidates, Group, Tally, tally
@@ -19,6 +18,7 @@ from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.threads import single_threaded
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -290,7 +290,7 @@ class Fits:
         apart = np.array([metric.name == "RR" and not self.tally.simple for metric in metrics])
         sets = [np.flatnonzero(chosen) for chosen in (apart, ~apart) if chosen.any()]
         # Matrices are small, and threads that wait for each other slow.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with single_threaded("blas"):
             answers = [
                 answer(tuple(metrics[n] for n in some), bool(apart[some[0]])) for some in sets
             ]

@@ -1,6 +1,7 @@
 """What fitted estimators answer, for every kind of sample."""
 
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -327,6 +328,16 @@ def users_with_several_items() -> FullRanks:
     return FullRanks.of(np.concatenate(ranks), n_candidates=100 + 10 * users, user=users)
 
 
+@cache
+def samples_of_several_items(*, replace: bool, repeats: int) -> list[SampledRanks]:
+    ranks = users_with_several_items()
+    asked: dict[str, Any] = {"n_candidates": ranks.n_candidates, "user": ranks.user, "m": 30}
+    return [
+        sample_ranks(ranks.rank, **asked, replace=replace, seed=2, repeat=repeat)
+        for repeat in range(repeats)
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", ["mean", "users"])
 @pytest.mark.parametrize("replace", [True, False])
@@ -335,11 +346,7 @@ def test_moments_of_several_items_are_those_of_simulated_samples(
     metric: str, replace: bool, n: Literal["mean", "users"]
 ) -> None:
     ranks, repeats = users_with_several_items(), 2000
-    asked: dict[str, Any] = {"n_candidates": ranks.n_candidates, "user": ranks.user, "m": 30}
-    samples = [
-        sample_ranks(ranks.rank, **asked, replace=replace, seed=2, repeat=repeat)
-        for repeat in range(repeats)
-    ]
+    samples = samples_of_several_items(replace=replace, repeats=repeats)
     fits = bv(0.1).fit_repeats(samples, n=n)
     drawn, variance = fits.estimate(metric), Fitted(fits).variance(metric, ranks)
     error = np.sqrt(variance / repeats)

@@ -104,20 +104,6 @@ def test_processes_find_the_same_ranks() -> None:
         _assert_same(rank_hidden(table, events, n_jobs=2, chunk_rows=400), whole)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_dask_cluster_finds_the_same_ranks() -> None:
-    distributed = pytest.importorskip("distributed", reason="needs the package distributed")
-    table, events = _many()
-    whole = rank_hidden(table, events, n_jobs=1)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as two,
-        distributed.Client(two),
-        joblib.parallel_config("dask"),
-    ):
-        _assert_same(rank_hidden(table, events, n_jobs=2, chunk_rows=400), whole)
-
-
 def test_other_users_change_nothing() -> None:
     table, events = _many()
     every_second = events.user % 2 == 0
