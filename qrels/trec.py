@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, InputWarning, Numbering
-from runs.shared.files import fields_of_lines, plain_columns, read_bytes
+from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
+from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
-from runs.shared.pairs import Pairs
+from runs.shared.pairs import ITEM, USER, Pairs
 
-N_FIELDS = 4
-PLAIN = r"^-?[0-9]{1,9}$"
-GRADE = re.compile(rb"([+-]?)0*([0-9]+)")
+N_FIELDS, GRADE_FIELD = 4, 3
+LAYOUT = Layout(N_FIELDS, texts=(USER, ITEM, GRADE_FIELD))
+GRADE = re.compile("([+-]?)0*([0-9]+)")
 HIGHEST_GRADE = 2**31 - 1
 
 
@@ -86,35 +87,24 @@ def read_qrels(path: Path) -> QrelsFile:
 
 def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     """Read the content of a qrels file, unpacked; the path is for messages."""
-    columns = plain_columns(content, n_fields=N_FIELDS)
-    file = None if columns is None else _from_columns(columns)
-    file = _from_lines(path, content) if file is None else file
+    columns = read_columns(path, content, LAYOUT, _checked_lines)
+    grades = _grades(columns)
+    file = QrelsFile(*Pairs.of_columns(columns), grades)
     _warn_of_unjudged_users(path, file)
     return file
 
 
-def _from_columns(columns: list[Any]) -> QrelsFile | None:
-    """Make qrels of plain columns that keep all rules; None if a line needs a closer look."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
-    if not compute.all(compute.match_substring_regex(columns[3], PLAIN)).as_py():
-        return None
-    pairs = Pairs.of_columns(columns[0], columns[2])
-    return None if pairs is None else QrelsFile(*pairs, columns[3].cast(pa.int32()).to_numpy())
-
-
-def _from_lines(path: Path, content: bytes) -> QrelsFile:
-    """Read line by line, to say where a rule is broken."""
-    numbered = fields_of_lines(path, content)
-    if not numbered:
-        raise InputError(f"{path}: the file has no judgement.")
-    for number, fields in numbered:
+def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
+    """Check lines, and give their fields."""
+    n_lines = 0
+    for number, fields in lines:
         if len(fields) != N_FIELDS:
             finding = f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
             raise InputError.at(path, number, finding)
-    grades = [_grade(path, number, fields[3]) for number, fields in numbered]
-    return QrelsFile(*Pairs.of_lines(path, numbered), np.array(grades, dtype=np.int32))
+        n_lines += 1
+        yield fields
+    if not n_lines:
+        raise InputError(f"{path}: the file has no judgement.")
 
 
 def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:
@@ -150,12 +140,23 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     return "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in lines).encode()
 
 
-def _grade(path: Path, number: int, text: bytes) -> int:
+def _grades(columns: Columns) -> NDArray[np.int32]:
+    """Read each distinct grade once."""
+    texts, codes = columns.texts(GRADE_FIELD)
+    for code, text in enumerate(texts):
+        if fault := _grade_fault(text):
+            line, _ = columns.line(int((codes == code).argmax()))
+            raise InputError.at(columns.path, line, fault)
+    grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
+    return np.array(grades, dtype=np.int32)[codes]
+
+
+def _grade_fault(text: str) -> str:
+    """Say why a text is no grade; "" if it is one."""
     found = GRADE.fullmatch(text)
     if found is None:
-        raise InputError.at(path, number, f"the grade {text.decode()!r} is not a whole number.")
-    sign, digits = found.groups()
+        return f"the grade {text!r} is not a whole number."
+    digits = found[2]
     if len(digits) > len(str(HIGHEST_GRADE)) or int(digits) > HIGHEST_GRADE:
-        finding = f"a grade must be at most {HIGHEST_GRADE}, found {text.decode()}."
-        raise InputError.at(path, number, finding)
-    return int(sign + digits)
+        return f"a grade must be at most {HIGHEST_GRADE}, found {text}."
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
 from runs.shared.errors import InputError, InputWarning
-from runs.shared.files import fields_of_lines, plain_columns, read_bytes
+from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
+from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
 from runs.shared.numbering import Numbering
-from runs.shared.pairs import Pairs
+from runs.shared.pairs import ITEM, USER, Pairs
 
-N_FIELDS = 6
+N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
+LAYOUT = Layout(
+    N_FIELDS, texts=(USER, ITEM, TAG_FIELD), numbers=(SCORE_FIELD,), skips_blank_lines=True
+)
 SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
-PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
 
 Precision: TypeAlias = Literal["double", "single"]
@@ -121,15 +124,16 @@ def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
 def _ranking(
     topic: NDArray[np.int32], score: NDArray[np.floating], item: NDArray[np.int32]
 ) -> NDArray[np.intp]:
-    """Sort by topic, then falling score, then falling item; files mostly are in order already."""
+    """Sort by topic, then falling score, then falling item; most lists are in order already."""
     order = np.argsort(topic, kind="stable")
     topics, scores, items = topic[order], score[order], item[order]
     ranks_above = (scores[:-1] > scores[1:]) | (
         (scores[:-1] == scores[1:]) & (items[:-1] > items[1:])
     )
-    if (ranks_above | (topics[:-1] < topics[1:])).all():
-        return order
-    return np.lexsort((-item, -score, topic))
+    unordered = np.isin(topics, topics[1:][~ranks_above & (topics[:-1] == topics[1:])])
+    lines = order[unordered]
+    order[unordered] = lines[np.lexsort((-item[lines], -score[lines], topic[lines]))]
+    return order
 
 
 def require_known_users(file: RunFile, topics: Numbering) -> None:
@@ -162,37 +166,12 @@ def read_run(path: Path) -> RunFile:
 
 def parse_run(path: Path, content: bytes) -> RunFile:
     """Read the content of a run file, unpacked; the path is for messages."""
-    columns = plain_columns(content, n_fields=N_FIELDS)
-    file = None if columns is None else _from_columns(path, columns)
-    return _from_lines(path, content) if file is None else file
-
-
-def _from_columns(path: Path, columns: list[Any]) -> RunFile | None:
-    """Make a run of plain columns that keep all rules; None if a line needs a closer look."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
-    tags = compute.unique(columns[5])
-    if len(tags) > 1 or not compute.all(compute.match_substring_regex(columns[4], PLAIN)).as_py():
-        return None
-    pairs = Pairs.of_columns(columns[0], columns[2])
-    if pairs is None:
-        return None
-    return RunFile(path, tags[0].as_py(), *pairs, columns[4].cast(pa.float64()).to_numpy())
-
-
-def _from_lines(path: Path, content: bytes) -> RunFile:
-    """Read line by line, to say where a rule is broken."""
-    numbered = [(number, fields) for number, fields in fields_of_lines(path, content) if fields]
-    if not numbered:
-        raise InputError(f"{path}: the file has no line with a recommendation.")
-    for number, fields in numbered:
-        _check_fields(path, number, fields)
-    _warn_of_extra_fields(path, numbered)
-    pairs = Pairs.of_lines(path, numbered)
-    _check_tags(path, numbered)
-    scores = np.array([fields[4] for _, fields in numbered]).astype(np.float64)
-    return RunFile(path, numbered[0][1][5].decode(), *pairs, scores)
+    columns = read_columns(path, content, LAYOUT, _checked_lines)
+    scores = columns.numbers(SCORE_FIELD)
+    for position in np.flatnonzero(np.isnan(scores))[:1]:
+        _check_fields(path, *columns.line(position))
+    pairs = Pairs.of_columns(columns)
+    return RunFile(path, _only_tag(columns), *pairs, scores)
 
 
 def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
@@ -245,6 +224,22 @@ def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
     return Numbering.of(np.concatenate([judged.ids, *(file.items.ids for file in files)]))
 
 
+def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
+    """Check lines, and give six fields of each; warn of further ones."""
+    n_lines, extra = 0, []
+    for number, fields in lines:
+        if not fields:
+            continue
+        _check_fields(path, number, fields)
+        n_lines += 1
+        if len(fields) > N_FIELDS:
+            extra.append(number)
+        yield fields[:N_FIELDS]
+    if not n_lines:
+        raise InputError(f"{path}: the file has no line with a recommendation.")
+    _warn_of_extra_fields(path, extra)
+
+
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
     if len(fields) < N_FIELDS:
         finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
@@ -256,20 +251,20 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
         raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
 
 
-def _check_tags(path: Path, numbered: list[tuple[int, list[bytes]]]) -> None:
-    first_line, (*_, first) = numbered[0][0], numbered[0][1][:N_FIELDS]
-    for number, fields in numbered:
-        if fields[5] != first:
-            raise InputError.at(
-                path,
-                number,
-                f"a run has one tag, found {fields[5].decode()!r} after {first.decode()!r} in line "
-                f"{first_line}: are these two runs?",
-            )
+def _only_tag(columns: Columns) -> str:
+    tags, codes = columns.texts(TAG_FIELD)
+    if len(tags) > 1:
+        other = int((codes != codes[0]).argmax())
+        raise InputError.at(
+            columns.path,
+            columns.line(other)[0],
+            f"a run has one tag, found {tags[codes[other]]!r} after {tags[codes[0]]!r} in line "
+            f"{columns.line(0)[0]}: are these two runs?",
+        )
+    return tags[0]
 
 
-def _warn_of_extra_fields(path: Path, numbered: list[tuple[int, list[bytes]]]) -> None:
-    extra = [number for number, fields in numbered if len(fields) > N_FIELDS]
+def _warn_of_extra_fields(path: Path, extra: list[int]) -> None:
     if extra:
         warnings.warn(
             f"{path}: {len(extra)} lines (the first is line {extra[0]}) have more than six "
