@@ -1,12 +1,9 @@
 """The harness: a study of ranking metrics, from its definition to its report.
 
 Its names are imported when they are first asked for. Metrics are among them, by their names (with
-``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``.
-
-Raises
-------
-ImportError
-    If another package called ``recommenders`` hides the harness's own.
+``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``. An
+`ImportError` says if another package, of which Microsoft's is called ``recommenders``, too, has the
+place of one of the harness's own.
 
 Examples
 --------
@@ -20,8 +17,8 @@ nDCG(gains=exp)@10
 
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
+from harness.own_packages import require_own_packages
 from harness.version import __version__ as __version__
 
 # That of `typing`, whose import takes as long as the rest of this module.
@@ -77,9 +74,11 @@ else:
     def __getattr__(name: str) -> object:
         """Import a name when it is first asked for."""
         if name in _HOMES:
+            require_own_packages()
             return getattr(import_module(_HOMES[name]), name)
         # What is imported from here may be a folder, such as that of the metrics.
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            require_own_packages()
             metrics = _metrics()
             if name in metrics:
                 return metrics[name]
@@ -94,18 +93,3 @@ def _metrics() -> dict[str, "Metric"]:
     from harness.metrics.shared.register import built_in_metrics
 
     return {name.replace("-", "_"): metric for name, metric in built_in_metrics().items()}
-
-
-def _check_neighbour() -> None:
-    """Make sure that ``recommenders`` is ours: a well-known library has the same import name."""
-    spec = find_spec("recommenders")
-    own = Path(__file__).resolve().parents[1] / "recommenders" / "__init__.py"
-    if spec is None or spec.origin is None or Path(spec.origin).resolve() != own:
-        found = "none" if spec is None else spec.origin
-        raise ImportError(
-            f"the harness needs its own package `recommenders` ({own}), but Python finds {found}. "
-            "Install the harness in an environment of its own."
-        )
-
-
-_check_neighbour()

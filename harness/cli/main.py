@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from harness.cli.console import FAILED, MISUSED
+from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
@@ -37,8 +38,9 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
         try:
+            require_own_packages()
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except (KeyboardInterrupt, Exception) as error:
             sentence, code = _answer(error)
@@ -56,6 +58,12 @@ def _modules() -> list[str]:
 def _answer(error: BaseException) -> tuple[str, int]:
     """Return the sentence and exit code for an error; an empty sentence for a fault of ours."""
     from concurrent.futures import BrokenExecutor
+
+    if isinstance(error, ImportError):
+        package = (error.name or "").partition(".")[0]
+        return (
+            (f"Error: {misplaced(package)}", MISUSED) if package in OWN_PACKAGES else ("", FAILED)
+        )
 
     from runs import InputError
 

@@ -27,6 +27,7 @@ from qrels import (
     qrels_from_columns,
     rating_scale,
 )
+from qrels.facts import judgement_facts
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.world import Truth, make_world, world_settings
@@ -284,28 +285,6 @@ def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None
 def checksum(path: Path) -> dict[str, Any]:
     """Give an input's path and checksum, for the manifest."""
     return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
-
-
-def judgement_facts(qrels: Qrels) -> dict[str, int]:
-    """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
-    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
-    if not qrels.nonrelevant.any():
-        finding = (
-            "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
-            "less a small term."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=2)
-    elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
-        finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
-        warnings.warn(finding, InputWarning, stacklevel=2)
-    return {
-        "users": qrels.n_users,
-        "judgements": len(qrels.items),
-        "relevant judgements": int(qrels.relevant.sum()),
-        "relevance level": qrels.relevance_level,
-        "users without relevant items": int((n_relevant == 0).sum()),
-        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
-    }
 
 
 def _plain(facts: dict[Any, Any]) -> dict[str, Any]:

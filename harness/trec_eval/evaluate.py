@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.study.collection import judgement_facts
 from harness.trec_eval.measures import Column
 from qrels import Judged, Qrels, judge, match
+from qrels.facts import judgement_facts
 from qrels.trec import read_qrels
 from runs import Run
 from runs.trec import Precision, common_items, read_run, require_known_users

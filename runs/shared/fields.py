@@ -115,8 +115,8 @@ def _plain(content: bytes) -> bytes:
 
     Examples
     --------
-    >>> _plain(b"# a run\\n u\\tQ0   7 1 2 s \\r\\n")
-    b'u Q0 7 1 2 s\\n'
+    >>> _plain(b"# a run\n u\tQ0   7 1 2 s \r\n")
+    b'u Q0 7 1 2 s\n'
     """
     if any(blank in content for blank in BLANKS):
         content = content.translate(SPACES)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from runs.shared.settings import Section
+if TYPE_CHECKING:
+    from runs.shared.settings import Section
 
-SettingsT = TypeVar("SettingsT", bound=Section)
+SettingsT = TypeVar("SettingsT", bound="Section")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 import harness
 from tests.harness.small import ROOT
 
+MISUSED = 2
 PACKAGES = ("harness", "recommenders", "runs", "qrels", "analyses")
 
 
@@ -38,14 +39,47 @@ def test_importing_the_front_imports_nothing_behind_it() -> None:
     assert answer.stdout == "set()\n", answer.stderr
 
 
+def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    found = f"import sys; sys.path[:0] = [{str(cwd)!r}, {str(ROOT)!r}]\n{code}"
+    return subprocess.run([sys.executable, "-c", found], cwd=cwd, capture_output=True, text=True)
+
+
+@pytest.mark.slow
 def test_another_package_in_the_place_of_ours_is_said(tmp_path: Path) -> None:
     (tmp_path / "recommenders").mkdir()
     (tmp_path / "recommenders/__init__.py").touch()
-    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import harness"
-    answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
+    answer = python("import harness; harness.Study", tmp_path)
     assert "the harness needs its own package `recommenders`" in answer.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["recommenders", "runs"])
+def test_commands_say_in_a_sentence_which_package_is_hidden(package: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    answer = python("from harness.cli.main import main; main(['metrics'])", tmp_path)
+    assert answer.returncode == MISUSED
+    assert answer.stderr.startswith(f"Error: the harness needs its own package `{package}` (")
+    assert str(tmp_path) in answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["recommenders", "runs"])
+def test_commands_say_in_a_sentence_which_package_is_overwritten(
+    package: str, tmp_path: Path
+) -> None:
+    """A module that was found and not executed is as empty as one that was written over."""
+    code = (
+        "from importlib.util import find_spec, module_from_spec\n"
+        f"sys.modules[{package!r}] = module_from_spec(find_spec({package!r}))\n"
+        "from harness.cli.main import main; main(['systems'])"
+    )
+    answer = python(code, tmp_path)
+    assert answer.returncode == MISUSED
+    assert f"own package `{package}`" in answer.stderr
+    assert "Python finds another in its place" in answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -89,6 +89,18 @@ def test_help_imports_nothing_slow() -> None:
     assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
 
 
+@pytest.mark.slow
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "harness", "metrics"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert running.stderr.read() == ""
+
+
 def test_every_command_has_a_line_of_help() -> None:
     context = click.Context(main)
     commands = [main.get_command(context, name) for name in main.list_commands(context)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from harness.trec_eval.measures import LEFT_OUT, read_measures
 from qrels import Qrels, match
 from runs import InputError, InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
-from tests.harness.small import write_qrels, write_run
+from tests.harness.small import ROOT, write_qrels, write_run
 from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
 
 MISUSED = 2
@@ -178,6 +180,31 @@ def collection(tmp_path: Path) -> tuple[Path, Path]:
     """Qrels of two topics, and a run that lacks the second."""
     qrels = write_qrels(tmp_path, {"u1": {"a": 2, "b": 0, "d": -1}, "u2": {"c": 1}})
     return qrels, write_run(tmp_path, "als", {"u1": ["x", "b", "d", "a"]})
+
+
+IMPORTED = {"numpy", "click", "pyarrow", "cloudpickle"}
+"""What evaluate may import of others: little, so that it starts in a third of a second."""
+
+OURS = ("harness.cli", "harness.metrics", "harness.trec_eval", "qrels", "runs", "analyses.shared")
+
+
+@pytest.mark.slow
+def test_evaluate_imports_little(collection: tuple[Path, Path]) -> None:
+    code = (
+        "import sys\nbefore = set(sys.modules)\nfrom harness.cli.main import main\n"
+        f"try: main(['evaluate', '--qrels', {str(collection[0])!r}, {str(collection[1])!r}])\n"
+        "finally: print(*sorted(set(sys.modules) - before))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    loaded = answer.stdout.splitlines()[-1].split()
+    packages = {name.partition(".")[0] for name in loaded if not name.startswith(("_", "cython"))}
+    ours = {"harness", "analyses", "qrels", "runs"}
+    assert packages - sys.stdlib_module_names - ours <= IMPORTED
+    parts = {name for name in loaded if name.count(".") == 1 and name.partition(".")[0] in ours}
+    assert {part for part in parts if not part.startswith(OURS)} <= {
+        "harness.own_packages",
+        "harness.version",
+    }
 
 
 def test_the_default_output_by_hand(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""The packages that the harness is made of, whose names others have, too."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+OWN_PACKAGES = ("analyses", "qrels", "recommenders", "runs")
+
+
+def require_own_packages() -> None:
+    """Make sure that Python finds our packages, not others of the same name.
+
+    Raises
+    ------
+    ImportError
+        Naming the first that is hidden.
+    """
+    for name in OWN_PACKAGES:
+        spec = find_spec(name)
+        found = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
+        if found != _own(name):
+            raise ImportError(misplaced(name), name=name)
+
+
+def misplaced(name: str) -> str:
+    """Say that a package is not ours, be it hidden or overwritten."""
+    spec = find_spec(name)
+    found = "none" if spec is None else spec.origin
+    place = "another in its place" if found == str(_own(name)) else found
+    return (
+        f"the harness needs its own package `{name}` ({_own(name)}), but Python finds {place}. "
+        "Install the harness anew, in an environment of its own."
+    )
+
+
+def _own(name: str) -> Path:
+    return Path(__file__).resolve().parents[1] / name / "__init__.py"

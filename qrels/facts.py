@@ -1,0 +1,30 @@
+"""Counts of judgements, and what metrics cannot tell with them."""
+
+from __future__ import annotations
+
+import warnings
+
+from qrels.qrels import Qrels
+from runs import InputWarning
+
+
+def judgement_facts(qrels: Qrels) -> dict[str, int]:
+    """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
+    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    if not qrels.nonrelevant.any():
+        finding = (
+            "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
+            "less a small term."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
+        finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    return {
+        "users": qrels.n_users,
+        "judgements": len(qrels.items),
+        "relevant judgements": int(qrels.relevant.sum()),
+        "relevance level": qrels.relevance_level,
+        "users without relevant items": int((n_relevant == 0).sum()),
+        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
+    }
