@@ -89,7 +89,7 @@ def _discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> ND
 
 def _gains(judged: Judged, gains: Gains) -> NDArray[np.float64]:
     if isinstance(gains, Mapping):
-        return _replaced(judged.grades, gains)
+        return gains_of(judged.grades, gains)
     return np.exp2(judged.gains) - 1 if gains == "exp" else judged.gains
 
 
@@ -106,11 +106,17 @@ def _ideal(
 
 def _by_gain(best: Judged, *, gains: Mapping[int, float]) -> Judged:
     """See gains in the place of grades, in falling order: a map may turn that of grades round."""
-    return best.with_lists(-np.sort(-_replaced(best.judgements, gains), axis=1), None)
+    return best.with_lists(-np.sort(-gains_of(best.judgements, gains), axis=1), None)
 
 
-def _replaced(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
-    """Put gains in the place of the grades listed; 0 where there is no grade."""
+def gains_of(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
+    """Put gains in the place of the grades listed; 0 where there is no grade.
+
+    Examples
+    --------
+    >>> gains_of(np.array([[1.0, 2.0, np.nan, -1.0]]), {1: 0.5})
+    array([[0.5, 2. , 0. , 0. ]])
+    """
     replaced = np.nan_to_num(np.maximum(grades, 0.0))
     for grade, gain in gains.items():
         replaced[grades == grade] = gain

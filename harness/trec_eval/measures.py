@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.interpolated_average_precision import RECALL_POINTS
+from harness.metrics.ndcg import ndcg
 from harness.metrics.shared import averages as averaging
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.metrics.shared.register import find_metric
-from harness.trec_eval.further_measures import ODDITIES
+from harness.trec_eval.further_measures import ODDITIES, utility
 from qrels import Judged
 from runs import InputError
 from runs.shared.errors import nearest
@@ -23,6 +25,9 @@ Floats = NDArray[np.float64]
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
+N_WORTHS = 3
+"""Parameters of `utility` that count."""
 
 
 def mean(values: Floats) -> float:
@@ -189,9 +194,9 @@ def read_measures(
     Parameters
     ----------
     texts
-        Names such as ``map``, ``P.5,10``, ``ndcg.1=0,2=0``, ``official``, ``nDCG@10``,
-        ``P(rel=4)@5``. A bare name that both have is trec_eval's: ``infAP`` is trec_eval's form,
-        ``infAP@10`` the paper's.
+        Names such as ``map``, ``P.5,10``, ``ndcg.1=0,2=0``, ``set_F.0.5``, ``official``,
+        ``nDCG@10``, ``P(rel=4)@5``. A bare name that both have is trec_eval's: ``infAP`` is
+        trec_eval's form, ``infAP@10`` the paper's.
     metrics
         The metrics there are.
     rounding
@@ -216,7 +221,7 @@ def read_measures(
     offered = offered_names(metrics)
     rounded = _rounding(metrics, rounding)
     parameters: dict[str, set[float]] = {}
-    graded: dict[str, Column] = {}
+    told: dict[str, dict[str, Column]] = defaultdict(dict)
     ours: dict[str, Column] = {}
     for text in texts:
         base, _, given = text.strip().partition(".")
@@ -224,8 +229,8 @@ def read_measures(
         if base in NICKNAMES and not given:
             for name in NICKNAMES[base]:
                 parameters.setdefault(name, set()).update(_default_parameters(name))
-        elif base == "ndcg" and given:
-            graded[given] = _graded_column(given, metrics)
+        elif base in SCORERS and given:
+            told[base][given] = Column(f"{base}_{given}", SCORERS[base](given, rounded))
         elif base in offered:
             parameters.setdefault(base, set()).update(_parameters(base, given, metrics))
         else:
@@ -235,8 +240,7 @@ def read_measures(
     for name in offered:
         if name in parameters:
             theirs += _columns(name, sorted(parameters[name]), rounded)
-        if name == "ndcg":
-            theirs += graded.values()
+        theirs += told[name].values()
     return (*theirs, *ours.values())
 
 
@@ -324,10 +328,46 @@ def _scorer(
     return partial(metric, cutoff=int(parameter))
 
 
-def _graded_column(gains: str, metrics: Mapping[str, Metric]) -> Column:
-    """Read ``ndcg.1=3,2=9``: grade 1 is worth 3 and grade 2 is worth 9, others their grade."""
-    option = "{" + gains.replace("=", ":") + "}"
-    return Column(f"ndcg_{gains}", find_metric(f"nDCG(gains={option})", metrics))
+def _of_gains(
+    score: Callable[..., Floats], text: str, metrics: Mapping[str, Metric]
+) -> Callable[[Judged], Floats]:
+    """Read ``1=3,2=9``: grade 1 is worth 3 and grade 2 is worth 9, others their grade."""
+    graded = find_metric(f"nDCG(gains={{{text.replace('=', ':')}}})", metrics)
+    return partial(score, **dict(graded.given))
+
+
+def _of_beta(text: str, metrics: Mapping[str, Metric]) -> Callable[[Judged], Floats]:
+    return metrics["SetF"].with_options({"beta": _decimal("set_F", text)})
+
+
+def _of_points(text: str, metrics: Mapping[str, Metric]) -> Callable[[Judged], Floats]:
+    """Read recall points, over which interpolated precision is averaged."""
+    points = [
+        metrics["IPrec"].with_options({"recall": _decimal("11pt_avg", part)})
+        for part in text.split(",")
+    ]
+    return lambda judged: np.mean([point(judged) for point in points], axis=0)
+
+
+def _of_worths(text: str, _: Mapping[str, Metric]) -> Callable[[Judged], Floats]:
+    """Read what items are worth: relevant or not when retrieved, then when not retrieved."""
+    *worths, rest = (_decimal("utility", part) for part in text.split(","))
+    if len(worths) != N_WORTHS or rest:
+        raise InputError(
+            "'utility' takes four numbers, of which the last, for items neither relevant nor "
+            f"retrieved, must be 0 (nobody says how many there are), got {text!r}."
+        )
+    return partial(utility, worths=worths)
+
+
+SCORERS: dict[str, Callable[[str, Mapping[str, Metric]], Callable[[Judged], Floats]]] = {
+    "ndcg": partial(_of_gains, ndcg),
+    **{name: partial(_of_gains, ODDITIES[name]) for name in ("G", "ndcg_rel", "Rndcg")},
+    "set_F": _of_beta,
+    "11pt_avg": _of_points,
+    "utility": _of_worths,
+}
+"""Measures whose value depends on parameters; makes what scores of their text."""
 
 
 def _own_column(text: str, metrics: Mapping[str, Metric], offered: Sequence[str]) -> Column:

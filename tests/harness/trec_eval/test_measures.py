@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from harness.metrics.shared.register import built_in_metrics
@@ -10,7 +13,9 @@ from harness.trec_eval.measures import (
     read_measures,
     remarks,
 )
+from qrels import judge
 from runs import InputError
+from tests.lists import random_case
 
 METRICS = built_in_metrics()
 
@@ -38,6 +43,45 @@ def test_recall_points_and_multiples_are_printed_with_two_decimals() -> None:
         "Rprec_mult_0.50",
         "Rprec_mult_2.00",
     ]
+
+
+def test_a_measure_told_its_parameters_stands_behind_the_one_that_is_not() -> None:
+    assert names("set_F.0.5", "utility.1,-1,-1,0", "G.1=3,2=9", "set_F.2", "set_F", "utility") == [
+        "utility",
+        "utility_1,-1,-1,0",
+        "G_1=3,2=9",
+        "set_F",
+        "set_F_0.5",
+        "set_F_2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        ("set_F.1", "set_F"),
+        ("utility.1,-1,0,0", "utility"),
+        ("11pt_avg.0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1", "11pt_avg"),
+        ("11pt_avg.0.3", "iprec_at_recall.0.3"),
+        ("set_F.1e9", "set_recall"),
+        ("utility.1,0,0,0", "num_rel_ret"),
+        *((f"{name}.7=1", name) for name in ("G", "ndcg_rel", "Rndcg", "ndcg")),
+    ],
+)
+def test_parameters_are_what_they_say(told: str, untold: str) -> None:
+    judged = judge(*random_case(3, n_users=9, n_items=40, depth=20, n_judged=30))
+    scores = [read_measures([text], METRICS)[0].score(judged) for text in (told, untold)]
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["G", "ndcg_rel", "Rndcg", "ndcg"])
+def test_a_gain_stands_in_the_place_of_a_grade(name: str) -> None:
+    run, qrels = random_case(3, n_users=9, n_items=40, depth=20, n_judged=30)
+    gains = np.where(qrels.grades == 2, 7, qrels.grades).astype(np.int32)
+    judged, regraded = judge(run, qrels), judge(run, replace(qrels, grades=gains))
+    told, untold = read_measures([f"{name}.2=7"], METRICS)[0], read_measures([name], METRICS)[0]
+    assert (told.score(judged) != untold.score(judged)).any()
+    np.testing.assert_array_equal(told.score(judged), untold.score(regraded))
 
 
 def test_what_all_trec_leaves_out_is_said() -> None:
@@ -91,6 +135,13 @@ def test_trec_evals_infap_is_never_ours() -> None:
         ("P.0", "the cut-offs of 'P' must be whole numbers of at least 1, got '0'"),
         ("ndcg_cut.23.4", "must be whole numbers of at least 1, got '23.4'"),
         ("P.5,", "must be whole numbers of at least 1, got ''"),
+        ("set_F.0", "'beta' .* cannot be 0"),
+        ("set_F.1,2", "parameters of 'set_F' must be numbers, got '1,2'"),
+        ("11pt_avg.0.2,2", "'recall' .* cannot be 2"),
+        ("utility.1,-1", "'utility' takes four numbers, .* got '1,-1'"),
+        ("utility.1,-1,0,1", "the last, .* must be 0"),
+        ("G.1", "'1' is no grade:gain"),
+        ("Rndcg.1=-1", "'gains' .* cannot be"),
         ("map.5", "the measure 'map' takes no parameters, got '5'"),
         ("P(level=4)@5", "P has no option 'level'"),
     ],
