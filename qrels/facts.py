@@ -11,7 +11,10 @@ from runs import InputWarning
 def judgement_facts(qrels: Qrels) -> dict[str, int]:
     """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
-    if not qrels.nonrelevant.any():
+    if not qrels.relevant.any():
+        finding = f"{nothing_relevant(qrels)} What asks for relevant items is 0; nDCG does not."
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    elif not qrels.nonrelevant.any():
         finding = (
             "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
             "less a small term."
@@ -28,3 +31,11 @@ def judgement_facts(qrels: Qrels) -> dict[str, int]:
         "users without relevant items": int((n_relevant == 0).sum()),
         "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
     }
+
+
+def nothing_relevant(qrels: Qrels) -> str:
+    """Say that no judgement reaches the relevance level."""
+    return (
+        f"no judgement is relevant: the highest grade is {qrels.grades.max()}, the relevance level "
+        f"{qrels.relevance_level}."
+    )

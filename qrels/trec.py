@@ -43,18 +43,7 @@ class QrelsFile:
     grade: NDArray[np.int32]
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
-        """Number the items as the study does; every user in the file is a topic.
-
-        Raises
-        ------
-        InputError
-            If no grade reaches the relevance level.
-        """
-        if self.grade.max() < relevance_level:
-            raise InputError(
-                f"no judgement is relevant: the highest grade is {self.grade.max()}, the "
-                f"relevance level {relevance_level}."
-            )
+        """Number the items as the study does; every user in the file is a topic."""
         return qrels_from_columns(
             self.user,
             items.numbers(self.items.ids)[self.item],

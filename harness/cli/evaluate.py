@@ -11,8 +11,16 @@ from harness.cli.console import warnings_as_sentences
 from harness.cli.options import PATH, extensible
 
 
+def _complete(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and context.params.get("topics") == "run":
+        raise click.UsageError(
+            "-c averages over all topics in the qrels: drop it, or --topics run."
+        )
+
+
 @click.command(
-    epilog="Averages are over all topics in the qrels, always: a topic that a run lacks scores 0."
+    epilog="A topic that a run lacks scores 0, unless --topics run leaves it out; one that the "
+    "qrels lack is left out with a warning."
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
 @click.option("--qrels", required=True, type=PATH, help="The judgements.")
@@ -27,7 +35,22 @@ from harness.cli.options import PATH, extensible
     "By default: official.",
 )
 @click.option("-q", "per_topic", is_flag=True, help="Print every topic too.")
-@click.option("-c", "_complete", is_flag=True, help="Average over all topics; always done.")
+@click.option(
+    "--topics",
+    type=click.Choice(["qrels", "run"]),
+    default="qrels",
+    show_default=True,
+    is_eager=True,
+    help="Averages are over all topics in the qrels, or over those that the run has, too: what "
+    "trec_eval averages with -c, and without.",
+)
+@click.option(
+    "-c",
+    is_flag=True,
+    expose_value=False,
+    callback=_complete,
+    help="Average over all topics in the qrels: the default.",
+)
 @click.option(
     "-l",
     "level",
@@ -70,7 +93,6 @@ def evaluate(
     per_topic: bool,
     level: int,
     rounding: str,
-    _complete: bool,
     **options: Any,
 ) -> None:
     """Evaluate run files as trec_eval does, and print what trec_eval prints."""

@@ -27,7 +27,7 @@ from qrels import (
     qrels_from_columns,
     rating_scale,
 )
-from qrels.facts import judgement_facts
+from qrels.facts import judgement_facts, nothing_relevant
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.world import Truth, make_world, world_settings
@@ -241,10 +241,9 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     run_files = [read_run(path) for path in paths]
     _check_tags(run_files)
     items = common_items(run_files, file.items)
-    try:
-        qrels = file.to_qrels(items, relevance_level=section.relevance_level)
-    except InputError as error:
-        raise InputError(f"{section.path}: {error}") from None
+    qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    if not qrels.relevant.any():
+        raise InputError(f"{section.path}: {nothing_relevant(qrels)}")
     for run_file in run_files:
         require_known_users(run_file, file.users)
     runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)

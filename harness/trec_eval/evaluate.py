@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,15 @@ from qrels.trec import read_qrels
 from runs import Run
 from runs.trec import Precision, common_items, read_run, require_known_users
 
+Topics: TypeAlias = Literal["qrels", "run"]
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What every measure says of one run, whose file and tag are known.
 
-    Values are of shape (n_measures, n_topics), of all topics in the qrels, sorted; a topic that the
-    run lacks has 0, and is counted.
+    Values are of shape (n_measures, n_topics), of the topics that count, sorted: all in the qrels,
+    or those that the run has, too. A topic that the run lacks has 0, and is counted.
     """
 
     path: Path
@@ -41,19 +44,25 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
-    """Run files evaluated against the same qrels; and counts of topics and judgements."""
+    """Run files evaluated against the same qrels; counts of topics and judgements."""
 
     runs: tuple[Evaluation, ...]
     facts: dict[str, int]
+    topics: Topics = "qrels"
 
     def remarks(self) -> list[str]:
         """Say for how many topics the means hold little."""
-        facts = self.facts
+        facts, all_count = self.facts, self.topics == "qrels"
+        counted = "all count." if all_count else "those that a run has count."
+        missing = "." if all_count else ", which do not count."
         return [
             f"{facts['users']} topics: {facts['users without relevant items']} without relevant "
             f"items, {facts['users without judged non-relevant items']} without judged "
-            "non-relevant items; all count.",
-            *(f"{run.path}: {run.n_missing} topics without recommendations." for run in self.runs),
+            f"non-relevant items; {counted}",
+            *(
+                f"{run.path}: {run.n_missing} topics without recommendations{missing}"
+                for run in self.runs
+            ),
         ]
 
 
@@ -66,8 +75,9 @@ def evaluate_runs(
     depth: int | None = None,
     judged_only: bool = False,
     precision: Precision = "double",
+    topics: Topics = "qrels",
 ) -> Evaluations:
-    """Evaluate run files over all topics of a qrels file.
+    """Evaluate run files over the topics of a qrels file.
 
     Parameters
     ----------
@@ -83,6 +93,8 @@ def evaluate_runs(
         Whether unjudged items are taken out of the lists and the others move up (``-J``).
     precision
         In which scores are compared: "double", as in trec_eval 10, or "single", as in 9.
+    topics
+        Those that count: all in the qrels (``-c``), or those of them that the run has.
 
     Raises
     ------
@@ -98,18 +110,19 @@ def evaluate_runs(
         require_known_users(run_file, file.users)
         run = run_file.to_run(file.users, items, precision=precision)
         run = Run(run.system, run.items[:, :depth])
+        counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
         judged = judge(only_judged(run, qrels) if judged_only else run, qrels)
         evaluations.append(
             Evaluation(
                 path=run_file.path,
                 system=run.system,
-                topics=tuple(file.users.ids.tolist()),
+                topics=tuple(file.users.ids[counted].tolist()),
                 columns=tuple(columns),
-                values=_values(judged, columns),
+                values=_values(judged, columns)[:, counted],
                 n_missing=int((run.lengths == 0).sum()),
             )
         )
-    return Evaluations(tuple(evaluations), judgement_facts(qrels))
+    return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
 
 def only_judged(run: Run, qrels: Qrels) -> Run:

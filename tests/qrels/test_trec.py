@@ -50,12 +50,6 @@ def test_what_trec_eval_would_misread_is_refused(tmp_path: Path, text: str, find
         read_qrels(written(tmp_path, text))
 
 
-def test_qrels_in_which_nothing_is_relevant_are_refused(tmp_path: Path) -> None:
-    file = read_qrels(written(tmp_path, "u 0 1 3\n"))
-    with pytest.raises(InputError, match="the highest grade is 3, the relevance level 4"):
-        file.to_qrels(file.items, relevance_level=4)
-
-
 def test_a_user_with_negative_grades_only_is_warned_of(tmp_path: Path) -> None:
     path = written(tmp_path, "u 0 1 -1\nv 0 1 -2\nv 0 2 1\n")
     with pytest.warns(InputWarning, match=r"test.qrels: 1 users \(the first is u\) have negative"):

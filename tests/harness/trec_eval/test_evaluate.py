@@ -240,6 +240,37 @@ def test_a_topic_that_the_run_lacks_scores_zero(collection: tuple[Path, Path]) -
     assert averages(collection, "num_q", "recip_rank") == [2.0, 0.125]
 
 
+def test_a_topic_that_the_run_lacks_is_left_out_if_the_topics_are_the_runs(
+    collection: tuple[Path, Path],
+) -> None:
+    qrels, run = collection
+    assert averages(collection, "num_q", "recip_rank", topics="run") == [1.0, 0.25]
+    answer = evaluate("--qrels", qrels, run, "-q", "-mnum_ret", "--topics", "run")
+    assert [labels(line)[1] for line in answer.stdout.splitlines()] == ["u1", "all"]
+    assert answer.stderr.splitlines() == [
+        "2 topics: 0 without relevant items, 1 without judged non-relevant items; those that a run "
+        "has count.",
+        f"{run}: 1 topics without recommendations, which do not count.",
+    ]
+
+
+def test_averages_are_not_over_the_topics_of_both(collection: tuple[Path, Path]) -> None:
+    for flags in (["-c", "--topics", "run"], ["--topics", "run", "-c"]):
+        answer = evaluate("--qrels", *collection, *flags)
+        assert answer.exit_code == MISUSED
+        assert "-c averages over all topics in the qrels" in answer.stderr
+
+
+def test_where_nothing_is_relevant_all_but_ndcg_is_zero(collection: tuple[Path, Path]) -> None:
+    measures = ("-mmap", "-mgm_map", "-mnum_rel", "-mndcg", "-mnum_q")
+    answer = evaluate("--qrels", *collection, "-l3", *measures)
+    values = [line.split()[2] for line in answer.stdout.splitlines()]
+    assert values == ["2", "0", "0.0000", "0.0000", f"{1 / np.log2(5) / 2:.4f}"]
+    assert answer.stderr.startswith(
+        "Warning: no judgement is relevant: the highest grade is 2, the relevance level 3."
+    )
+
+
 def test_a_depth_cuts_the_lists_first(collection: tuple[Path, Path]) -> None:
     assert averages(collection, "recip_rank", depth=3) == [0.0]
 
