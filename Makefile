@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench cards fuzz clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench cards conformance fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -51,6 +51,11 @@ cards: $(VENV)/installed
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1
+
+# Nothing is downloaded: TREC_EVAL is the path of a trec_eval, 9 or 10, that you have built.
+conformance: $(VENV)/installed
+	@test -x "$(TREC_EVAL)" || { echo "Name a trec_eval that you have built: make conformance TREC_EVAL=path"; exit 2; }
+	$(BIN)/python -m tests.fuzzing.conformance --trec-eval "$(TREC_EVAL)" --cases 1000 --seed 1
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'
