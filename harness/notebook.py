@@ -38,8 +38,9 @@ def score(
     qrels
         The judgements.
     measures
-        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``, or the same as values, ``P(rel=2) @ 5``, among
-        them metrics of your own; without a cut-off at those of the paper.
+        Such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, which is ``"bpref@all"``: without
+        a cut-off of whole lists. Or the same as values, ``P(rel=2) @ 5``, among them metrics of
+        your own. All are compared with one another.
     relevance_level
         Lowest relevant grade: trec_eval's ``-l``.
 
@@ -58,7 +59,7 @@ def score(
         name="scores",
         runs=RunsSection(paths=paths),
         qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-        metrics=MetricsSection(names=tuple(map(str, measures))),
+        metrics=MetricsSection(names=tuple(map(str, measures)), cutoffs=()),
     )
     own = [measure for measure in measures if not isinstance(measure, str)]
     metrics, collection = check(study, own=own), collect(study)

@@ -159,9 +159,10 @@ def test_a_table_shows_every_tau() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["P", "AP"]
 
 
-def test_without_metric_or_cutoff_a_figure_is_of_whole_lists() -> None:
-    with pytest.raises(InputError, match="nothing was measured for whole lists"):
-        correlation().plot()
+def test_without_metric_or_cutoff_a_figure_is_of_report_measures() -> None:
+    found = correlation()
+    labels = [text.get_text() for text in found.plot().get_xticklabels()]
+    assert labels == list(found.measures.reported.labels)
 
 
 def test_a_figure_of_what_was_not_measured_is_refused() -> None:
