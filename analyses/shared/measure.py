@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 from typing import Any, Self
 
 import numpy as np
@@ -162,12 +162,12 @@ class Measures(tuple[Measure, ...]):
 
     def crossed(self, values: Iterable[float], *, heading: str) -> dict[tuple[str, str], float]:
         """Lay a number of each out by metric and cut-off; below a heading if there is no grid."""
-        return {
-            (measure.metric, measure.place) if self.is_grid else (str(measure), heading): float(
-                value
-            )
-            for measure, value in zip(self, values, strict=True)
-        }
+        numbers = list(zip(self, map(float, values), strict=True))
+        if not self.is_grid:
+            return {(str(measure), heading): number for measure, number in numbers}
+        # The first row has all columns, from the shallowest.
+        columns = {(self[0].metric, m.place): nan for m in sorted(self, key=depth_of)}
+        return columns | {(m.metric, m.place): number for m, number in numbers}
 
     def _only(self, some: Iterable[Measure]) -> Measures:
         chosen = tuple(some)

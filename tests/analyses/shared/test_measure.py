@@ -1,4 +1,5 @@
 import pickle
+from math import isnan
 
 from analyses.shared.measure import Measure, Measures
 
@@ -47,6 +48,23 @@ def test_one_is_compared_with_what_is_reported_or_shares_its_cutoff() -> None:
     assert measures.beside(AP) == (P10, AP)
     assert measures.are_comparable(P5, BPREF)
     assert not measures.are_comparable(AP, BPREF)
+
+
+def test_numbers_are_laid_out_by_metric_and_cutoff_from_the_shallowest() -> None:
+    cells = Measures([P5, P10, BPREF, Measure("AP", 7)]).crossed([1, 2, 3, 4], heading="")
+    assert list(dict.fromkeys(column for _, column in cells)) == ["@5", "@7", "@10", "whole lists"]
+    known = {cell: number for cell, number in cells.items() if not isnan(number)}
+    assert known == {
+        ("P", "@5"): 1,
+        ("P", "@10"): 2,
+        ("bpref", "whole lists"): 3,
+        ("AP", "@7"): 4,
+    }
+
+
+def test_numbers_without_a_grid_are_a_list() -> None:
+    cells = Measures([P10, BPREF]).crossed([1, 2], heading="power")
+    assert cells == {("P@10", "power"): 1, ("bpref", "power"): 2}
 
 
 def test_measures_travel_between_processes() -> None:

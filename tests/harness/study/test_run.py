@@ -448,7 +448,8 @@ def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path)
     one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
     metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
     folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
-    assert len(list(folder.glob(SVGS))) == len(DRAWN)
+    drawn = {path.stem for path in folder.glob(SVGS)}
+    assert drawn == {name for name in DRAWN if not name.endswith("_cutoffs")}
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
             RATINGS + '[metrics]\nreport = ["P", "nDCG@10@5"]\n',
             "line 5: `report` in [metrics]: 'nDCG@10@5' has two depths: a metric is written NAME,",
         ),
-        (RATINGS + "[metrics]\nreport = []\n", "`report` in [metrics]: tuple should have at least"),
+        (RATINGS + "[metrics]\nreport = []\n", "`report` in [metrics]: value should have at least"),
         (RATINGS + "[analyses]\nnames = 3\n", "line 5: `names` in [analyses] must be a list of n"),
         (
             RATINGS + '[analyses]\nnames = ["swap"]\n',
