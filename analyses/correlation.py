@@ -295,7 +295,7 @@ class Correlation(Result):
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
-    def plot_all(self, ax: Axes | None = None) -> Axes:
+    def plot_measures(self, ax: Axes | None = None) -> Axes:
         """Draw a table of the report measures by their whole names."""
         ax = axes_or_new(ax)
         reported = self.measures.reported

@@ -55,12 +55,16 @@ def score(
     from harness.study.study import MetricsSection, QrelsSection, RunsSection, Study
 
     paths = (runs,) if isinstance(runs, str) else tuple(str(path) for path in runs)
-    study = Study(
-        name="scores",
-        runs=RunsSection(paths=paths),
-        qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-        metrics=MetricsSection(names=tuple(map(str, measures)), cutoffs=()),
-    )
+    try:
+        study = Study(
+            name="scores",
+            runs=RunsSection(paths=paths),
+            qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
+            metrics=MetricsSection(names=tuple(map(str, measures)), cutoffs=()),
+        )
+    except ValidationError as error:
+        finding = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{finding}.") from None
     own = [measure for measure in measures if not isinstance(measure, str)]
     metrics, collection = check(study, own=own), collect(study)
     return score_runs(

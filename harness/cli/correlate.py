@@ -139,7 +139,7 @@ def _write(found: Correlation, folder: Path) -> None:
 
     n_measures = len(found.measures.reported)
     size = (1.5 + 0.45 * n_measures, 1.3 + 0.3 * n_measures)
-    drawn = panel_of(found.plot_all, size=size)
+    drawn = panel_of(found.plot_measures, size=size)
     contents = {
         "csv": as_csv(found.to_frame()).encode(),
         "svg": as_svg(drawn),

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyses.shared.measure import Measure
 from analyses.shared.result import Result, tables_of
-from harness import open_study
+from harness import open_study, score
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
 from harness.report.summary import summarise
+from harness.study.run import add_plugins
+from harness.study.study import parse_study
 from runs import InputError
 from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
 
@@ -153,3 +156,37 @@ def test_a_report_measure_that_there_is_not_is_refused_with_its_line(
     metrics = '[metrics]\nnames = ["P"]\nreport = ["nDGC@10"]\n'
     with pytest.raises(InputError, match=r"study\.toml, line 9: no metric is called 'nDGC'; did y"):
         run_text(TREC + metrics, collection, output=tmp_path / "study")
+
+
+def test_names_of_the_notebook_are_those_of_the_study(collection: Path) -> None:
+    scores = score(f"{collection}/*.run", collection / "test.qrels", ["bpref", "P@1000", "AP@all"])
+    assert scores.measures.reported.labels == ("bpref", "P@1000", "AP")
+    assert scores.measures.at(None) == (Measure("bpref"), Measure("AP"))
+
+
+@pytest.mark.parametrize(
+    ("names", "finding"),
+    [
+        (["nDCG@0"], "'nDCG@0': the cut-off must be at least 1, got 0."),
+        (["P", "P"], "'P' is duplicated."),
+        (["nDGC@all"], "no metric is called 'nDGC'; did you mean 'nDCG'?"),
+    ],
+)
+def test_a_name_that_the_notebook_cannot_read_is_told(
+    collection: Path, names: list[str], finding: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        score(f"{collection}/*.run", collection / "test.qrels", names)
+    assert str(caught.value) == finding
+
+
+def test_a_plugin_of_the_command_line_is_compared_with_what_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        "@metric('mine', source='here')\n"
+        "def mine(judged, *, cutoff=None):\n    return judged.relevant[:, 0] * 1.0\n"
+    )
+    text = TREC + '[metrics]\nnames = ["P"]\ncutoffs = [5, 10]\nreport = ["P@5"]\n'
+    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
+    assert add_plugins(study, [path]).measures.reported.labels == ("P@5", "mine@10")
