@@ -5,9 +5,9 @@ Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -17,12 +17,12 @@ from pydantic import AfterValidator, Field
 from analyses.intervals.resampling import CONFIDENCE, interval, resample_means
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of
-from analyses.shared.estimate import Estimate, are_comparable
+from analyses.shared.drawing import axes_or_new, curves_of, panel_title
+from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, at_place, shown
+from analyses.shared.table import Table, shown
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -55,7 +55,8 @@ class Settings(AnalysisSettings):
     )
     every_pair: bool = Field(
         False,
-        description="Whether measures that share neither metric nor cut-off have intervals, too.",
+        description="Whether measures that share neither metric nor cut-off, and are not reported "
+        "both, have intervals, too.",
     )
 
 
@@ -132,11 +133,18 @@ class Correlation(Result):
         return self.values[self.coefficient]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`."""
-        return {
+        """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`.
+
+        Report measures that differ in their depths have ``correlation_measures``, too.
+        """
+        frames = {
             "correlation_cutoffs": self.among_cutoffs(),
             "correlation_metrics": self.among_metrics(),
         }
+        mixed = (
+            {} if self.measures.reported.place else {"correlation_measures": self.among_reported()}
+        )
+        return frames | mixed
 
     def to_frame(self) -> pd.DataFrame:
         """All pairs of measures; the second is the reference.
@@ -181,56 +189,67 @@ class Correlation(Result):
         frame.insert(2, "cutoff", frame.pop("cutoff_a"))
         return frame.sort_values("cutoff", kind="stable", ignore_index=True)
 
+    def among_reported(self) -> pd.DataFrame:
+        """Pairs of report measures, with the columns of `to_frame`."""
+        chosen = np.zeros(len(self.measures), dtype=np.bool_)
+        chosen[self.measures.numbers(self.measures.reported)] = True
+        both = (chosen[:, None] & chosen).ravel()
+        return self.to_frame()[both].reset_index(drop=True)
+
     def findings(self) -> Sequence[str]:
-        """Say how alike the metrics order the systems at the deepest cut-off."""
-        chosen = self.measures.at(self.measures.cutoff)
+        """Say how alike the report measures order the systems."""
+        compared = self.measures.reported
         taus = {
-            (self.measures[a].metric, self.measures[b].metric): float(self.taus[a, b])
-            for a, b in combinations(chosen, 2)
-            if not np.isnan(self.taus[a, b])
+            pair: tau
+            for pair, tau in self._cells(compared, combinations(compared.labels, 2))
+            if not np.isnan(tau)
         }
         if not taus:
             return []
-        label, place = find_coefficient(self.coefficient).label, at_place(self.measures.cutoff)
-        return [f"Agreement of the metrics{place} by {label}: {_in_short(taus)}"]
+        label = find_coefficient(self.coefficient).label
+        return [f"Agreement of the metrics{compared.where} by {label}: {_in_short(taus)}"]
+
+    def _cells(
+        self, compared: Measures, pairs: Iterable[tuple[str, str]]
+    ) -> Iterator[tuple[tuple[str, str], float]]:
+        """Look up what pairs of measures, by their labels, agree."""
+        number = dict(zip(compared.labels, self.measures.numbers(compared), strict=True))
+        return (((a, b), float(self.taus[number[a], number[b]])) for a, b in pairs)
 
     def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the agreement with the other metrics at the same cut-off."""
+        """Give the agreement with the other metrics beside it."""
         row, label = self.measures.index(measure), find_coefficient(self.coefficient).label
+        others = self.measures.beside(measure)
         return {
-            f"{label} with {self.measures[column].metric}": str(
+            f"{label} with {name}": str(
                 Estimate(*(float(each[row, column]) for each in (self.taus, self.low, self.high)))
             )
-            for column in self.measures.at(measure.cutoff)
+            for name, column in zip(others.labels, self.measures.numbers(others), strict=True)
             if column != row
         }
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the agreement of the metrics' orderings of the systems."""
-        place = self.measures.cutoff if cutoff is None else cutoff
-        chosen = self.measures.at(place)
-        cells = {
-            (self.measures[a].metric, self.measures[b].metric): float(self.taus[a, b])
-            for a in chosen
-            for b in chosen
-        }
+        compared = self.measures.compared(cutoff)
+        cells = dict(self._cells(compared, product(compared.labels, compared.labels)))
         label = find_coefficient(self.coefficient).label
         note = f"Orderings of the systems by mean, compared by {label}."
-        title = f"Agreement among metrics{at_place(place)}"
+        title = f"Agreement among metrics{compared.where}"
         return Table.crossed("correlation", title, note, "metric", cells)
 
     def of_measures(self, *, reference: Measure | None = None) -> Table:
-        """Tabulate all measures down and across; with a reference, all coefficients with it.
+        """Tabulate the report measures down and across; with a reference, all coefficients with it.
 
         Intervals stand beside the chosen coefficient where there are any.
         """
-        names = [str(measure) for measure in self.measures]
+        numbers = self.measures.numbers(self.measures.reported)
+        names = {number: str(self.measures[number]) for number in numbers}
         if reference is None:
-            title, headings = "Agreement of measures", ["", *names]
+            title, headings = "Agreement of measures", ["", *names.values()]
             rows = [
-                [name, *(self._printed(row, column) for column in range(len(names)))]
-                for row, name in enumerate(names)
+                [name, *(self._printed(row, column) for column in names)]
+                for row, name in names.items()
             ]
         else:
             column = self.measures.index(reference)
@@ -243,7 +262,7 @@ class Correlation(Result):
                     self._printed(row, column),
                     *(shown(float(self.values[f][row, column]), decimals=3) for f in further),
                 ]
-                for row, name in enumerate(names)
+                for row, name in names.items()
                 if row != column
             ]
         return Table("agreement", title, self.caption(), headings, rows)
@@ -261,6 +280,7 @@ class Correlation(Result):
         "Agreement among the cut-offs of each metric",
         number=1,
         panels="metric",
+        over_cutoffs=True,
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
     def plot(
@@ -268,16 +288,19 @@ class Correlation(Result):
     ) -> Axes:
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         ax = axes_or_new(ax)
-        chosen = [n for n, _, _ in curves_of(self.measures, metric=metric, cutoff=cutoff)]
-        labels = [self._label(n, metric) for n in chosen]
+        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
+        chosen = [number for number, _, _ in curves]
+        labels = [label.removeprefix("@") for _, label, _ in curves]
         _draw_table(ax, self.taus[np.ix_(chosen, chosen)], labels)
-        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
+        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
-    def plot_all(self, ax: Axes | None = None) -> Axes:
-        """Draw a table of all measures."""
+    def plot_measures(self, ax: Axes | None = None) -> Axes:
+        """Draw a table of the report measures by their whole names."""
         ax = axes_or_new(ax)
-        _draw_table(ax, self.taus, [str(measure) for measure in self.measures])
+        reported = self.measures.reported
+        numbers = self.measures.numbers(reported)
+        _draw_table(ax, self.taus[np.ix_(numbers, numbers)], [str(m) for m in reported])
         ax.set_title(find_coefficient(self.coefficient).label)
         return ax
 
@@ -308,10 +331,6 @@ class Correlation(Result):
             f"{self.replicates:,} replicates (seed {self.seed}), symmetric about what was "
             f"observed.{note}"
         )
-
-    def _label(self, number: int, metric: str | None) -> str:
-        measure = self.measures[number]
-        return str(measure.cutoff) if metric is not None else measure.metric
 
 
 def correlate_means(
@@ -363,7 +382,9 @@ def _all_pairs(coefficient: Coefficient, means: Floats) -> Floats:
 def _with_intervals(found: Correlation, values: Floats, *, every_pair: bool) -> Correlation:
     """Add intervals from resampled scores of shape (n_measures, n_systems, n_users)."""
     measures = found.measures
-    wanted = np.array([[every_pair or are_comparable(a, b) for b in measures] for a in measures])
+    wanted = np.array(
+        [[every_pair or measures.are_comparable(a, b) for b in measures] for a in measures]
+    )
     resampled = resample_means(values, replicates=found.replicates, seed=found.seed)
     coefficient = find_coefficient(found.coefficient)
     low, high, undefined = _intervals(found.taus, resampled, coefficient, wanted)

@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
+from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Cell, Table, at_place, shown
+from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
@@ -291,7 +291,7 @@ class Discrimination(Result):
         first, second = zip(*self.pairs, strict=True)
         columns = {
             "metric": np.repeat([measure.metric for measure in self.measures], n_pairs),
-            "cutoff": _cutoffs(self.measures).repeat(n_pairs),
+            "cutoff": self.measures.column.repeat(n_pairs),
             "system_a": first * n_measures,
             "system_b": second * n_measures,
             "difference": self.differences.ravel(),
@@ -323,7 +323,7 @@ class Discrimination(Result):
         low, high = self.interval
         columns = {
             "metric": [measure.metric for measure in self.measures],
-            "cutoff": _cutoffs(self.measures),
+            "cutoff": self.measures.column,
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
             "significant_05": (self.p < 0.05).mean(axis=1),
@@ -375,7 +375,7 @@ class Discrimination(Result):
         return [*warned, *self._all_significant()]
 
     def _all_significant(self) -> list[str]:
-        shares = (self.p[self.measures.at(self.measures.cutoff)] < 0.05).mean(axis=1)
+        shares = (self.p[self.measures.numbers(self.measures.reported)] < 0.05).mean(axis=1)
         if not shares.min() >= MOST:
             return []
         share = "all" if shares.min() == 1 else f"at least {math.floor(100 * shares.min())} % of"
@@ -396,21 +396,21 @@ class Discrimination(Result):
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
         words, best = CONVENTIONS[convention]
-        numbers = zip(self.measures, self.summary()[convention], strict=True)
-        cells = {(m.metric, m.place): float(dp) for m, dp in numbers if cutoff in (None, m.cutoff)}
-        title, note = "Discriminative power by metric and cut-off", f"The numbers are {words}."
+        shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
+        powers = self.summary()[convention].iloc[self.measures.numbers(shown_of)]
+        cells = shown_of.crossed(powers, heading="power")
+        by = "metric and cut-off" if shown_of.is_grid else "measure"
+        title, note = f"Discriminative power by {by}", f"The numbers are {words}."
         return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
         """Tabulate every convention, a row for each measure; what is not known is left out.
 
-        Without a cut-off these are the measures at the deepest; all, if each metric has but one.
+        Without a cut-off these are the report measures.
         """
-        one_each = len(self.measures) == len(self.measures.metrics)
-        place = self.measures.cutoff if cutoff is None else cutoff
-        everything = one_each and cutoff is None
-        chosen = [*range(len(self.measures))] if everything else self.measures.at(place)
+        compared = self.measures.compared(cutoff)
+        chosen = self.measures.numbers(compared)
         summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
         columns: dict[str, Sequence[Cell]] = {
             "measure": [str(self.measures[n]) for n in summary.index],
@@ -431,7 +431,7 @@ class Discrimination(Result):
             columns[f"required at {self.alpha:g}"] = summary["required_max"].tolist()
         return Table(
             name="discrimination",
-            title=f"Discriminative power{'' if everything else at_place(place)}",
+            title=f"Discriminative power{'' if compared == self.measures else compared.where}",
             note=self.caption(),
             headings=list(columns),
             rows=list(zip(*columns.values(), strict=True)),
@@ -442,6 +442,7 @@ class Discrimination(Result):
         "p-values of all pairs of systems, by cut-off",
         number=4,
         panels="metric",
+        over_cutoffs=True,
     )
     @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
     def plot(
@@ -452,7 +453,7 @@ class Discrimination(Result):
         The nearer a curve is to the origin, the more discriminative the measure. Where curves are
         of several metrics, the legend gives the area below each, its DP, and a light band what
         other users would give. There is a curve for each cut-off of a metric, or for each metric at
-        a cut-off; of whole lists if neither is given.
+        a cut-off; for each report measure if neither is given.
 
         Raises
         ------
@@ -472,8 +473,8 @@ class Discrimination(Result):
                 low, high = self.samples.curve_low[number], self.samples.curve_high[number]
                 band = low[:n_shown], high[:n_shown]
                 ax.fill_between(ranks, *band, color=style["color"], alpha=BAND, linewidth=0)
-        place = "whole lists" if cutoff is None else f"cut-off {cutoff}"
-        self._frame_plot(ax, n_shown, title=metric or place)
+        title = panel_title(self.measures, metric=metric, cutoff=cutoff)
+        self._frame_plot(ax, n_shown, title=title)
         return ax
 
     def caption(self, *, metric: str | None = None, cutoff: int | None = None) -> str:
@@ -569,11 +570,6 @@ def _check(scores: Scores) -> None:
         raise InputError(f"discrimination needs at least two systems, got {len(scores.systems)}.")
     if len(scores.users) == 0:
         raise InputError("discrimination needs at least one user, got none.")
-
-
-def _cutoffs(measures: tuple[Measure, ...]) -> NDArray[np.object_]:
-    """Whole numbers, or None for whole lists, which pandas would make decimal numbers of."""
-    return np.array([measure.cutoff for measure in measures], dtype=object)
 
 
 def _over_pairs(

@@ -206,7 +206,7 @@ class Popularity(Result):
         return pd.DataFrame(
             {
                 "metric": np.repeat([m.metric for m in self.measures], n_levels),
-                "cutoff": np.repeat([m.cutoff for m in self.measures], n_levels),
+                "cutoff": self.measures.column.repeat(n_levels),
                 "level": np.tile(self.levels, n_measures),
                 "tau": found.taus.ravel(),
                 "judgements": np.tile(found.n_kept, n_measures),
@@ -222,6 +222,7 @@ class Popularity(Result):
         "Popularity: loss of the judgements of popular items, by cut-off",
         number=3,
         panels="metric",
+        over_cutoffs=True,
     )
     @figure(
         "popularity_metrics",
@@ -233,7 +234,7 @@ class Popularity(Result):
     ) -> Axes:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
-        Metrics at one cut-off have their bands drawn.
+        Metrics have their bands drawn.
         """
         ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
         of = "items" if self.chosen.cut == "items" else "items' share of the ratings"

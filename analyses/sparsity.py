@@ -210,7 +210,7 @@ class Sparsity(Result):
         return pd.DataFrame(
             {
                 "metric": np.repeat([m.metric for m in self.measures], n_levels),
-                "cutoff": np.repeat([m.cutoff for m in self.measures], n_levels),
+                "cutoff": self.measures.column.repeat(n_levels),
                 "level": np.tile(self.levels, n_measures),
                 "tau": self.means().ravel(),
                 "sd": deviations.ravel(),
@@ -231,6 +231,7 @@ class Sparsity(Result):
         "Sparsity: loss of judgements, by cut-off",
         number=2,
         panels="metric",
+        over_cutoffs=True,
     )
     @figure("sparsity_metrics", "Sparsity: loss of judgements, by metric", number=6)
     def plot(
@@ -238,7 +239,7 @@ class Sparsity(Result):
     ) -> Axes:
         """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
-        Metrics at one cut-off have their bands drawn.
+        Metrics have their bands drawn.
         """
         ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
         ax.set_xlabel("judgements kept (%)")

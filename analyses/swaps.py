@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, legend_beside
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -103,9 +103,9 @@ class Swaps(Result):
         """Give ``swaps``: columns metric, cutoff, swap_rate."""
         import pandas as pd
 
-        labels = [(measure.metric, measure.cutoff) for measure in self.measures]
-        frame = pd.DataFrame(labels, columns=["metric", "cutoff"])
-        return {"swaps": frame.assign(swap_rate=self.rates)}
+        metrics = [measure.metric for measure in self.measures]
+        columns = {"metric": metrics, "cutoff": self.measures.column, "swap_rate": self.rates}
+        return {"swaps": pd.DataFrame(columns)}
 
     def caption(self) -> str:
         """Say what is swapped, and how halves are drawn."""
@@ -122,23 +122,23 @@ class Swaps(Result):
     @table("swaps", "share of the pairs of systems that other users would swap")
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
-        rates = zip(self.measures, self.rates, strict=True)
-        cells = {(measure.metric, measure.place): float(rate) for measure, rate in rates}
+        cells = self.measures.crossed(self.rates, heading="swap rate")
         note = self.caption()
         return Table.crossed("swaps", "Swap rates", note, "metric", cells, best=lambda _: min)
 
-    @figure("swaps", "Swaps: pairs of systems that other users would swap, by cut-off")
+    @figure(
+        "swaps",
+        "Swaps: pairs of systems that other users would swap, by cut-off",
+        over_cutoffs=True,
+    )
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rate of every metric against the cut-off."""
         ax = axes_or_new(ax)
-        for number, label, style in curves_of(
-            self.measures, metric=None, cutoff=self.measures.cutoff
-        ):
-            metric = self.measures[number].metric
-            own = [n for n, m in enumerate(self.measures) if m.metric == metric]
-            ax.plot(
-                [self.measures[n].cutoff or 0 for n in own], self.rates[own], label=label, **style
-            )
+        curves = self.measures.curves
+        for metric, style in categories(list(curves)):
+            places = [measure.cutoff or 0 for measure in curves[metric]]
+            rates = self.rates[self.measures.numbers(curves[metric])]
+            ax.plot(places, rates, label=metric, **style)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("cut-off")
         ax.set_ylabel("pairs swapped")

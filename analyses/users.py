@@ -21,12 +21,13 @@ from analyses.shared.drawing import (
     curves_of,
     draw_whiskers,
     legend_beside,
+    panel_title,
     side_by_side,
 )
 from analyses.shared.exact_sums import grid_exponents, to_grid
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Table, at_place
+from analyses.shared.table import Best, Table
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.settings import Sizes, Whole
@@ -79,6 +80,7 @@ def users(work: Work, settings: Settings) -> Users:
     --------
     Of three users two prefer the first system; with all users every subset agrees:
 
+    >>> from analyses.shared.measure import Measure
     >>> from analyses.shared.work import ScoresAlone
     >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 2.0]]])
     >>> measures = Measures([Measure("hits", 5)])
@@ -97,7 +99,7 @@ def users(work: Work, settings: Settings) -> Users:
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([_random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    at_deepest = scores.measures.at(scores.measures.cutoff)
+    reported = scores.measures.numbers(scores.measures.reported)
     taus, coefficients, tests = [], [], []
     with work.progress("Taking users away", len(sizes)) as bar:
         for size in sizes:
@@ -105,7 +107,7 @@ def users(work: Work, settings: Settings) -> Users:
             taus.append(tau_b(means, full))
             coefficients.append(mean_coefficients(means, full))
             some = orders[:1] if size == n_users else orders[:, :size]
-            p = _test(work, settings, at_deepest, some)
+            p = _test(work, settings, reported, some)
             tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
             bar.advance()
     p = np.stack(tests, axis=1)
@@ -141,7 +143,7 @@ class Users(Result):
         By further coefficient: the mean of the subsets in which it is defined, float64 of shape
         (n_measures, n_sizes).
     tested
-        The measures whose pairs of systems were tested: those at the deepest cut-off.
+        The measures whose pairs of systems were tested: those that are reported.
     dp
         Sum of the p-values of all pairs, without the bias of Monte-Carlo; lower is better. Of
         shape (n_tested, n_sizes, n_repeats), as are the next two.
@@ -155,7 +157,7 @@ class Users(Result):
     sizes: tuple[int, ...]
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
-    tested: tuple[Measure, ...]
+    tested: Measures
     dp: NDArray[np.float64]
     significant: NDArray[np.float64]
     median_p: NDArray[np.float64]
@@ -178,7 +180,7 @@ class Users(Result):
         Returns
         -------
         Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
-        the subsets), at the deepest cut-off dp, dp_low, dp_high, significant_05 and median_p
+        the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p
         (the means), and by its name one for each further coefficient (the mean of the subsets in
         which it is defined).
         """
@@ -190,7 +192,7 @@ class Users(Result):
         return pd.DataFrame(
             {
                 "metric": np.repeat([m.metric for m in self.measures], n_sizes),
-                "cutoff": np.repeat([m.cutoff for m in self.measures], n_sizes),
+                "cutoff": self.measures.column.repeat(n_sizes),
                 "users": np.tile(self.sizes, n_measures),
                 "repeats": self.n_repeats,
                 "tau": mean_of_defined(self.taus).ravel(),
@@ -243,7 +245,7 @@ class Users(Result):
     def _by_users(
         self,
         values: NDArray[np.float64],
-        measures: Sequence[Measure],
+        measures: Measures,
         cutoff: int | None,
         *,
         name: str,
@@ -252,14 +254,14 @@ class Users(Result):
         best: Best,
     ) -> Table:
         """Lay means over subsets out: metrics down, numbers of users across."""
-        place = self.measures.cutoff if cutoff is None else cutoff
+        compared = measures.compared(cutoff)
+        rows = zip(compared.labels, values[measures.numbers(compared)], strict=True)
         cells = {
-            (measure.metric, f"{size} users"): float(value)
-            for measure, row in zip(measures, values, strict=True)
+            (label, f"{size} users"): float(value)
+            for label, row in rows
             for size, value in zip(self.sizes, row, strict=True)
-            if measure.cutoff == place
         }
-        title = f"{title}{at_place(place)}"
+        title = f"{title}{compared.where}"
         return Table.crossed(name, title, note, "metric", cells, best=lambda _: best)
 
     @figure("users_tau", "Users: agreement of subsets of the users with all of them", number=9)
@@ -268,23 +270,22 @@ class Users(Result):
     ) -> Axes:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
-        Metrics at one cut-off have their spread drawn, beside each other.
+        Metrics have their spread drawn, beside each other.
         """
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=cutoff is not None)
+        ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=metric is None)
         ax.set_ylabel("Kendall's tau-b with all users")
-        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
+        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
     @figure("users_dp", "Users: discriminative power of subsets of the users", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
-        """Draw discriminative power at the deepest cut-off against the number of users."""
-        cutoff = self.tested[0].cutoff
-        curves = curves_of(self.tested, metric=None, cutoff=cutoff)
+        """Draw discriminative power of the report measures against the number of users."""
+        curves = curves_of(self.tested)
         ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("discriminative power (sum of p)")
-        ax.set_title(f"cut-off {cutoff}")
+        ax.set_title(self.tested.place)
         return ax
 
     def _draw(

@@ -38,8 +38,9 @@ def score(
     qrels
         The judgements.
     measures
-        Such as ``"nDCG@10"`` and ``"P(rel=2)@5"``, or the same as values, ``P(rel=2) @ 5``, among
-        them metrics of your own; without a cut-off at those of the paper.
+        Such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, which is ``"bpref@all"``: without
+        a cut-off of whole lists. Or the same as values, ``P(rel=2) @ 5``, among them metrics of
+        your own. All are compared with one another.
     relevance_level
         Lowest relevant grade: trec_eval's ``-l``.
 
@@ -54,12 +55,16 @@ def score(
     from harness.study.study import MetricsSection, QrelsSection, RunsSection, Study
 
     paths = (runs,) if isinstance(runs, str) else tuple(str(path) for path in runs)
-    study = Study(
-        name="scores",
-        runs=RunsSection(paths=paths),
-        qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-        metrics=MetricsSection(names=tuple(map(str, measures))),
-    )
+    try:
+        study = Study(
+            name="scores",
+            runs=RunsSection(paths=paths),
+            qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
+            metrics=MetricsSection(names=tuple(map(str, measures)), cutoffs=()),
+        )
+    except ValidationError as error:
+        finding = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{finding}.") from None
     own = [measure for measure in measures if not isinstance(measure, str)]
     metrics, collection = check(study, own=own), collect(study)
     return score_runs(

@@ -35,6 +35,8 @@ depth = 10
 [metrics]
 names = ["P", "nDCG"]
 cutoffs = [5, 10]
+[analyses]
+names = ["sparsity", "discrimination"]
 [analyses.sparsity]
 levels = [1.0, 0.5]
 samples = 2

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
 PAGES = (ROOT / "README.md", *sorted(GUIDES.glob("*.md")))
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
-ANALYSES: dict[str, Any] = {"correlation": {}, "popularity": {}, "discrimination": {}}
+ANALYSES: dict[str, Any] = {"names": ["correlation", "sparsity", "popularity", "discrimination"]}
 
 
 def blocks(language: str) -> list[str]:
@@ -141,7 +141,7 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     (tmp_path / "my_system.py").write_text(block_with("python", "# my_system.py"))
     text = block_with("toml", "my_system.py").replace('"ease", ', "")
     world = {"format": "world", "world": WORLD}
-    study = parsed(text, tmp_path, ratings=world, output=tmp_path / "study", analyses={})
+    study = parsed(text, tmp_path, ratings=world, output=tmp_path / "study", analyses={"names": []})
     run_study(study, n_jobs=1, progress=Silent())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}

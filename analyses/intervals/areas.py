@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
 from analyses.shared.estimate import Estimates, Limits, Numbers
 from analyses.shared.measure import Measures
 
@@ -50,25 +50,28 @@ class Curves:
         """Say in a caption what bands and intervals are; nothing without replicates."""
         n_replicates = self.replicates.shape[2]
         return (
-            " Bands, drawn for metrics at one cut-off, and intervals in tables: 95 % bootstrap "
+            f" Bands, drawn for {self._drawn()}, and intervals in tables: 95 % bootstrap "
             f"({n_replicates:,} replicates{seed}) over users, in random blocks,{samples} "
             "centred on the curve."
             if n_replicates
             else ""
         )
 
+    def _drawn(self) -> str:
+        return "metrics at one cut-off" if self.measures.reported.place else "report measures"
+
     def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:
-        """Draw the taus against the share kept, from all to least; at one cut-off with bands."""
+        """Draw the taus against the share kept, from all to least; of metrics with bands."""
         ax, percent = axes_or_new(ax), 100 * np.asarray(self.levels)
         low, high = self.band()
         for number, label, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
-            if cutoff is not None and self.replicates.size:
+            if metric is None and self.replicates.size:
                 draw_band(ax, percent, low[number], high[number], style)
             ax.plot(percent, self.taus[number], label=label, **style)
         if len(percent) > 1:
             ax.set_xlim(percent.max(), percent.min())
         ax.set_ylabel("Kendall's tau-b with all judgements")
-        ax.set_title(metric if metric is not None else f"cut-off {cutoff}")
+        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         legend_beside(ax)
         return ax
 
@@ -77,8 +80,8 @@ class Curves:
 
         Returns
         -------
-        Columns metric, cutoff, area, low, high (95 %), rank (1 is the largest area at the
-        cut-off; of equal areas the best rank), lowest_level and highest_level.
+        Columns metric, cutoff, area, low, high (95 %), rank (1 is the largest area of the report
+        measures, or at a cut-off; of equal areas the best rank), lowest_level and highest_level.
         """
         import pandas as pd
 
@@ -87,14 +90,18 @@ class Curves:
         frame = pd.DataFrame(
             {
                 "metric": [measure.metric for measure in self.measures],
-                "cutoff": [measure.cutoff for measure in self.measures],
+                "cutoff": self.measures.column,
                 "area": values,
                 "low": low,
                 "high": high,
             }
         )
-        at_cutoff = frame.groupby("cutoff", dropna=False)["area"]
-        frame["rank"] = at_cutoff.rank(ascending=False, method="min").astype("Int64")
+        beside = [self.measures.numbers(self.measures.beside(m)) for m in self.measures]
+        frame["rank"] = [
+            frame.loc[others, "area"].rank(ascending=False, method="min")[number]
+            for number, others in enumerate(beside)
+        ]
+        frame["rank"] = frame["rank"].astype("Int64")
         return frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
 
     def estimates(self, *, loss: str) -> Estimates:

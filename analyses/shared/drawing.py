@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measures
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ Curve = tuple[int, str, dict[str, Any]]
 
 
 def curves_of(
-    measures: Sequence[Measure], *, metric: str | None, cutoff: int | None
+    measures: Measures, *, metric: str | None = None, cutoff: int | None = None
 ) -> list[Curve]:
     """Choose the curves of a figure: the cut-offs of one metric, or the metrics at one cut-off.
 
-    Without either these are the metrics of whole lists.
+    Without either these are the report measures.
 
     Returns
     -------
@@ -92,22 +92,30 @@ def curves_of(
 
     Examples
     --------
-    >>> measures = [Measure("P", 5), Measure("P", 10), Measure("AP", 10)]
-    >>> [label for _, label, _ in curves_of(measures, metric=None, cutoff=10)]
-    ['P', 'AP']
+    >>> from analyses.shared.measure import Measure
+    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("AP")])
+    >>> [label for _, label, _ in curves_of(measures)]
+    ['P@10', 'AP']
+    >>> [label for _, label, _ in curves_of(measures, metric="P")]
+    ['@5', '@10']
     """
     if metric is not None and cutoff is not None:
         raise InputError("give a `metric` or a `cutoff` to draw, not both.")
     if metric is not None:
-        chosen = [n for n, m in enumerate(measures) if m.metric == metric]
-        labelled = gradations([measures[n].place for n in chosen])
+        chosen = measures.curve(metric)
+        labelled = gradations([measure.place for measure in chosen])
     else:
-        chosen = [n for n, m in enumerate(measures) if m.cutoff == cutoff]
-        labelled = categories([measures[n].metric for n in chosen])
+        chosen = measures.compared(cutoff)
+        labelled = categories(chosen.labels)
     if not chosen:
-        where = "whole lists" if cutoff is None else f"cut-off {cutoff}"
-        raise InputError(f"nothing was measured for {metric or where}.")
-    return [(n, label, style) for n, (label, style) in zip(chosen, labelled, strict=True)]
+        raise InputError(f"nothing was measured for {metric or f'cut-off {cutoff}'}.")
+    numbered = zip(measures.numbers(chosen), labelled, strict=True)
+    return [(number, label, style) for number, (label, style) in numbered]
+
+
+def panel_title(measures: Measures, *, metric: str | None, cutoff: int | None) -> str:
+    """Name the metric, or the place at which metrics are compared, if that is one."""
+    return measures.compared(cutoff).place if metric is None else metric
 
 
 def legend_beside(ax: Axes) -> None:

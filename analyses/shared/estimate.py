@@ -69,11 +69,12 @@ class Estimates:
     limits: Callable[[Numbers, Numbers], Limits]
     lower_is_better: bool = False
 
-    def at(self, cutoff: int | None) -> dict[str, Estimate]:
-        """Give the estimates at a cut-off by metric, where they are defined."""
+    def of(self, some: Measures) -> dict[str, Estimate]:
+        """Give the estimates of some measures by their labels, where they are defined."""
+        found = zip(some.labels, self.measures.numbers(some), strict=True)
         return {
-            self.measures[n].metric: Estimate(*map(float, (self.values[n], *ends)))
-            for n, ends in ((n, (self.low[n], self.high[n])) for n in self.measures.at(cutoff))
+            label: Estimate(*(float(each[n]) for each in (self.values, self.low, self.high)))
+            for label, n in found
             if not math.isnan(self.values[n])
         }
 
@@ -88,11 +89,11 @@ class Estimates:
         return [
             (a, b)
             for a, b in combinations(range(len(self.measures)), 2)
-            if are_comparable(self.measures[a], self.measures[b])
+            if self.measures.are_comparable(self.measures[a], self.measures[b])
         ]
 
     def differences(self) -> pd.DataFrame:
-        """Compare every two metrics at a cut-off, and every two cut-offs of a metric.
+        """Compare report measures, every two metrics at a cut-off, and cut-offs of a metric.
 
         No correction is made for the number of comparisons: of twenty pairs that do not differ,
         expect one that seems to.
@@ -107,7 +108,7 @@ class Estimates:
         first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
         low, high = self.limits(first, second)
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
-        cutoffs = np.array([measure.cutoff for measure in self.measures], dtype=object)
+        cutoffs = self.measures.column
         return pd.DataFrame(
             {
                 "metric_a": metrics[first],
@@ -120,8 +121,3 @@ class Estimates:
                 "beyond_noise": (low > 0) | (high < 0),
             }
         )
-
-
-def are_comparable(first: Measure, second: Measure) -> bool:
-    """Tell whether two measures share a cut-off or a metric."""
-    return first.cutoff == second.cutoff or first.metric == second.metric

@@ -72,8 +72,12 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, Measure):
         return {"measure": [value.metric, value.cutoff]}
     if isinstance(value, Measures):
-        every = [[measure.metric, measure.cutoff] for measure in value]
-        return {"measures": every, "falling": sorted(value.falling)}
+        return {
+            "measures": [[measure.metric, measure.cutoff] for measure in value],
+            "falling": sorted(value.falling),
+            "reported": value.numbers(value.reported),
+            "grid": value.numbers(value.grid),
+        }
     if is_dataclass(value) and not isinstance(value, type):
         return {"fields": _pack_fields(name, value, arrays)}
     if isinstance(value, tuple):
@@ -103,8 +107,9 @@ def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
     if "measure" in value:
         return Measure(*value["measure"])
     if "measures" in value:
-        every = (Measure(*measure) for measure in value["measures"])
-        return Measures(every, falling=value["falling"])
+        every = [Measure(*measure) for measure in value["measures"]]
+        reported, grid = ([every[n] for n in value[key]] for key in ("reported", "grid"))
+        return Measures(every, falling=value["falling"], reported=reported, grid=grid)
     if "fields" in value:
         kinds = [each for each in (hint, *get_args(hint)) if isinstance(each, type)]
         return _unpack_fields(value["fields"], arrays, next(filter(is_dataclass, kinds)))

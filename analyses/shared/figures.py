@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from analyses.shared.result import FigureFace, Result, choices_of
+from analyses.shared.result import METRIC, FigureFace, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,9 +41,6 @@ CHARACTER, HANDLE = 0.07, 0.5
 LARGEST_LEGEND = 0.25
 """Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
 
-METRIC = "metric"
-"""The keyword that names a panel in most figures of several panels."""
-
 CURVE = "curve"
 MARK = re.compile(r"<use ([^>]*)/>")
 
@@ -58,14 +55,12 @@ def draw_figure(
 ) -> Figure:
     """Draw a figure of a result, on one page.
 
-    A figure of one panel takes the keywords that are chosen; without a cut-off among them it has
-    the deepest. Of a figure of several panels those that are named are drawn, all by default.
+    A figure of one panel takes the keywords that are chosen. Of a figure of several panels those
+    that are named are drawn, all by default.
     """
     if face.panels is None:
-        has_cutoff = "cutoff" in choices_of(type(result), face)
-        usual = {"cutoff": result.measures.cutoff} if has_cutoff else {}
-        return panel_of(lambda ax: face.draw(result, ax, **{**usual, **(chosen or {})}))
-    names = list(panels or panels_of(result, face))
+        return panel_of(lambda ax: face.draw(result, ax, **(chosen or {})))
+    names = list(panels or face.panels_of(result))
     keyword = face.panels
     if len(names) == 1 and keyword != METRIC:
         return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
@@ -76,13 +71,6 @@ def draw_figure(
         alike=face.comparable and (keyword != METRIC or _have_the_same_cutoffs(result, names)),
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
-
-
-def panels_of(result: Result, face: FigureFace) -> tuple[str, ...]:
-    """Name the panels of a figure: the metrics, or what the result has of another kind."""
-    if face.panels == METRIC:
-        return result.measures.metrics
-    return tuple(getattr(result, f"{face.panels}s"))
 
 
 def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: Axes) -> Axes:
@@ -119,7 +107,8 @@ def _side_by_side(
 
 
 def _have_the_same_cutoffs(result: Result, metrics: Sequence[str]) -> bool:
-    measured = [[m.cutoff for m in result.measures if m.metric == metric] for metric in metrics]
+    curves = result.measures.curves
+    measured = [[m.cutoff for m in curves.get(metric, ())] for metric in metrics]
     return all(cutoffs == measured[0] for cutoffs in measured)
 
 

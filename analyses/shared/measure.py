@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf, nan
 from typing import Any, Self
 
 import numpy as np
@@ -36,27 +36,45 @@ class Measure:
 
 
 class Measures(tuple[Measure, ...]):
-    """What a study measures: a tuple that knows what is reported, and of what less is better.
+    """What a study measures: a tuple that knows what is compared, and of what less is better.
 
-    ``falling`` names the metrics of which less is better.
+    Measures are compared at the depths that they are used at: ``reported`` are those that tables,
+    figures and sentences set side by side, by default each metric at its deepest. The ``grid``
+    makes curves over cut-offs, by default all that has one. ``falling`` names the metrics of which
+    less is better.
 
     Examples
     --------
-    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("RBP", 10)])
-    >>> measures.cutoff, [str(measure) for measure in measures.reported]
-    (10, ['P@10', 'RBP@10'])
+    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("bpref")])
+    >>> measures.reported.labels, measures.at(10).labels, list(measures.curves)
+    (('P@10', 'bpref'), ('P',), ['P'])
     """
 
     falling: frozenset[str]
+    _reported: tuple[Measure, ...]
+    _grid: tuple[Measure, ...]
 
-    def __new__(cls, every: Iterable[Measure], *, falling: Iterable[str] = ()) -> Self:
-        """Make the tuple, and remember what is falling."""
+    def __new__(
+        cls,
+        every: Iterable[Measure],
+        *,
+        falling: Iterable[str] = (),
+        reported: Iterable[Measure] | None = None,
+        grid: Iterable[Measure] | None = None,
+    ) -> Self:
+        """Make the tuple, and remember what is known of its members."""
         made = super().__new__(cls, every)
         made.falling = frozenset(falling)
+        made._reported = _deepest(made) if reported is None else tuple(reported)
+        made._grid = tuple(made if grid is None else grid)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _measures, (tuple(self), self.falling)
+        return _measures, (tuple(self), self.falling, self._reported, self._grid)
+
+    def with_falling(self, falling: Iterable[str]) -> Measures:
+        """Say of which metrics less is better."""
+        return Measures(self, falling=falling, reported=self._reported, grid=self._grid)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -69,28 +87,115 @@ class Measures(tuple[Measure, ...]):
         return rising_cutoffs(self)
 
     @property
-    def cutoff(self) -> int | None:
-        """The cut-off at which metrics are compared; None for whole lists.
-
-        That of most metrics; of several, whole lists, or the deepest.
-        """
-        counts = Counter(measure.cutoff for measure in self)
-        return max(
-            counts, key=lambda cutoff: (counts[cutoff], cutoff is None, cutoff or 0), default=None
-        )
+    def column(self) -> NDArray[np.object_]:
+        """Cut-offs for a frame: None for whole lists, which pandas would make decimals of."""
+        return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
-    def reported(self) -> tuple[Measure, ...]:
-        """The measures that are compared with each other: the metrics at one cut-off."""
-        return tuple(self[number] for number in self.at(self.cutoff))
+    def reported(self) -> Measures:
+        """The measures that are compared with one another, whatever their depths."""
+        return self._only(self._reported)
 
-    def at(self, cutoff: int | None) -> list[int]:
-        """Number the measures at a cut-off, or of whole lists."""
-        return [number for number, measure in enumerate(self) if measure.cutoff == cutoff]
+    @property
+    def grid(self) -> Measures:
+        """Metrics by cut-offs, of which curves over cut-offs are made."""
+        return self._only(self._grid)
+
+    @property
+    def curves(self) -> Mapping[str, Measures]:
+        """By metric: its cut-offs in the grid, rising, where there are several."""
+        found = {metric: self.curve(metric) for metric in self.metrics}
+        return {metric: own for metric, own in found.items() if len(own) > 1}
+
+    def curve(self, metric: str) -> Measures:
+        """Give the cut-offs of a metric in the grid, rising."""
+        own = (m for m in self._grid if m.metric == metric and m.cutoff is not None)
+        return self._only(sorted(own, key=depth_of))
+
+    def at(self, cutoff: int | None) -> Measures:
+        """Give the measures at a cut-off, or of whole lists."""
+        return self._only(measure for measure in self if measure.cutoff == cutoff)
+
+    def compared(self, cutoff: int | None = None) -> Measures:
+        """Give what is compared: the report measures, or all metrics at a cut-off."""
+        return self.reported if cutoff is None else self.at(cutoff)
+
+    def beside(self, measure: Measure) -> Measures:
+        """Give what one is compared with, itself included: what is reported if it is, too."""
+        return self.reported if measure in self._reported else self.at(measure.cutoff)
+
+    def are_comparable(self, first: Measure, second: Measure) -> bool:
+        """Tell whether two measures share a cut-off or a metric, or are both reported."""
+        alike = first.cutoff == second.cutoff or first.metric == second.metric
+        return alike or {first, second} <= set(self._reported)
+
+    def numbers(self, some: Iterable[Measure]) -> list[int]:
+        """Find some measures among these."""
+        return [self.index(measure) for measure in some]
+
+    @property
+    def place(self) -> str:
+        """Where all are measured, such as "cut-off 10" or "whole lists"; empty if that differs."""
+        if len({measure.cutoff for measure in self}) != 1:
+            return ""
+        return "whole lists" if self[0].cutoff is None else f"cut-off {self[0].cutoff}"
+
+    @property
+    def where(self) -> str:
+        """The same, to end a title."""
+        place = self.place
+        return place and f" {'of' if self[0].cutoff is None else 'at'} {place}"
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether these are metrics by cut-offs, be it one, and not measures of several depths."""
+        return bool(self.curves or self.place)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What tells these apart beside `place`: metrics where that is one, else whole names."""
+        return tuple(measure.metric if self.place else str(measure) for measure in self)
+
+    def called(self, label: str) -> Measure:
+        """Find a measure by its label."""
+        return self[self.labels.index(label)]
+
+    def crossed(self, values: Iterable[float], *, heading: str) -> dict[tuple[str, str], float]:
+        """Lay a number of each out by metric and cut-off; below a heading if there is no grid."""
+        numbers = list(zip(self, map(float, values), strict=True))
+        if not self.is_grid:
+            return {(str(measure), heading): number for measure, number in numbers}
+        # The first row has all columns, from the shallowest.
+        columns = {(self[0].metric, m.place): nan for m in sorted(self, key=depth_of)}
+        return columns | {(m.metric, m.place): number for m, number in numbers}
+
+    def _only(self, some: Iterable[Measure]) -> Measures:
+        chosen = tuple(some)
+        return Measures(chosen, falling=self.falling, reported=chosen, grid=())
 
 
-def _measures(every: tuple[Measure, ...], falling: frozenset[str]) -> Measures:
-    return Measures(every, falling=falling)
+def _deepest(every: Iterable[Measure]) -> tuple[Measure, ...]:
+    """Give each metric at its deepest: over whole lists, or at the last cut-off."""
+    by_metric: dict[str, Measure] = {}
+    for measure in every:
+        known = by_metric.setdefault(measure.metric, measure)
+        if depth_of(measure) > depth_of(known):
+            by_metric[measure.metric] = measure
+    return tuple(by_metric.values())
+
+
+def depth_of(measure: Measure) -> float:
+    """Give the cut-off; infinity for whole lists."""
+    return inf if measure.cutoff is None else measure.cutoff
+
+
+def _measures(
+    every: tuple[Measure, ...],
+    falling: frozenset[str],
+    reported: tuple[Measure, ...],
+    grid: tuple[Measure, ...],
+) -> Measures:
+    return Measures(every, falling=falling, reported=reported, grid=grid)
 
 
 @dataclass(frozen=True, eq=False)

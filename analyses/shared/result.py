@@ -29,6 +29,9 @@ Facts = ParamSpec("Facts")
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARK = "__shown__"
 
+METRIC = "metric"
+"""The keyword that names a panel in most figures of several panels."""
+
 
 @dataclass(frozen=True)
 class TableFace:
@@ -67,6 +70,9 @@ class FigureFace:
     of
         The part of the result that it shows, a field or property: where that is None there is no
         figure, else the caption is the part's. By default it shows the whole result.
+    over_cutoffs
+        Whether curves run over cut-offs, or are of several of one metric: where no metric has
+        several in the grid there is no figure.
     roomy
         Whether panels are large, two side by side, for long legends.
     method
@@ -79,6 +85,7 @@ class FigureFace:
     panels: str | None = None
     comparable: bool = True
     of: str | None = None
+    over_cutoffs: bool = False
     roomy: bool = False
     method: str = ""
 
@@ -99,7 +106,15 @@ class FigureFace:
 
     def is_of(self, result: Result) -> bool:
         """Tell whether a result has what it shows."""
+        if self.over_cutoffs and not measures_of(result).curves:
+            return False
         return self.of is None or getattr(result, self.of) is not None
+
+    def panels_of(self, result: Result) -> tuple[str, ...]:
+        """Name the panels: the metrics, or what the result has of another kind."""
+        if self.panels != METRIC:
+            return tuple(getattr(result, f"{self.panels}s"))
+        return tuple(result.measures.curves) if self.over_cutoffs else result.measures.metrics
 
     def caption(self, result: Result) -> str:
         """Say in full sentences what it shows of a result."""

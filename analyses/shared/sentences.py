@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.measure import Measure
-from analyses.shared.table import at_place, shown
+from analyses.shared.measure import Measure, rising_cutoffs
+from analyses.shared.table import shown
 
 
 def best_of(estimates: Estimates) -> str:
-    """Say which metric has the best number at the deepest cut-off; empty if none is defined."""
-    cutoff = estimates.measures.cutoff
-    by_metric = estimates.at(cutoff)
-    if not by_metric:
+    """Say which report measure has the best number; empty if none is defined."""
+    compared = estimates.measures.reported
+    by_label = estimates.of(compared)
+    if not by_label:
         return ""
     told = comparison(
-        by_metric,
+        by_label,
         estimates.best,
         lower_is_better=estimates.lower_is_better,
-        difference_of=lambda a, b: estimates.difference(Measure(a, cutoff), Measure(b, cutoff)),
+        difference_of=lambda a, b: estimates.difference(compared.called(a), compared.called(b)),
     )
     how = ", lower is better" if estimates.lower_is_better else ""
-    return f"{estimates.subject} ({estimates.quantity}{at_place(cutoff)}{how}): {told}"
+    return f"{estimates.subject} ({estimates.quantity}{compared.where}{how}): {told}"
 
 
 def comparison(
@@ -70,25 +71,24 @@ def _told_apart(first: Estimate, second: Estimate, difference: Estimate) -> str:
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
-    """Compare the deepest cut-off with the shallowest, metric by metric; empty if there is one."""
-    cutoffs = estimates.measures.cutoffs
-    if len(cutoffs) < 2:
+    """Compare the deepest cut-off of the grid with the shallowest, metric by metric, if any."""
+    curves = estimates.measures.curves
+    cutoffs = rising_cutoffs(measure for curve in curves.values() for measure in curve)
+    if not cutoffs:
         return ""
     shallow, deep = cutoffs[0], cutoffs[-1]
-    at_shallow, at_deep = estimates.at(shallow), estimates.at(deep)
-    sign = -1 if estimates.lower_is_better else 1
-    gains = {
-        metric: sign * (at_deep[metric].value - at_shallow[metric].value)
-        for metric in at_shallow
-        if metric in at_deep
-    }
-    if not gains:
-        return ""
     differences = {
         metric: estimates.difference(Measure(metric, deep), Measure(metric, shallow))
-        for metric in gains
+        for metric, curve in curves.items()
+        if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
     }
-    sure = {name: d.is_beyond_noise for name, d in differences.items() if d.has_interval}
+    sign = -1 if estimates.lower_is_better else 1
+    gains = {name: sign * d.value for name, d in differences.items() if not isnan(d.value)}
+    if not gains:
+        return ""
+    sure = {
+        name: differences[name].is_beyond_noise for name in gains if differences[name].has_interval
+    }
     answers = {
         "more": [metric for metric, gain in gains.items() if gain > 0],
         "less": [metric for metric, gain in gains.items() if gain < 0],

@@ -140,11 +140,6 @@ class Table:
         ]
 
 
-def at_place(cutoff: int | None) -> str:
-    """Say where something was measured, to end a title."""
-    return " of whole lists" if cutoff is None else f" at cut-off {cutoff}"
-
-
 FORMATS: Mapping[str, Callable[[Table], str]] = {
     "text": Table.to_text,
     "latex": Table.to_latex,

@@ -30,7 +30,8 @@ from harness.metrics.shared.metric import LEVEL, MEAN, Metric
 from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
-from harness.study.analyses_section import STUDIES
+from harness.study.analyses_section import NAMES, PLUGINS, STUDIES
+from harness.study.schema import study_schema
 from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
 from runs.shared.member import Member
@@ -124,7 +125,11 @@ def split_reference() -> Iterator[str]:
 
 
 def analyses_settings_reference() -> Iterator[str]:
-    """Write the sections of ``[analyses]``: one for each analysis, one for each group."""
+    """Write ``[analyses]`` and its sections: one for each analysis, one for each group."""
+    keys = study_schema()["properties"]["analyses"]["properties"]
+    yield from heading("[analyses]", "-")
+    rows = [(literal(key), plain(keys[key]["description"])) for key in (NAMES, PLUGINS)]
+    yield from table(("setting", ""), rows)
     for section, members in by_section().items():
         yield from (f".. _section-{section}:", "")
         yield from heading(f"[analyses.{section}]", "-")

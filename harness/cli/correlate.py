@@ -79,16 +79,15 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
         If a measure ties all systems.
     """
     from analyses.correlation import correlate_means, correlation
-    from analyses.shared.measure import Measures
     from analyses.shared.work import ScoresAlone
     from harness.readers.means_table import is_means_table, read_means
-    from harness.readers.scores import read_score_tables
+    from harness.readers.scores import all_reported, read_score_tables
 
     if len(paths) == 1 and is_means_table(paths[0]):
         means = read_means(paths[0])
         found = correlate_means(
             means.values,
-            measures=Measures(means.measures),
+            measures=all_reported(means.measures),
             systems=means.systems,
             coefficient=settings.coefficient,
         )
@@ -102,16 +101,18 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
 
 def _measure_called(name: str, measures: Sequence[Measure]) -> Measure:
     """Find a measure by what it is called in the tables."""
+    from harness.readers.scores import measure_named
     from runs import InputError
 
-    by_name = {str(measure): measure for measure in measures}
-    if name not in by_name:
-        raise InputError(f"no measure is called {name!r}; there are {', '.join(by_name)}.")
-    return by_name[name]
+    asked = measure_named(name)
+    if asked not in measures:
+        known = ", ".join(map(str, measures))
+        raise InputError(f"no measure is called {name!r}; there are {known}.")
+    return asked
 
 
 def _printed(found: Correlation, reference: Measure | None, format_: str) -> str:
-    """Print all pairs of measures: those of a study share a metric or a cut-off."""
+    """Print the pairs of report measures; as data all pairs."""
     import json
 
     from analyses.shared.publish import as_csv, records_of
@@ -136,9 +137,9 @@ def _write(found: Correlation, folder: Path) -> None:
     from analyses.shared.publish import as_csv
     from runs.shared.files import write_whole
 
-    n_measures = len(found.measures)
+    n_measures = len(found.measures.reported)
     size = (1.5 + 0.45 * n_measures, 1.3 + 0.3 * n_measures)
-    drawn = panel_of(found.plot_all, size=size)
+    drawn = panel_of(found.plot_measures, size=size)
     contents = {
         "csv": as_csv(found.to_frame()).encode(),
         "svg": as_svg(drawn),

@@ -21,7 +21,7 @@ from harness.cli.options import PATH, redrawing
     show_default=True,
     help="For reading, for a paper (booktabs), with all digits, for a web page.",
 )
-@click.option("--cutoff", type=int, help="The deepest by default; of table3, all.")
+@click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
     "--convention",
     type=click.Choice(["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]),

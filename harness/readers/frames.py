@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from analyses.shared.measure import Measures, Scores
-from harness.readers.scores import measure_named
+from analyses.shared.measure import Scores
+from harness.readers.scores import all_reported, measure_named
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def scores_of(data: Framed) -> Scores:
         raise InputError(f"scores must be numbers: {error}.") from None
     return Scores(
         values,
-        Measures(map(measure_named, frames)),
+        all_reported(map(measure_named, frames)),
         tuple(map(str, frames[first].columns)),
         frames[first].index.astype(str).to_numpy(dtype=np.str_),
     )

@@ -73,7 +73,17 @@ def _read_wide(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
         for line, row in rows
     ]
     means = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
-    return Means(means, tuple(map(measure_named, names)), systems)
+    return Means(means, _measures(path, heading[0], names), systems)
+
+
+def _measures(path: Path, line: int, names: Sequence[str]) -> tuple[Measure, ...]:
+    """Take names apart; two names of one measure are refused."""
+    try:
+        measures = tuple(map(measure_named, names))
+    except InputError as error:
+        raise InputError.at(path, line, str(error)) from None
+    distinct(path, [(line, str(measure)) for measure in measures], "measure")
+    return measures
 
 
 def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:

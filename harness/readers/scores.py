@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
+from harness.metrics.shared.names import split_depth
 from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
 
 SCORES_FILE = "scores.parquet"
-WITH_CUTOFF = re.compile(r"(.+)@([1-9][0-9]*)")
 SEPARATORS = "_-."
 
 Line = tuple[int, list[str]]
@@ -72,7 +71,7 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     measures = _measures([table.path for table in tables])
     values = [_aligned(table, first) for table in tables]
     users = np.array(first.topic_ids, dtype=np.str_)
-    return Scores(np.array(values), Measures(measures), first.systems, users)
+    return Scores(np.array(values), all_reported(measures), first.systems, users)
 
 
 def read_score_table(path: Path) -> ScoreTable:
@@ -126,12 +125,17 @@ def _too_few(systems: Sequence[str]) -> str:
 def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
     names = [path.stem for path in paths]
     shared = _shared_start(names) if len(names) > 1 else ""
-    measures = tuple(measure_named(name.removeprefix(shared) or name) for name in names)
+    measures = []
+    for name, path in zip(names, paths, strict=True):
+        try:
+            measures.append(measure_named(name.removeprefix(shared) or name))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
     for number, measure in enumerate(measures):
         if measure in measures[:number]:
             other = paths[measures.index(measure)]
             raise InputError(f"{other} and {paths[number]} both hold {measure}.")
-    return measures
+    return tuple(measures)
 
 
 def _shared_start(names: Sequence[str]) -> str:
@@ -148,15 +152,35 @@ def _shared_start(names: Sequence[str]) -> str:
 
 
 def measure_named(name: str) -> Measure:
-    """Take a name apart.
+    """Take a name apart; without a depth it is one of whole lists.
+
+    Raises
+    ------
+    InputError
+        If what stands behind the ``@`` is no depth.
 
     Examples
     --------
     >>> measure_named("nDCG@10"), measure_named("p10")
     (Measure(metric='nDCG', cutoff=10), Measure(metric='p10', cutoff=None))
     """
-    found = WITH_CUTOFF.fullmatch(name)
-    return Measure(found[1], int(found[2])) if found else Measure(name)
+    metric, cutoff, _ = split_depth(name)
+    return Measure(metric, cutoff)
+
+
+def all_reported(measures: Iterable[Measure]) -> Measures:
+    """Compare all measures with one another, as each was named.
+
+    Raises
+    ------
+    InputError
+        If one is duplicated.
+    """
+    every = tuple(measures)
+    for measure in every:
+        if every.count(measure) > 1:
+            raise InputError(f"the measure {measure} is duplicated.")
+    return Measures(every, reported=every)
 
 
 def _aligned(table: ScoreTable, first: ScoreTable) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.figures import STYLE, as_svg
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, depth_of
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
 from analyses.shared.table import MISSING, Table
 from harness.metrics.shared.docstring import formulas_in, words_in
@@ -54,12 +54,15 @@ class Measured:
         found = {}
         for result in self.results.values():
             estimates = result.estimates()
-            by_metric = {} if estimates is None else estimates.at(self.measure.cutoff)
-            if estimates is not None and self.measure.metric in by_metric:
-                own = by_metric.pop(self.measure.metric)
+            if estimates is None or self.measure not in estimates.measures:
+                continue
+            beside = estimates.measures.beside(self.measure)
+            every = dict(estimates.of(beside))
+            own = every.get(beside.labels[beside.index(self.measure)])
+            if own is not None:
                 sign = -1 if estimates.lower_is_better else 1
-                better = [e for e in by_metric.values() if sign * e.value > sign * own.value]
-                found[estimates.name] = f"{own}, {len(better) + 1} of {len(by_metric) + 1}"
+                better = [e for e in every.values() if sign * e.value > sign * own.value]
+                found[estimates.name] = f"{own}, {len(better) + 1} of {len(every)}"
         return found
 
 
@@ -68,10 +71,10 @@ def metric_card(
 ) -> bytes:
     """Make the card of a metric: one page that refers to nothing outside.
 
-    Without a cut-off in its name, the metric has the deepest of the first study; all studies stand
-    side by side. Users' metrics are what the studies say of them, unless their file is a plug-in:
-    then their laws are tried, too. Of each law as many cases are tried, or as many as `harness
-    check` tries.
+    Without a depth in its name, the metric has that which the first study reports; all studies
+    stand side by side. Users' metrics are what the studies say of them, unless their file is a
+    plug-in: then their laws are tried, too. Of each law as many cases are tried, or as many as
+    `harness check` tries.
 
     Raises
     ------
@@ -82,13 +85,13 @@ def metric_card(
     kept = {name: metric for study in studies for name, metric in study.own_metrics.items()}
     known = {**kept, **defined}
     metric = find_metric(name, known)
-    cutoff = parse_name(name).cutoff
-    if cutoff is None and studies:
-        cutoff = studies[0].means.measures.cutoff
+    parsed = parse_name(name)
+    is_open = bool(studies) and not parsed.has_depth
+    cutoff = _reported_cutoff(studies[0], metric, known) if is_open else parsed.cutoff
     measured = [_measured(study, metric, known, cutoff) for study in studies]
     return render_page(
         "card.html",
-        label=metric.label if cutoff is None else f"{metric.label}@{cutoff}",
+        label=str(Measure(metric.label, cutoff)),
         metric=metric,
         formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
         words=words_in(metric.doc),
@@ -131,6 +134,35 @@ def _drawable(tex: str) -> str:
     return COMPARISON.sub(r"\\\1eq", tex).replace(r"\frac", r"\dfrac")
 
 
+def _reported_cutoff(
+    study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]
+) -> int | None:
+    """Give the deepest cut-off at which a study reports a metric, or else measures it."""
+    name, measures = _name_in(study, metric, known), study.means.measures
+    reported, measured = (
+        [m for m in some if m.metric == name] for some in (measures.reported, measures)
+    )
+    return max(reported or measured, key=depth_of).cutoff
+
+
+def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) -> str:
+    """Find what a metric is called in a study.
+
+    Raises
+    ------
+    InputError
+        If the study lacks it.
+    """
+    measures = study.means.measures
+    named = {find_metric(name, known).label: name for name in measures.metrics}
+    if metric.label not in named:
+        raise InputError(
+            f"{study.folder}: the study has no metric {metric.label!r}; it has "
+            f"{', '.join(measures.metrics)}."
+        )
+    return named[metric.label]
+
+
 def _measured(
     study: FinishedStudy, metric: Metric, known: Mapping[str, Metric], cutoff: int | None
 ) -> Measured:
@@ -141,19 +173,13 @@ def _measured(
     InputError
         If the study lacks the metric or the cut-off.
     """
-    measures = study.means.measures
-    named = {find_metric(name, known).label: name for name in measures.metrics}
-    if metric.label not in named:
-        raise InputError(
-            f"{study.folder}: the study has no metric {metric.label!r}; it has "
-            f"{', '.join(measures.metrics)}."
-        )
-    measure = Measure(named[metric.label], cutoff)
+    measure, measures = Measure(_name_in(study, metric, known), cutoff), study.means.measures
     if measure not in measures:
-        cutoffs = [str(m.cutoff) for m in measures if m.metric == measure.metric]
+        places = [m.place.removeprefix("@") for m in measures if m.metric == measure.metric]
+        asked = "of whole lists" if cutoff is None else f"at cut-off {cutoff}"
         raise InputError(
-            f"{study.folder}: {measure.metric} was not measured at cut-off {cutoff}, but at "
-            f"{', '.join(cutoffs)}."
+            f"{study.folder}: {measure.metric} was not measured {asked}, but at "
+            f"{', '.join(places)}."
         )
     return Measured(
         study, measure, {key: r for key, r in study.results() if measure in measures_of(r)}
@@ -198,17 +224,20 @@ def _draw(face: FigureFace, measured: Measured) -> tuple[str, Overlay] | None:
         return None
     with rc_context(STYLE):
         figure = Figure(figsize=PANEL, layout="constrained")
-        axes = face.draw(result, figure.subplots(), cutoff=measured.measure.cutoff)
-        if not _emphasise(axes, measured.measure.metric):
+        measure, measures = measured.measure, measures_of(result)
+        beside = measures.beside(measure)
+        chosen = {} if beside == measures.reported else {"cutoff": measure.cutoff}
+        axes = face.draw(result, figure.subplots(), **chosen)
+        if not _emphasise(axes, beside.labels[beside.index(measure)]):
             return None
         svg = as_svg(figure)
     return image_source(svg), overlay_of(svg)
 
 
-def _emphasise(axes: Axes, metric: str) -> bool:
+def _emphasise(axes: Axes, label: str) -> bool:
     """Leave colour and band to one curve, and tell whether there is one; take the legend away."""
     labelled = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
-    own = next((line for line in labelled if _is_of(str(line.get_label()), metric)), None)
+    own = next((line for line in labelled if _is_of(str(line.get_label()), label)), None)
     if own is None:
         return False
     from matplotlib.colors import to_rgba
@@ -232,9 +261,9 @@ def _emphasise(axes: Axes, metric: str) -> bool:
     return True
 
 
-def _is_of(label: str, metric: str) -> bool:
-    """Tell whether a label is that of a metric, which may have a number behind it."""
-    return label == metric or label.startswith(f"{metric} (")
+def _is_of(found: str, label: str) -> bool:
+    """Tell whether a label is that of a measure, which may have a number behind it."""
+    return found == label or found.startswith(f"{label} (")
 
 
 def _tables(measured: Sequence[Measured]) -> Iterator[Table]:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.figures import METRIC, panels_of
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import (
+    METRIC,
     FigureFace,
     Result,
     TableFace,
@@ -85,7 +85,7 @@ class KeptFigure:
     @classmethod
     def of(cls, result: Result, face: FigureFace) -> KeptFigure:
         """Keep what is said of a figure of a result."""
-        names = () if face.panels is None else panels_of(result, face)
+        names = () if face.panels is None else face.panels_of(result)
         caption = face.caption(result)
         return cls(face.name, face.title, face.number, face.panels, tuple(names), caption)
 

@@ -9,8 +9,15 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
-from analyses.shared.figures import METRIC, as_pdf, as_png, as_svg, draw_figure, panels_of
-from analyses.shared.result import FigureFace, Result, choices_of, measures_of
+from analyses.shared.figures import as_pdf, as_png, as_svg, draw_figure
+from analyses.shared.result import (
+    METRIC,
+    FigureFace,
+    Result,
+    choices_of,
+    figures_of,
+    measures_of,
+)
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
@@ -53,13 +60,24 @@ def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
     Raises
     ------
     InputError
-        If there is no such figure; the sentence says which there are.
+        If there is no such figure; the sentence says which there are, or why it is not.
     """
     every = list(study.figures())
     named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
+
+    def is_meant(face: FigureFace) -> bool:
+        by_number = named is not None and int(named[1]) == face.number
+        return by_number or text in (face.name, face.file)
+
     for key, face in every:
-        if text in (face.name, face.file) or (named and int(named[1]) == face.number):
+        if is_meant(face):
             return key, face
+    for kind in study.kinds.values():
+        if any(is_meant(face) and face.over_cutoffs for face in figures_of(kind)):
+            raise InputError(
+                f"{study.folder}: {text!r} shows curves over cut-offs, and no metric of the study "
+                "is measured at several of its `cutoffs`."
+            )
     known = [face.short for _, face in every]
     raise InputError(f"no figure is called {text!r}; {nearest(text, known)}")
 
@@ -75,10 +93,10 @@ def print_figure(
 ) -> Figure:
     """Redraw a figure of a result.
 
-    A figure of all metrics has their deepest cut-off, or another; one with a panel for each metric
-    has all of them, or some. It takes one column, or two if it has several panels, unless a width
-    is asked for. In grey every curve has the grey of its luminance, as a printer without colours
-    does; dashes and markers tell curves apart.
+    A figure of all metrics has the report measures, or those at a cut-off; one with a panel for
+    each metric has all of them, or some. It takes one column, or two if it has several panels,
+    unless a width is asked for. In grey every curve has the grey of its luminance, as a printer
+    without colours does; dashes and markers tell curves apart.
 
     Raises
     ------
@@ -108,7 +126,7 @@ def _choose(result: Result, face: FigureFace, cutoff: int | None) -> dict[str, i
 def _check_panels(result: Result, face: FigureFace, metrics: Sequence[str]) -> None:
     if metrics and face.panels != METRIC:
         raise InputError(f"{face.short} has no metric to choose.")
-    known = panels_of(result, face) if metrics else ()
+    known = face.panels_of(result) if metrics else ()
     for metric in metrics:
         if metric not in known:
             raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")

@@ -10,7 +10,7 @@ from typing import Any
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
-from analyses.shared.table import Cell, Table, at_place
+from analyses.shared.table import Cell, Table
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
@@ -114,10 +114,10 @@ def areas_of(study: FinishedStudy) -> dict[str, Estimates]:
 def areas(study: FinishedStudy, *, cutoff: int | None = None) -> Table:
     """Tabulate the areas under the curves of all analyses that have them, with intervals."""
     every = areas_of(study)
-    deepest = next((each.measures.cutoff for each in every.values()), None)
-    place = deepest if cutoff is None else cutoff
-    found = {key: each.at(place) for key, each in every.items()}
+    compared = [each.measures.compared(cutoff) for each in every.values()]
+    found = {key: each.of(some) for (key, each), some in zip(every.items(), compared, strict=True)}
     metrics = dict.fromkeys(metric for by_metric in found.values() for metric in by_metric)
+    where = next((some.where for some in compared), "")
     unknown = Estimate(math.nan)
     rows: list[list[Cell]] = []
     for metric in metrics:
@@ -126,7 +126,7 @@ def areas(study: FinishedStudy, *, cutoff: int | None = None) -> Table:
     headings = [heading for key in found for heading in (key, f"{key}, low", f"{key}, high")]
     return Table(
         name=AREAS.name,
-        title=f"Robustness{at_place(place)}: areas under the curves",
+        title=f"Robustness{where}: areas under the curves",
         note=study.caption(
             "An area is the mean of a curve over its range: 1 where the ordering of the systems "
             "never changes. Intervals (95 %) come from resampling."

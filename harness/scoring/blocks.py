@@ -6,13 +6,14 @@ block: `harness.study.run` tries metrics out for it before any work begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.measure import Measure, depth_of
 from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
@@ -120,6 +121,15 @@ def _judged_items(judgements: NDArray[np.int64], qrels: Qrels) -> NDArray[np.int
     return np.append(qrels.items, NO_ITEM)[judgements]
 
 
+def depth_seen(runs: Iterable[Run], measures: Iterable[Measure]) -> int:
+    """Give the rank down to which lists are seen: the deepest cut-off, or the end of all lists.
+
+    Measures of whole lists see all runs equally deep.
+    """
+    deepest = max(map(depth_of, measures), default=0)
+    return int(min(deepest, max((run.depth for run in runs), default=0)))
+
+
 def divide(
     runs: Sequence[Run], qrels: Qrels, *, depth: int, n_samples: int = 1, hits_only: bool = False
 ) -> list[Block]:
@@ -130,13 +140,13 @@ def divide(
     runs, qrels
         The lists and the judgements of the same users.
     depth
-        Ranks considered.
+        Ranks considered; shorter lists end with empty ones.
     n_samples
         In which a block is judged at once; the more, the fewer users it has.
     hits_only
         Leave out the ranks that hold nothing judged.
     """
-    matches = [match(run, qrels)[:, :depth] for run in runs]
+    matches = [_padded(match(run, qrels)[:, :depth], depth) for run in runs]
     columns = _judged_ranks if hits_only else _all_ranks
     return [
         Block(
@@ -149,6 +159,12 @@ def divide(
         )
         for users in _alike(qrels, n_samples)
     ]
+
+
+def _padded(matches: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
+    """End lists that are shorter than the depth with empty ranks."""
+    missing = depth - matches.shape[1]
+    return np.pad(matches, ((0, 0), (0, missing)), constant_values=-1)
 
 
 def _alike(qrels: Qrels, n_samples: int) -> Iterator[NDArray[np.intp]]:

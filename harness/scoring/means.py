@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Table, at_place, shown
+from analyses.shared.table import Best, Table, shown
 from harness.metrics.shared.metric import Metric
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Means(Result):
                 {
                     "system": np.repeat(self.systems, n_measures),
                     "metric": np.tile([m.metric for m in self.measures], n_systems),
-                    "cutoff": np.tile([m.cutoff for m in self.measures], n_systems),
+                    "cutoff": np.tile(self.measures.column, n_systems),
                     "mean": self.values.T.ravel(),
                     "sd": self.deviations.T.ravel(),
                     "users": self.n_users,
@@ -79,17 +79,16 @@ class Means(Result):
     @table("means", "mean score of every system by every metric", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean score of every system by every metric: Table 2."""
-        place = self.measures.cutoff if cutoff is None else cutoff
+        compared = self.measures.compared(cutoff)
+        numbered = list(zip(compared.labels, self.measures.numbers(compared), strict=True))
         cells = {
-            (system, self.measures[number].metric): float(self.values[number, column])
+            (system, label): float(self.values[number, column])
             for column, system in enumerate(self.systems)
-            for number in self.measures.at(place)
+            for label, number in numbered
         }
-        return Table.crossed(
-            "means",
-            f"Mean scores{at_place(place)}",
-            self.caption(),
-            "system",
-            cells,
-            best=lambda metric: min if metric in self.measures.falling else max,
-        )
+
+        def best(label: str) -> Best:
+            return min if compared.called(label).metric in compared.falling else max
+
+        title = f"Mean scores{compared.where}"
+        return Table.crossed("means", title, self.caption(), "system", cells, best=best)

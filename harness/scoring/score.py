@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, Scores, rising_cutoffs
+from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric
-from harness.scoring.blocks import Block, Samples, divide
+from harness.scoring.blocks import Block, Samples, depth_seen, divide
 from harness.scoring.trial import Needs, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
@@ -28,7 +28,7 @@ HITS_AT_ONCE = 64
 def score(
     runs: Sequence[Run],
     qrels: Qrels,
-    measures: Sequence[Measure],
+    measures: Measures,
     metrics: Mapping[str, Metric],
     *,
     users: NDArray[np.str_],
@@ -41,7 +41,7 @@ def score(
     metrics may know of items; ``advance`` is called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
-    depth = max(rising_cutoffs(measures), default=0)
+    depth = depth_seen(runs, measures)
     catalogue = Catalogue(0) if catalogue is None else catalogue
     everything = Samples.of(qrels, catalogue, np.ones((len(qrels.items), 1), dtype=np.bool_))
     for system, run in enumerate(runs):
@@ -50,9 +50,8 @@ def score(
                 values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
-    return Scores(
-        values, Measures(measures, falling=falling), tuple(run.system for run in runs), users
-    )
+    systems = tuple(run.system for run in runs)
+    return Scores(values, measures.with_falling(falling), systems, users)
 
 
 def _scores(
@@ -86,7 +85,7 @@ class SampleScorer:
         self._qrels = qrels
         self._measures = measures
         self._metrics = metrics
-        self._cutoffs = rising_cutoffs(measures)
+        self._depth = depth_seen(runs, measures)
 
     def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Score the samples, in the sum over each block of users, as `SumSamples` says.
@@ -164,7 +163,21 @@ class SampleScorer:
 
         measures = [self._measures[number] for number in numbers]
         names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
-        return np.array([names, [self._cutoffs.index(measure.cutoff) for measure in measures]])
+        return np.array([names, [self._cutoffs.index(self._rank(each)) for each in measures]])
+
+    @cached_property
+    def _cutoffs(self) -> list[int]:
+        """Cut-offs of the kernel, rising: those of all measures that it knows."""
+        numbers = (number for alike in self._fused.values() for number in alike)
+        return sorted({self._rank(self._measures[number]) for number in numbers})
+
+    def _rank(self, measure: Measure) -> int:
+        """Give the cut-off, or a rank below which nothing counts: the end of lists and ideals."""
+        if measure.cutoff is not None:
+            return measure.cutoff
+        has_ideal = self._metrics[measure.metric].name == "nDCG"
+        longest = int(np.diff(self._qrels.offsets).max(initial=0)) if has_ideal else 0
+        return max(self._depth, longest, 1)
 
     @cached_property
     def _fused(self) -> dict[tuple[Any, bool], list[int]]:
@@ -195,15 +208,11 @@ class SampleScorer:
             return []
         return [n for n, needs in zip(self._others, self._needs, strict=True) if needs == what]
 
-    @property
-    def _depth(self) -> int:
-        return self._cutoffs[-1]
-
     @cached_property
     def _hits(self) -> Hits:
         from harness.scoring.kernel import find_hits
 
-        return find_hits(self._runs, self._qrels, depth=self._depth)
+        return find_hits(self._runs, self._qrels, depth=min(self._depth, self._cutoffs[-1]))
 
     @cached_property
     def _blocks(self) -> list[Block]:

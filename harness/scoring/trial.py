@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, rising_cutoffs
+from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
-from harness.scoring.blocks import Samples, divide
+from harness.scoring.blocks import Samples, depth_seen, divide
 from qrels import Catalogue, Judged, Qrels
 from runs import InputError, Run
 
@@ -47,7 +47,7 @@ def needs_of(
         divide(
             runs,
             qrels,
-            depth=rising_cutoffs(measures)[-1],
+            depth=depth_seen(runs, measures),
             n_samples=len(SHARES),
             hits_only=hits_only,
         )

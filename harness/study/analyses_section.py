@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +15,9 @@ from runs.shared.errors import nearest
 from runs.shared.settings import Section
 
 PLUGINS = "plugins"
+NAMES = "names"
+"""The key that says which analyses are made."""
+
 STUDIES = "studies"
 """The key by which a group says which of its members are made."""
 
@@ -23,15 +26,18 @@ Register: TypeAlias = Mapping[str, Analysis[Any, Any]]
 
 
 class AnalysesSection(Section):
-    """Which analyses are made, and how; the usual ones if the table is absent.
+    """Which analyses are made, and how.
+
+    In a file ``names`` says which are made: by default the usual ones, and every other that has a
+    section. Sections set options: there is one for each analysis, and one for a group, which has
+    the settings of all its members.
 
     Parameters
     ----------
     plugins
         Python files that declare an analysis each.
     asked
-        Settings by the key of the analysis. In a file they stand in sections: one for each
-        analysis, one for a group, which has the settings of all its members.
+        Settings of the analyses that are made, by key.
     """
 
     plugins: tuple[Path, ...] = Field((), description="Python files that declare analyses.")
@@ -54,7 +60,7 @@ class AnalysesSection(Section):
                 section.setdefault(STUDIES, []).append(analysis.name)
             section |= settings.model_dump(mode="json", exclude_none=True)
         plugins = [str(path) for path in self.plugins]
-        return {PLUGINS: plugins, **sections} if plugins else sections
+        return {NAMES: list(sections), **({PLUGINS: plugins} if plugins else {}), **sections}
 
     def wanted(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
         """Give the analyses that are made, with their settings."""
@@ -75,8 +81,7 @@ class AnalysesSection(Section):
 
 def usual_analyses() -> AnalysesSection:
     """Give the analyses that are made if a study says nothing of them."""
-    usual = (analysis for analysis in built_in_analyses().values() if analysis.is_usual)
-    return AnalysesSection(asked={analysis.key: analysis.settings() for analysis in usual})
+    return AnalysesSection(asked=_usual(built_in_analyses()))
 
 
 def read_sections(values: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
@@ -90,25 +95,42 @@ def read_sections(values: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
     with origin.named("analyses", PLUGINS):
         register = register_with(plugins)
-    given = {name: section for name, section in values.items() if name != PLUGINS}
-    asked: dict[str, AnalysisSettings] = {}
-    for name, section in given.items():
-        place = origin.place("analyses", name)
-        members = {a.name: a for a in register.values() if a.section == name}
-        if not members:
-            known = list(dict.fromkeys(a.section for a in register.values()))
-            raise InputError(f"{place}: there is no `{name}` in [analyses]; {nearest(name, known)}")
-        if not isinstance(section, Mapping):
-            raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
-        is_group = any(a.group for a in members.values())
-        asked |= (
-            _read_group(name, members, section, origin)
-            if is_group
-            else {a.key: _read_one(a, section, origin) for a in members.values()}
-        )
-    if plugins and not given:
-        asked = {a.key: a.settings() for a in register.values() if a.is_usual}
-    return {PLUGINS: plugins, "asked": asked}
+    given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
+    read = {name: _read_section(name, section, register, origin) for name, section in given.items()}
+    if NAMES in values:
+        with origin.named("analyses", NAMES):
+            _check_names(values[NAMES], _sections(register), f"`{NAMES}` in [analyses]", "analysis")
+        chosen = [
+            read[name] if name in read else _read_section(name, {}, register, origin)
+            for name in values[NAMES]
+        ]
+    else:
+        chosen = [_usual(register), *read.values()]
+    return {PLUGINS: plugins, "asked": {key: s for each in chosen for key, s in each.items()}}
+
+
+def _usual(register: Register) -> dict[str, AnalysisSettings]:
+    return {a.key: a.settings() for a in register.values() if a.is_usual}
+
+
+def _sections(register: Register) -> list[str]:
+    return list(dict.fromkeys(analysis.section for analysis in register.values()))
+
+
+def _read_section(
+    name: str, section: Any, register: Register, origin: Origin
+) -> dict[str, AnalysisSettings]:
+    """Read the settings of an analysis, or of the members of a group, by key."""
+    place = origin.place("analyses", name)
+    members = {a.name: a for a in register.values() if a.section == name}
+    if not members:
+        known = _sections(register)
+        raise InputError(f"{place}: there is no `{name}` in [analyses]; {nearest(name, known)}")
+    if not isinstance(section, Mapping):
+        raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
+    if any(a.group for a in members.values()):
+        return _read_group(name, members, section, origin)
+    return {a.key: _read_one(a, section, origin) for a in members.values()}
 
 
 def _read_one(
@@ -130,7 +152,9 @@ def _read_group(
     usual = [name for name, member in members.items() if not member.on_request]
     wanted = values.get(STUDIES, usual)
     with origin.named(*table, STUDIES):
-        _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]")
+        if not wanted:
+            raise InputError(f"`{STUDIES}` in [analyses.{group}] must name one, got {wanted!r}.")
+        _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]", "study")
     known = {name: set(member.settings.model_fields) for name, member in members.items()}
     every = sorted(set().union(*known.values()) | {STUDIES})
     for key in values:
@@ -147,13 +171,14 @@ def _read_group(
     }
 
 
-def _check_names(wanted: Any, members: Register, subject: str) -> None:
-    if not isinstance(wanted, list | tuple) or not wanted:
+def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -> None:
+    """Refuse what is no list of different names that are known."""
+    if not isinstance(wanted, list | tuple):
         raise InputError(f"{subject} must be a list of names, got {wanted!r}.")
     for name in wanted:
-        if name not in members:
+        if name not in known:
             raise InputError(
-                f"{subject}: no study is called {name!r}; {nearest(str(name), list(members))}"
+                f"{subject}: no {kind} is called {name!r}; {nearest(str(name), list(known))}"
             )
         if list(wanted).count(name) > 1:
             raise InputError(f"{subject}: {name!r} is duplicated.")

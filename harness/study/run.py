@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
+from analyses.shared.measure import Measures
+from analyses.shared.sentences import listed
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.study.collection import collect
 from harness.study.known_items import example_catalogue
@@ -20,7 +24,7 @@ from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
-from runs import InputError, InputWarning
+from runs import InputError, InputWarning, Run
 from runs.shared.progress import Progress
 
 
@@ -34,12 +38,15 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     """
     plugins = [path.resolve() for path in paths]
     declared = [name for path in plugins for name in plugin_metrics(path)]
-    new = [name for name in declared if name not in study.metrics.names]
+    section = study.metrics
+    known = {parse_name(name).name for name in section.names}
+    new = [name for name in declared if name not in known]
     changed = {
-        "plugins": tuple(dict.fromkeys([*study.metrics.plugins, *plugins])),
-        "names": (*study.metrics.names, *new),
+        "plugins": tuple(dict.fromkeys([*section.plugins, *plugins])),
+        "names": (*section.names, *new),
+        "report": section.report and (*section.report, *new),
     }
-    return study.model_copy(update={"metrics": study.metrics.model_copy(update=changed)})
+    return study.model_copy(update={"metrics": section.model_copy(update=changed)})
 
 
 def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
@@ -58,11 +65,16 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
     """
     with study.errors_at("metrics", "plugins"):
         available = available_metrics(study.metrics.plugins, own)
+    metrics: dict[str, Metric] = {}
+    for key, names in (("names", study.metrics.names), ("report", study.metrics.report or ())):
+        with study.errors_at("metrics", key):
+            labels = [parse_name(name).label for name in names]
+            metrics |= {label: find_metric(label, available) for label in labels}
+            _check_difference(metrics)
     with study.errors_at("metrics", "names"):
-        metrics = {label: find_metric(label, available) for label in study.metric_labels}
-        _check_difference(metrics)
-        for metric in metrics.values():
-            try_out(metric, study.cutoffs, example_catalogue(study))
+        example = example_catalogue(study)
+        for measure in study.measures:
+            try_out(metrics[measure.metric], [measure.cutoff], example)
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -92,7 +104,9 @@ def _check_difference(metrics: Mapping[str, Metric]) -> None:
         first[metric.label] = name
 
 
-def try_out(metric: Metric, cutoffs: Sequence[int], catalogue: Catalogue | None = None) -> None:
+def try_out(
+    metric: Metric, cutoffs: Sequence[int | None], catalogue: Catalogue | None = None
+) -> None:
     """Score three users, the last without judgements, to see whether the metric works at all.
 
     Raises
@@ -138,6 +152,18 @@ def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
+def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
+    """Say once which measures look below the end of all lists."""
+    depth = max((run.depth for run in runs), default=inf)
+    beyond = [str(m) for m in measures if m.cutoff is not None and m.cutoff > depth]
+    if beyond:
+        finding = (
+            f"the longest list ends at rank {depth}, and {listed(beyond)} look deeper: what is "
+            "missing counts as not relevant."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+
+
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     """Run a study, or what is left of it, in its folder.
 
@@ -166,6 +192,7 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
+        _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
         stages.check_settings()

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from analyses.shared.analysis import Analysis, register_with
-from harness.study.analyses_section import STUDIES
+from harness.study.analyses_section import NAMES, STUDIES
 from harness.study.split_section import METHOD, USUAL
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
@@ -73,8 +73,12 @@ def _of_analyses(
             "description": "Python files that declare analyses.",
             "type": "array",
             "items": {"type": "string"},
-        }
+        },
+        NAMES: _names(
+            "Which analyses are made; by default the usual ones, and others that have a section."
+        ),
     }
+    sections[NAMES]["items"]["enum"] = list(dict.fromkeys(a.section for a in register.values()))
     for analysis in register.values():
         own = _without_definitions(analysis.settings, definitions)
         own.setdefault("description", analysis.summary)
@@ -83,16 +87,20 @@ def _of_analyses(
             continue
         group = sections.setdefault(
             analysis.group,
-            {"type": "object", "additionalProperties": False, "properties": {STUDIES: _names()}},
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {STUDIES: _names("Which of the group are made.")},
+            },
         )
         group["properties"][STUDIES]["items"]["enum"].append(analysis.name)
         group["properties"] |= own["properties"]
     return {"type": "object", "additionalProperties": False, "properties": sections}
 
 
-def _names() -> dict[str, Any]:
+def _names(description: str) -> dict[str, Any]:
     return {
-        "description": "Which of the group are made.",
+        "description": description,
         "type": "array",
         "items": {"enum": []},
         "uniqueItems": True,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from analyses.shared.analysis import Analysis, Given, SettingError
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures, Scores
+from analyses.shared.sentences import listed
 from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
@@ -117,7 +118,7 @@ class Stages:
     def measures(self) -> Measures:
         """What is measured."""
         falling = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
-        return Measures(self.study.measures, falling=falling)
+        return self.study.measures.with_falling(falling)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -202,8 +203,8 @@ class Stages:
         judgements = f"{facts['judgements']:,} judgements"
         return {
             "lead": f"Can these metrics be trusted to compare recommenders? {len(self.systems)} "
-            f"systems, {counts}, {judgements}, {len(study.metric_labels)} metrics at "
-            f"{len(study.cutoffs)} cut-offs; seed {study.seed}.",
+            f"systems, {counts}, {judgements}, {_about_measures(study.measures)}; seed "
+            f"{study.seed}.",
             "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
             f"{len(self.systems)} systems; study seed {study.seed}.",
             "results": ["means", "coverage", *self.analyses],
@@ -261,7 +262,7 @@ class Stages:
         self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
         if made:
             return made[0]
-        return scores_from_parquet(self.store.read(SCORES_FILE), falling=self.measures.falling)
+        return scores_from_parquet(self.store.read(SCORES_FILE))
 
     def _kept_metrics(self) -> dict[str, bytes]:
         kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
@@ -416,10 +417,11 @@ class Stages:
 
     @property
     def _scores_key(self) -> str:
+        measures = self.measures
         return content_key(
             self._qrels_key,
             self._files_of([run_part(system) for system in self.systems]),
-            [str(measure) for measure in self.study.measures],
+            *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
             self.study.items.columns,
@@ -530,6 +532,14 @@ def _origin(collection: Collection) -> str:
         return ""
     simulated = "" if collection.truth is None else " of a simulated world"
     return f", from {ratings['ratings']:,} ratings{simulated}"
+
+
+def _about_measures(measures: Measures) -> str:
+    """Count metrics and cut-offs; name what is compared where that is something else."""
+    if not measures.reported.place:
+        return f"the measures {listed(measures.reported.labels)}"
+    n_metrics = f"{len(measures.metrics)} metrics"
+    return f"{n_metrics} {f'at {n} cut-offs' if (n := len(measures.cutoffs)) else 'of whole lists'}"
 
 
 def _about_users(facts: Mapping[str, Any]) -> str:

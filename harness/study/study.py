@@ -15,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from analyses.shared.measure import Measure, Measures
-from harness.metrics.shared.names import parse_name, print_name
+from analyses.shared.measure import Measure, Measures, depth_of
+from harness.metrics.shared.names import ParsedName, parse_name
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
@@ -115,30 +115,54 @@ class QrelsSection(Section):
 
 
 class MetricsSection(Section):
-    """Which metrics, at which cut-offs."""
+    """Which metrics, at which cut-offs, and which measures are compared with one another."""
 
-    names: Names = Field(PAPER_METRICS, min_length=1)
-    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, min_length=1)
+    names: Names = Field(
+        PAPER_METRICS,
+        min_length=1,
+        description="Metrics. A name with a depth, such as nDCG@10 or bpref@all, stands for "
+        "itself; another is measured at all `cutoffs`, or of whole lists if there are none.",
+    )
+    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="The grid, for curves over cut-offs.")
+    report: Names | None = Field(
+        None,
+        min_length=1,
+        description="Measures that are compared with one another, such as nDCG@10, bpref@all, "
+        "AP@1000; those in `names` by default. A name without a depth is taken at the deepest of "
+        "`cutoffs`.",
+    )
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
 
-    @field_validator("names")
+    @field_validator("names", "report")
     @classmethod
-    def _readable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            parse_name(name)
+    def _readable(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for name in names or ():
+            try:
+                parse_name(name)
+            except InputError as error:
+                raise ValueError(str(error).rstrip(".")) from None
         return names
 
     @property
     def measures(self) -> Measures:
-        """Every metric at its own cut-off, if its name has one, or at every cut-off; rising."""
-        parsed = [parse_name(name) for name in self.names]
-        every = [
-            Measure(print_name(name.name, name.options), cutoff)
-            for name in parsed
-            for cutoff in (self.cutoffs if name.cutoff is None else (name.cutoff,))
-        ]
+        """The grid, and what is compared; by metric, rising."""
+        grid = [measure for name in self.names for measure in self._grid_of(parse_name(name))]
+        named, reported = (
+            [self._at_its_depth(parse_name(name)) for name in names]
+            for names in (self.names, self.report or self.names)
+        )
+        every = [*named, *grid, *reported]
         labels = list(dict.fromkeys(measure.metric for measure in every))
-        return Measures(sorted(set(every), key=lambda m: (labels.index(m.metric), m.cutoff)))
+        ordered = sorted(set(every), key=lambda m: (labels.index(m.metric), depth_of(m)))
+        return Measures(ordered, reported=dict.fromkeys(reported), grid=grid)
+
+    def _grid_of(self, name: ParsedName) -> list[Measure]:
+        return [Measure(name.label, k) for k in self.cutoffs if not name.has_depth]
+
+    def _at_its_depth(self, name: ParsedName) -> Measure:
+        """Take a metric where its name says, or at the deepest cut-off, or of whole lists."""
+        deepest = self.cutoffs[-1] if self.cutoffs and not name.has_depth else None
+        return Measure(name.label, name.cutoff or deepest)
 
     @field_validator("cutoffs")
     @classmethod
@@ -179,7 +203,7 @@ class Study(StudyFile):
         return values | {key: readers[key](table, origin) for key, table in tables.items()}
 
     def _check_depth(self) -> None:
-        deepest = self.cutoffs[-1]
+        deepest = max(self.cutoffs, default=0)
         if self.ratings is not None and deepest > self.systems.depth:
             raise ValueError(
                 f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
@@ -188,7 +212,7 @@ class Study(StudyFile):
 
     @property
     def measures(self) -> Measures:
-        """Every metric at every cut-off."""
+        """What is measured: the grid, and what is compared."""
         return self.metrics.measures
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import joblib
 import psutil
 
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
@@ -252,7 +252,7 @@ class Tuning:
         scores = score(
             [outcome],
             self.validation.qrels,
-            [self._measure],
+            Measures([self._measure]),
             {self._measure.metric: self.metric},
             users=self.validation.split.topics.ids,
         )

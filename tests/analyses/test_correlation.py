@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +148,13 @@ def test_the_caption_says_the_floor_of_overlap(noisy: Scores) -> None:
     assert "The reverse of an ordering has 0.679." in caption
 
 
-def test_a_table_of_all_measures_shows_every_tau() -> None:
-    ax = correlation().plot_all(Figure().subplots())
+def test_a_table_of_report_measures_shows_every_tau() -> None:
+    found = correlation()
+    every = replace(found, measures=Measures(found.measures, reported=found.measures))
+    ax = every.plot_measures(Figure().subplots())
     assert len(ax.texts) == 16
     assert [label.get_text() for label in ax.get_yticklabels()] == ["P@5", "P@10", "AP@5", "AP@10"]
+    assert len(found.plot_measures(Figure().subplots()).texts) == 4
 
 
 def test_a_table_shows_every_tau() -> None:
@@ -159,9 +163,10 @@ def test_a_table_shows_every_tau() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["P", "AP"]
 
 
-def test_without_metric_or_cutoff_a_figure_is_of_whole_lists() -> None:
-    with pytest.raises(InputError, match="nothing was measured for whole lists"):
-        correlation().plot()
+def test_without_metric_or_cutoff_a_figure_is_of_report_measures() -> None:
+    found = correlation()
+    labels = [text.get_text() for text in found.plot().get_xticklabels()]
+    assert labels == list(found.measures.reported.labels)
 
 
 def test_a_figure_of_what_was_not_measured_is_refused() -> None:

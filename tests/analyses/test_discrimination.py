@@ -317,15 +317,14 @@ def test_a_plot_has_metric_or_cutoff(exact: Discrimination) -> None:
         exact.plot(metric="P", cutoff=5)
 
 
-def test_without_either_a_plot_shows_measures_of_whole_lists(
-    scores: Scores, exact: Discrimination
+@pytest.mark.parametrize(("cutoff", "title"), [(None, "whole lists"), (10, "")])
+def test_without_either_a_plot_shows_report_measures_whatever_their_depths(
+    scores: Scores, cutoff: int | None, title: str
 ) -> None:
-    with pytest.raises(InputError, match="nothing was measured for whole lists"):
-        exact.plot()
-    measures = Measures((Measure("ap"), Measure("rr")))
-    whole = Scores(scores.values[:2], measures, scores.systems, scores.users)
-    axes = discriminate(whole, replicates=20).plot()
-    assert axes.get_title() == "whole lists"
+    measures = Measures((Measure("ap"), Measure("rr", cutoff)))
+    two = Scores(scores.values[:2], measures, scores.systems, scores.users)
+    axes = discriminate(two, replicates=20).plot()
+    assert axes.get_title() == title
     assert len(axes.collections) == 2
 
 

@@ -1,14 +1,19 @@
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import figures_of
 from analyses.shared.work import ScoresAlone
 from analyses.swaps import Settings, Swaps, swaps
 from runs import InputError
 
 
-def study(values: np.ndarray, repeats: int = 50) -> Swaps:
-    measures = Measures(Measure(f"m{number}", 5) for number in range(len(values)))
+def study(
+    values: np.ndarray, repeats: int = 50, measures: Iterable[Measure] | None = None
+) -> Swaps:
+    measures = Measures(measures or (Measure(f"m{number}", 5) for number in range(len(values))))
     systems = tuple(f"s{number}" for number in range(values.shape[1]))
     users = np.arange(values.shape[2]).astype(np.str_)
     scores = Scores(values, measures, systems, users)
@@ -42,6 +47,13 @@ def test_one_user_has_no_halves() -> None:
 
 
 def test_the_table_and_the_figure_have_every_measure(rng: np.random.Generator) -> None:
-    found = study(rng.random((2, 3, 10)))
+    measures = [Measure(metric, cutoff) for metric in ("m0", "m1") for cutoff in (5, 10)]
+    found = study(rng.random((4, 3, 10)), measures=measures)
     assert [row[0] for row in found.table().rows] == ["m0", "m1"]
     assert [line.get_label() for line in found.plot().lines] == ["m0", "m1"]
+
+
+def test_measures_of_several_depths_are_a_list_without_a_curve(rng: np.random.Generator) -> None:
+    found = study(rng.random((2, 3, 10)), measures=[Measure("m0", 5), Measure("m1")])
+    assert [row[0] for row in found.table().rows] == ["m0@5", "m1"]
+    assert [face for face in figures_of(Swaps) if face.is_of(found)] == []

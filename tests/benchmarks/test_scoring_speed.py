@@ -178,7 +178,7 @@ def test_one_run_by_the_readable_definitions(
     users = np.arange(N_USERS).astype(np.str_)
 
     def by_definition() -> Floats:
-        return score([run], qrels, MEASURES, METRICS, users=users).values[:, 0]
+        return score([run], qrels, Measures(MEASURES), METRICS, users=users).values[:, 0]
 
     np.testing.assert_allclose(by_definition(), peer.scores(), rtol=0, atol=1e-12)
     seconds, preparing = best(by_definition), best(lambda: divide([run], qrels, depth=DEPTH))

@@ -39,6 +39,8 @@ relevance_level = 4
 """
 ANALYSES = {
     "without bands": """
+[analyses]
+names = ["correlation", "sparsity", "popularity", "discrimination"]
 [analyses.correlation]
 replicates = 0
 [analyses.sparsity]
@@ -49,10 +51,8 @@ replicates = 0
 replicates = 0
 """,
     "with bands": """
-[analyses.correlation]
-[analyses.sparsity]
-[analyses.popularity]
-[analyses.discrimination]
+[analyses]
+names = ["correlation", "sparsity", "popularity", "discrimination"]
 """,
     "all analyses": "",
 }

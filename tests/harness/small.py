@@ -60,6 +60,8 @@ permutations = 99
 [analyses.discrimination]
 """
 SAMPLED = """
+[analyses]
+names = ["sampled"]
 [analyses.sampled]
 studies = ["estimates", "ranks"]
 negatives = 10
@@ -68,6 +70,7 @@ estimators = ["uncorrected", "bv(gamma=0.1)"]
 """
 NO_ANALYSES = """
 [analyses]
+names = []
 """
 WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
 RANKED = WORLD + SYSTEMS + METRICS + SAMPLED

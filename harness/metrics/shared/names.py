@@ -1,4 +1,4 @@
-"""Names of metrics: ``P(rel=4)@10`` says metric, options and cut-off, and reads back the same."""
+"""Names of measures: ``P(rel=4)@10`` says metric, options and depth, and reads back the same."""
 
 from __future__ import annotations
 
@@ -11,44 +11,84 @@ from runs import InputError
 
 Value: TypeAlias = int | float | str | dict[int, float]
 
-NAME = re.compile(
-    r"((?:ir_measures:)?[A-Za-z][A-Za-z0-9_.-]*)(?:\((.*)\))?(?:@([0-9]+))?", re.DOTALL
-)
+NAME = re.compile(r"((?:ir_measures:)?[A-Za-z][A-Za-z0-9_.-]*)(?:\((.*)\))?", re.DOTALL)
 INTEGER = re.compile(r"[+-]?[0-9]+")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?")
 SWITCHES = {"true": True, "false": False}
 WORD = re.compile(r"[A-Za-z0-9_.+-]+")
-GRAMMAR = "a metric is written NAME, NAME@10 or NAME(option=value, ...)@10"
+GRAMMAR = "a metric is written NAME, NAME@10, NAME@all or NAME(option=value, ...)@10"
+WHOLE = "all"
+"""What stands behind the ``@`` for whole lists."""
 
 
 @dataclass(frozen=True)
 class ParsedName:
-    """A metric's name taken apart: the metric, what stands in brackets, and behind the ``@``."""
+    """A name taken apart: the metric, what stands in brackets, and behind the ``@``.
+
+    Without an ``@``, as for whole lists, there is no cut-off; ``is_whole`` tells which it is.
+    """
 
     name: str
     options: Mapping[str, Value]
     cutoff: int | None
+    is_whole: bool = False
+
+    @property
+    def label(self) -> str:
+        """The metric with its options."""
+        return print_name(self.name, self.options)
+
+    @property
+    def has_depth(self) -> bool:
+        """Whether the name says how deep is measured."""
+        return self.is_whole or self.cutoff is not None
 
 
-def parse_name(text: str) -> ParsedName:
-    """Take a metric's name apart.
+def split_depth(text: str) -> tuple[str, int | None, bool]:
+    """Part a name from its depth: the cut-off, None without one, and whether it is ``@all``.
 
     Raises
     ------
     InputError
-        If the text is no metric's name, an option is duplicated, or the cut-off is 0.
+        If what stands behind the ``@`` is no depth, or there are two.
+
+    Examples
+    --------
+    >>> split_depth("nDCG@10"), split_depth("bpref@all"), split_depth("AP")
+    (('nDCG', 10, False), ('bpref', None, True), ('AP', None, False))
+    """
+    name, sign, depth = text.strip().partition("@")
+    if not sign or depth == WHOLE:
+        return name, None, depth == WHOLE
+    if "@" in depth:
+        raise InputError(f"{text!r} has two depths: {GRAMMAR}.")
+    if not depth.isascii() or not depth.isdigit():
+        raise InputError(
+            f"{text!r}: behind the @ stands a cut-off, or {WHOLE!r} for whole lists, got {depth!r}."
+        )
+    if int(depth) < 1:
+        raise InputError(f"{text!r}: the cut-off must be at least 1, got {depth}.")
+    return name, int(depth), False
+
+
+def parse_name(text: str) -> ParsedName:
+    """Take a name apart.
+
+    Raises
+    ------
+    InputError
+        If the text is no metric's name, an option is duplicated, or the depth is none.
 
     Examples
     --------
     >>> parse_name("nDCG(gains={1:0,2:0.5})@20")
-    ParsedName(name='nDCG', options={'gains': {1: 0, 2: 0.5}}, cutoff=20)
+    ParsedName(name='nDCG', options={'gains': {1: 0, 2: 0.5}}, cutoff=20, is_whole=False)
     """
-    found = NAME.fullmatch(text.strip())
+    whole_name, cutoff, is_whole = split_depth(text)
+    found = NAME.fullmatch(whole_name)
     if found is None:
         raise InputError(f"{text!r} is no metric's name: {GRAMMAR}.")
-    name, inside, cutoff = found.groups()
-    if cutoff is not None and int(cutoff) < 1:
-        raise InputError(f"{text!r}: the cut-off must be at least 1, got {cutoff}.")
+    name, inside = found.groups()
     options: dict[str, Value] = {}
     for part in _split(inside or ""):
         key, equals, value = part.partition("=")
@@ -57,7 +97,7 @@ def parse_name(text: str) -> ParsedName:
         if key.strip() in options:
             raise InputError(f"{text!r}: the option {key.strip()!r} is duplicated.")
         options[key.strip()] = _value(value.strip(), text)
-    return ParsedName(name, options, None if cutoff is None else int(cutoff))
+    return ParsedName(name, options, cutoff, is_whole)
 
 
 def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = None) -> str:

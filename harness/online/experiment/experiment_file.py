@@ -15,7 +15,7 @@ from analyses.shared.analysis import members_of
 from harness.online.arm_search.search_section import SearchSection
 from harness.online.simulation.world.click_world import ClickWorldSettings
 from harness.online.simulation.world.simulation_settings import SimulationSettings
-from harness.study.analyses_section import STUDIES, AnalysesSection, read_sections
+from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
@@ -142,8 +142,10 @@ class ExperimentStudy(StudyFile):
             if name in values:
                 raise InputError(f"{origin.place(name)}: write {table} in place of [{name}].")
         every = [member.name for member in members_of(GROUP) if NEEDED in member.needs]
-        group = {STUDIES: every} | values.get("analyses", {}).get(GROUP, {})
-        analyses = values.get("analyses", {}) | {GROUP: group}
+        given = values.get("analyses", {})
+        sections = [name for name in given if isinstance(given[name], dict)]
+        group = {STUDIES: every} | given.get(GROUP, {})
+        analyses = {NAMES: list({GROUP: None, **dict.fromkeys(sections)})} | given | {GROUP: group}
         return values | {"analyses": read_sections(analyses, origin)}
 
     @model_validator(mode="after")

@@ -22,6 +22,8 @@ TEXT = (
     + """
 [split]
 method = "leave-one-out-last"
+[analyses]
+names = ["sampled"]
 [analyses.sampled]
 studies = ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"]
 metrics = ["Recall@5", "AP"]

@@ -62,23 +62,23 @@ def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes
 @pytest.mark.slow
 def test_rendering_leaves_matplotlib_as_it_was() -> None:
     before = dict(mpl.rcParams)
-    as_svg(by_metric(["P"], [5], (1.0, 0.5)))
+    as_svg(by_metric(["P"], [5, 10], (1.0, 0.5)))
     assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.slow
 def test_svg_text_stays_text() -> None:
-    assert b"nDCG" in as_svg(by_metric(["P", "nDCG"], [5], (1.0, 0.5)))
+    assert b"nDCG" in as_svg(by_metric(["P", "nDCG"], [5, 10], (1.0, 0.5)))
 
 
 @pytest.mark.slow
 def test_svg_has_no_date() -> None:
-    assert b"<dc:date>" not in as_svg(by_metric(["P"], [5], (1.0, 0.5)))
+    assert b"<dc:date>" not in as_svg(by_metric(["P"], [5, 10], (1.0, 0.5)))
 
 
 @pytest.mark.slow
 def test_png_is_a_png() -> None:
-    assert as_png(by_metric(["P"], [5], (1.0, 0.5))).startswith(PNG)
+    assert as_png(by_metric(["P"], [5, 10], (1.0, 0.5))).startswith(PNG)
 
 
 @pytest.mark.slow

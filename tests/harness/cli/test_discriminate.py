@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.discrimination import Discrimination, Settings, discrimination
-from analyses.shared.measure import Measure, Measures
 from analyses.shared.publish import PRINTED
 from analyses.shared.work import ScoresAlone
 from harness.cli.main import main
@@ -20,7 +19,6 @@ from tests.harness.small import ROOT
 MISUSED = 2
 FILES = {
     "discrimination.csv", "power_differences.csv", "pvalues.csv",
-    "pvalues_cutoffs.png", "pvalues_cutoffs.svg", "pvalues_cutoffs.txt",
     "pvalues_metrics.png", "pvalues_metrics.svg", "pvalues_metrics.txt",
 }  # fmt: skip
 
@@ -151,14 +149,3 @@ def test_no_recommender_library_is_imported(tables: list[Path]) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("cutoffs", "common"),
-    [([None, None, 10], None), ([None, 10], None), ([5, 10], 10), ([5, 5, 10], 5)],
-)
-def test_the_figure_shows_the_place_with_most_measures(
-    cutoffs: list[int | None], common: int | None
-) -> None:
-    measures = [Measure(f"m{number}", cutoff) for number, cutoff in enumerate(cutoffs)]
-    assert Measures(measures).cutoff == common

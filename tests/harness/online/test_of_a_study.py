@@ -41,6 +41,8 @@ pytestmark = pytest.mark.slow
 
 FOUR = SYSTEMS.replace('"puresvd"]', '"puresvd", "item-knn"]')
 ONLINE = """
+[analyses]
+names = ["online"]
 [analyses.online]
 rates = "rates.csv"
 offline = "offline.csv"
@@ -193,7 +195,7 @@ def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
         write_run(tmp_path, tag, dict.fromkeys(JUDGEMENTS, items))
     write_qrels(tmp_path, JUDGEMENTS)
     write(tmp_path, "rates.csv", "model,rate\npoor,0.01\nfair,0.02\ngood,0.03\n")
-    text = TREC + TREC_METRICS + '[analyses.online]\nrates = "rates.csv"\n'
+    text = TREC + TREC_METRICS + ONLINE.replace('offline = "offline.csv"\n', "")
     folder = run_text(text, tmp_path, output=tmp_path / "study")
     rhos = pd.read_csv(folder / "tables/online.csv").set_index("measure")["mean"].to_dict()
     # Only the good one ever has a hit at rank 1; the two others tie.

@@ -26,3 +26,12 @@ def test_scores_are_read_back_as_they_were(scores: Scores) -> None:
     back = scores_from_parquet(scores_to_parquet(scores))
     assert back.measures == scores.measures
     assert (back.values == scores.values).all()
+
+
+def test_what_is_reported_of_whole_lists_too_is_read_back(scores: Scores) -> None:
+    every = [Measure("P", 5), Measure("P", 10), Measure("bpref")]
+    measures = Measures(every, falling=["P"], reported=[every[2], every[0]], grid=every[:2])
+    few = Scores(scores.values[:3], measures, scores.systems, scores.users)
+    back = scores_from_parquet(scores_to_parquet(few)).measures
+    assert (back, back.falling) == (measures, measures.falling)
+    assert (back.reported, back.grid) == (measures.reported, measures.grid)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import random_blocks
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring import blocks as judging
@@ -35,7 +35,8 @@ def by_definition(
 ) -> NDArray[np.float64]:
     users = np.arange(qrels.n_users).astype(np.str_)
     means = [
-        score(runs, qrels.keep(sample), measures, metrics, users=users).means() for sample in kept.T
+        score(runs, qrels.keep(sample), Measures(measures), metrics, users=users).means()
+        for sample in kept.T
     ]
     return np.stack(means, axis=-1)
 
@@ -160,6 +161,32 @@ def test_scores_of_users_average_to_the_means(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("others", [[], ["RBP"]])
+def test_the_kernel_equals_the_definitions_at_any_depths(others: list[str]) -> None:
+    depths, n_judged = (30, 60), 80  # ideals of whole lists are longer than the lists
+    cases = [
+        random_case(depth, n_users=40, n_items=300, depth=depth, n_judged=n_judged)
+        for depth in depths
+    ]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    mixed = [Measure("nDCG", 3), Measure("AP", 1000), Measure("bpref", 7)]
+    whole = [Measure(name) for name in (*FUSED, *others)]
+    measures = [*mixed, *whole, *(Measure(name, 200) for name in others)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.6, 0.1]
+    means = means_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
+    expected = by_definition(runs, qrels, measures, kept)
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+
+
+def test_whole_lists_are_as_deep_as_a_cutoff_below_all_of_them() -> None:
+    cases = [random_case(seed, n_users=9, n_items=50, depth=seed, n_judged=5) for seed in (8, 20)]
+    runs, qrels = [run for run, _ in cases], cases[0][1]
+    users = np.arange(qrels.n_users).astype(np.str_)
+    measures = Measures([Measure(name, cutoff) for name in FUSED for cutoff in (None, 20)])
+    values = score(runs, qrels, measures, METRICS, users=users).values
+    np.testing.assert_allclose(values[::2], values[1::2], rtol=0, atol=1e-15)
+
+
 def test_another_relevance_level_goes_through_the_kernel_too() -> None:
     run, qrels = random_case(3, n_users=40, n_items=80, depth=20, n_judged=30)
     labels = [f"{name}(rel=2)" for name in FUSED if METRICS[name].has_level]
@@ -167,7 +194,7 @@ def test_another_relevance_level_goes_through_the_kernel_too() -> None:
     measures = [Measure(label, 10) for label in [*labels, "AP"]]
     kept = np.ones((len(qrels.items), 1), dtype=np.bool_)
     users = np.arange(qrels.n_users).astype(np.str_)
-    expected = score([run], qrels, measures, own, users=users).values
+    expected = score([run], qrels, Measures(measures), own, users=users).values
     found = users_on(SampleScorer([run], qrels, measures, own), qrels, kept)[..., 0]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 

@@ -80,8 +80,8 @@ def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) ->
 
 
 def test_full_ranks_come_with_the_analysis_that_asks_for_them(ranked: Path, tmp_path: Path) -> None:
-    text = WORLD + SYSTEMS + METRICS + NO_ANALYSES
-    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    text = WORLD + SYSTEMS + METRICS
+    folder = run_text(text + NO_ANALYSES, tmp_path, output=tmp_path / "study")
     before = made_at(folder)
     run_text(text + SAMPLED, tmp_path, output=folder)
     assert made_again(folder, before) == MADE

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from analyses.shared.measure import Measure
+from analyses.shared.measure import Measure, Measures
 from harness.study.study import PAPER_CUTOFFS, Study, demo_study, parse_study, read_study, run_paths
 from runs import InputError
 from tests.harness.small import RANKED, WHOLE
@@ -51,7 +51,21 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + '[metrics]\nnames = ["P", "P"]\n', "`names` in [metrics]: 'P' is duplicated."),
         (RATINGS + "[metrics]\ncutoffs = [5, 5]\n", "`cutoffs` in [metrics]: 5 is duplicated."),
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics]: input should be greater"),
-        (RATINGS + "[metrics]\ncutoffs = []\n", "`cutoffs` in [metrics]: tuple should have at lea"),
+        (
+            RATINGS + '[metrics]\nnames = ["nDCG@0"]\n',
+            "line 5: `names` in [metrics]: 'nDCG@0': the cut-off must be at least 1, got 0.",
+        ),
+        (
+            RATINGS + '[metrics]\nreport = ["P", "nDCG@10@5"]\n',
+            "line 5: `report` in [metrics]: 'nDCG@10@5' has two depths: a metric is written NAME,",
+        ),
+        (RATINGS + "[metrics]\nreport = []\n", "`report` in [metrics]: value should have at least"),
+        (RATINGS + "[analyses]\nnames = 3\n", "line 5: `names` in [analyses] must be a list of n"),
+        (
+            RATINGS + '[analyses]\nnames = ["swap"]\n',
+            "line 5: `names` in [analyses]: no analysis is called 'swap'; did you mean 'swaps'?",
+        ),
+        (RATINGS + '[analyses]\nnames = ["users", "users"]\n', "'users' is duplicated."),
         (
             RATINGS + "[systems]\ndepth = 50\n",
             "the deepest cut-off, 100, is below the lists, which end at rank 50",
@@ -135,9 +149,9 @@ def test_measures_run_over_cutoffs_within_metrics() -> None:
 
 
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
-    made = parse(RATINGS).analyses.asked
-    assert set(made) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
-    assert [key for key, settings in made.items() if settings != type(settings)()] == []
+    asked = parse(RATINGS).analyses.asked
+    assert set(asked) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
+    assert [key for key, settings in asked.items() if settings != type(settings)()] == []
 
 
 @pytest.mark.parametrize(
@@ -154,9 +168,30 @@ def test_what_cannot_be_sampled_is_refused_with_its_line(line: str, sentence: st
         parse(RATINGS + "[analyses.sampled]\n" + line)
 
 
+def made(table: str) -> list[str]:
+    return [analysis.key for analysis, _ in parse(RATINGS + table).analyses.wanted()]
+
+
 def test_only_the_analyses_named_are_made() -> None:
-    wanted = parse(RATINGS + "[analyses.sparsity]\n").analyses.wanted()
-    assert [analysis.key for analysis, _ in wanted] == ["sparsity"]
+    assert made('[analyses]\nnames = ["sparsity"]\n') == ["sparsity"]
+    assert made("[analyses]\nnames = []\n") == []
+
+
+def test_a_section_sets_options_and_chooses_nothing() -> None:
+    assert made("[analyses.sparsity]\nsamples = 20\n") == made("")
+    named = '[analyses]\nnames = ["users"]\n[analyses.sparsity]\nsamples = 20\n'
+    assert made(named) == ["users"]
+
+
+def test_a_section_of_an_analysis_that_is_not_usual_makes_it_beside_the_usual_ones() -> None:
+    assert set(made("[analyses.swaps]\n")) == {*made(""), "swaps"}
+    assert set(made("[analyses.sampled]\n")) > {*made(""), "sampled_estimates"}
+
+
+def test_a_group_may_be_named() -> None:
+    assert made('[analyses]\nnames = ["sampled"]\n') == [
+        key for key in made("[analyses.sampled]\n") if key.startswith("sampled_")
+    ]
 
 
 def test_the_default_is_what_the_paper_studied() -> None:
@@ -215,6 +250,40 @@ def test_a_metric_may_have_options_and_a_cutoff_of_its_own() -> None:
         'names = ["P(rel=3)", "nDCG@7"]\ncutoffs = [5, 10]\n'
     )
     assert [str(measure) for measure in study.measures] == ["P(rel=3)@5", "P(rel=3)@10", "nDCG@7"]
+
+
+def measured(table: str) -> Measures:
+    return parse(RUNS + f"[metrics]\n{table}").measures
+
+
+def test_by_default_every_name_is_reported_at_its_depth_or_the_deepest() -> None:
+    measures = measured('names = ["P", "nDCG@7", "bpref@all"]\ncutoffs = [5, 10]\n')
+    assert measures.reported.labels == ("P@10", "nDCG@7", "bpref")
+    assert measures.grid.labels == ("P@5", "P@10")
+
+
+def test_a_report_measure_outside_the_grid_is_measured_too() -> None:
+    measures = measured(
+        'names = ["P"]\ncutoffs = [5, 10]\nreport = ["AP@1000", "P@5", "RR", "P(rel=4)@all"]\n'
+    )
+    assert measures.reported.labels == ("AP@1000", "P@5", "RR@10", "P(rel=4)")
+    assert [str(measure) for measure in measures] == [
+        "P@5",
+        "P@10",
+        "AP@1000",
+        "RR@10",
+        "P(rel=4)",
+    ]
+    assert measures.grid.labels == ("P@5", "P@10")
+
+
+def test_without_cutoffs_a_bare_name_is_of_whole_lists() -> None:
+    measures = measured('names = ["AP", "bpref@all"]\ncutoffs = []\n')
+    assert measures.reported == (Measure("AP"), Measure("bpref"))
+
+
+def test_a_measure_that_is_named_twice_is_reported_once() -> None:
+    assert measured('names = ["P", "P@10"]\ncutoffs = [5, 10]\n').reported.labels == ("P",)
 
 
 def test_a_set_of_systems_may_be_named_as_one() -> None:

@@ -116,10 +116,11 @@ def test_its_section_sets_its_option(base: Path) -> None:
     )
 
 
-def test_without_a_section_it_is_not_made(finished: Path, tmp_path: Path) -> None:
+def test_what_is_not_named_is_not_made(finished: Path, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(MY_ANALYSIS)
     folder = copytree(finished, tmp_path / "study")
-    run_text(STUDY.replace("[analyses.spread]\nbest = 3\n", ""), tmp_path, output=folder)
+    text = STUDY.replace("[analyses]\n", '[analyses]\nnames = ["users"]\n')
+    run_text(text, tmp_path, output=folder)
     assert not (folder / "tables/spread.csv").exists()
 
 

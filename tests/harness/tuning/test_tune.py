@@ -106,11 +106,11 @@ def test_a_score_is_the_mean_over_the_validation_users(undisturbed: Path) -> Non
     ratings, users = validation.split.train, validation.split.test_users
     scorer = train("puresvd", {}, ratings, seed=study.seed)
     run = recommend(scorer, ratings, users, system="puresvd", depth=50)
-    (measure,) = parse_study(
+    measures = parse_study(
         WORLD + '[metrics]\nnames = ["nDCG@10"]\n', source="x", base=Path(), changes={}
     ).measures
     ids = validation.split.topics.ids
-    scores = score([run], validation.qrels, [measure], built_in_metrics(), users=ids)
+    scores = score([run], validation.qrels, measures, built_in_metrics(), users=ids)
     assert float(rows(undisturbed)[0]["score"]) == scores.means()[0, 0]
 
 

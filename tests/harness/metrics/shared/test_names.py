@@ -39,8 +39,11 @@ def test_spaces_and_quotes_are_fine() -> None:
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("", "'' is no metric's name: a metric is written NAME, NAME@10 or"),
-        ("P@", "'P@' is no metric's name"),
+        ("", "'' is no metric's name: a metric is written NAME, NAME@10, NAME@all"),
+        ("P@", "'P@': behind the @ stands a cut-off, or 'all' for whole lists, got ''"),
+        ("nDCG@x", "'nDCG@x': behind the @ stands a cut-off, or 'all' for whole lists, got 'x'"),
+        ("nDCG@-5", "got '-5'"),
+        ("nDCG@10@5", "'nDCG@10@5' has two depths: a metric is written"),
         ("P(rel=4", "is no metric's name"),
         ("P@0", "the cut-off must be at least 1, got 0"),
         ("P(4)", "'4' is no option=value"),

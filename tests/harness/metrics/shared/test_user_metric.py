@@ -96,7 +96,9 @@ def test_a_study_notes_that_it_is_slow(tmp_path: Path) -> None:
     )
     metrics = '[metrics]\nnames = ["P", "mine"]\ncutoffs = [5]\nplugins = ["mine.py"]\n'
     study = run_text(
-        TREC + metrics + "[analyses.correlation]\n", tmp_path, output=tmp_path / "study"
+        TREC + metrics + '[analyses]\nnames = ["correlation"]\n',
+        tmp_path,
+        output=tmp_path / "study",
     )
     warnings = json.loads((study / "manifest.json").read_text())["warnings"]
     assert any(warning.startswith("mine: written over one user's list") for warning in warnings)

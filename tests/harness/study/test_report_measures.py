@@ -1,0 +1,192 @@
+"""Which is more robust on my runs, nDCG@10 or bpref? Measures at the depths they are used at."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyses.shared.measure import Measure
+from analyses.shared.result import Result, tables_of
+from harness import open_study, score
+from harness.report.print import find_figure
+from harness.report.study_folder import FinishedStudy
+from harness.report.summary import summarise
+from harness.study.run import add_plugins
+from harness.study.study import parse_study
+from runs import InputError
+from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
+
+N_RUNS, N_TOPICS, N_DOCUMENTS, DEPTH, POOLED = 17, 12, 120, 40, 15
+ANALYSES = """
+[analyses.sparsity]
+levels = [1.0, 0.5, 0.2]
+samples = 3
+replicates = 20
+[analyses.popularity]
+levels = [1.0, 0.9]
+replicates = 20
+[analyses.users]
+sizes = [6]
+repeats = 3
+permutations = 99
+[analyses.discrimination]
+test = "t"
+replicates = 20
+[analyses.swaps]
+repeats = 5
+"""
+TWO = '[metrics]\nnames = ["nDCG@10", "bpref@all"]\n'
+BOTH = {"nDCG@10", "bpref"}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of more and more noise, and judgements of the documents at their tops."""
+    folder = tmp_path_factory.mktemp("trec")
+    rng = np.random.default_rng(14)
+    worth = rng.normal(size=(N_TOPICS, N_DOCUMENTS))
+    pools: dict[str, dict[str, int]] = {f"t{topic}": {} for topic in range(N_TOPICS)}
+    for run in range(N_RUNS):
+        noise = rng.normal(size=worth.shape) * (1 + 0.2 * run)
+        order = np.argsort(-(worth + noise), axis=1)[:, :DEPTH]
+        lists = {f"t{topic}": [f"d{d}" for d in order[topic]] for topic in range(N_TOPICS)}
+        write_run(folder, f"run{run:02}", lists)
+        for topic, first in enumerate(order[:, :POOLED]):
+            pools[f"t{topic}"] |= {f"d{d}": int(worth[topic, d] > 1) for d in first}
+    write_qrels(folder, pools)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of nDCG@10 and bpref of whole lists, with every analysis of runs."""
+    output = tmp_path_factory.mktemp("compared") / "study"
+    return run_text(TREC + TWO + ANALYSES, collection, output=output)
+
+
+@pytest.mark.slow
+def test_the_summary_compares_both_with_a_difference_and_its_interval(compared: Path) -> None:
+    findings = summarise(FinishedStudy.at(compared)).findings
+    assert len(findings) == 4
+    for finding in findings:
+        assert all(name in finding for name in BOTH)
+    for finding in findings[:3]:
+        assert re.search(r"Their difference, -?[0-9.]+ \[-?[0-9.]+, -?[0-9.]+\], is ", finding)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["sparsity_area_differences", "popularity_area_differences", "power_differences"]
+)
+def test_their_difference_is_paired(compared: Path, name: str) -> None:
+    (row,) = read_frame(compared, name).to_dict("records")
+    assert (row["metric_a"], row["cutoff_a"], row["metric_b"]) == ("nDCG", 10, "bpref")
+    assert row["low"] < row["difference"] < row["high"]
+
+
+@pytest.mark.slow
+def test_every_figure_has_both(compared: Path) -> None:
+    figures = {face.short: face for _, face in FinishedStudy.at(compared).figures()}
+    assert list(figures) == ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10"]
+    for face in figures.values():
+        svg = (compared / f"figures/{face.file}.svg").read_text(encoding="utf-8")
+        assert ">nDCG@10" in svg, face.name
+        assert ">bpref" in svg, face.name
+
+
+@pytest.mark.slow
+def test_every_table_of_metrics_has_both(compared: Path) -> None:
+    study = FinishedStudy.at(compared)
+    for key, result in study.results():
+        if key != "coverage":
+            for made in (face.make(result) for face in tables_of(type(result))):
+                names = {*made.headings, *(str(row[0]) for row in made.rows)}
+                assert names >= BOTH, made.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fig2", "sparsity_cutoffs", "swaps"])
+def test_a_figure_over_cutoffs_that_is_not_there_is_explained(compared: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"'{name}' shows curves over cut-offs, and no metric"):
+        find_figure(FinishedStudy.at(compared), name)
+
+
+@pytest.mark.slow
+def test_a_result_is_read_back_with_what_is_compared(compared: Path) -> None:
+    result: Result = open_study(compared).result("sparsity")
+    assert result.measures.reported.labels == ("nDCG@10", "bpref")
+    assert result.measures.curves == {}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Path) -> None:
+    metrics = (
+        '[metrics]\nnames = ["P", "nDCG"]\ncutoffs = [5, 10]\n'
+        'report = ["P(rel=1)@7", "bpref@all", "nDCG"]\n'
+    )
+    some = '[analyses]\nnames = ["correlation", "discrimination"]\n'
+    folder = run_text(TREC + metrics + some + ANALYSES, collection, output=tmp_path / "study")
+    found = open_study(folder)
+    assert found.table("conventions").title == "Discriminative power"
+    assert {row[0] for row in found.table("conventions").rows} == {"P(rel=1)@7", "bpref", "nDCG@10"}
+    assert set(read_frame(folder, "correlation_cutoffs").query("cutoff_a < cutoff_b").metric) == {
+        "P",
+        "nDCG",
+    }
+    assert set(found.result("discrimination").measures.curves) == {"P", "nDCG"}
+    assert set(found.results) == {"means", "coverage", "correlation", "discrimination"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_depths_below_all_lists_are_said_once(collection: Path, tmp_path: Path) -> None:
+    metrics = '[metrics]\nnames = ["P@41", "AP@1000", "RR@10"]\n[analyses]\nnames = []\n'
+    folder = run_text(TREC + metrics, collection, output=tmp_path / "study")
+    assert manifest_of(folder)["warnings"] == [
+        "the longest list ends at rank 40, and P@41 and AP@1000 look deeper: what is missing "
+        "counts as not relevant."
+    ]
+
+
+def test_a_report_measure_that_there_is_not_is_refused_with_its_line(
+    collection: Path, tmp_path: Path
+) -> None:
+    metrics = '[metrics]\nnames = ["P"]\nreport = ["nDGC@10"]\n'
+    with pytest.raises(InputError, match=r"study\.toml, line 9: no metric is called 'nDGC'; did y"):
+        run_text(TREC + metrics, collection, output=tmp_path / "study")
+
+
+def test_names_of_the_notebook_are_those_of_the_study(collection: Path) -> None:
+    scores = score(f"{collection}/*.run", collection / "test.qrels", ["bpref", "P@1000", "AP@all"])
+    assert scores.measures.reported.labels == ("bpref", "P@1000", "AP")
+    assert scores.measures.at(None) == (Measure("bpref"), Measure("AP"))
+
+
+@pytest.mark.parametrize(
+    ("names", "finding"),
+    [
+        (["nDCG@0"], "'nDCG@0': the cut-off must be at least 1, got 0."),
+        (["P", "P"], "'P' is duplicated."),
+        (["nDGC@all"], "no metric is called 'nDGC'; did you mean 'nDCG'?"),
+    ],
+)
+def test_a_name_that_the_notebook_cannot_read_is_told(
+    collection: Path, names: list[str], finding: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        score(f"{collection}/*.run", collection / "test.qrels", names)
+    assert str(caught.value) == finding
+
+
+def test_a_plugin_of_the_command_line_is_compared_with_what_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from harness.metrics.shared.metric import metric\n"
+        "@metric('mine', source='here')\n"
+        "def mine(judged, *, cutoff=None):\n    return judged.relevant[:, 0] * 1.0\n"
+    )
+    text = TREC + '[metrics]\nnames = ["P"]\ncutoffs = [5, 10]\nreport = ["P@5"]\n'
+    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
+    assert add_plugins(study, [path]).measures.reported.labels == ("P@5", "mine@10")
