@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.study.collection import collect
+from harness.study.collection import Collection, collect
 from harness.study.known_items import example_catalogue
 from harness.study.pipeline import run_source
 from harness.study.stages import Stages
@@ -22,6 +22,8 @@ from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning
 from runs.shared.progress import Progress
+
+NEED_NONRELEVANT = ("bpref", "infAP")
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
@@ -138,6 +140,20 @@ def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
+def _without_needless(study: Study, collection: Collection) -> Study:
+    """Leave out what needs judged non-relevant items where there are none, unless it is named."""
+    if not collection.is_implicit or "names" in study.metrics.model_fields_set:
+        return study
+    names = tuple(name for name in study.metrics.names if name not in NEED_NONRELEVANT)
+    finding = (
+        "implicit data: everything in it is relevant. bpref and infAP need judged non-relevant "
+        "items and are left out; `names` in [metrics] may name them."
+    )
+    warnings.warn(finding, InputWarning, stacklevel=2)
+    metrics = study.metrics.model_copy(update={"names": names})
+    return study.model_copy(update={"metrics": metrics})
+
+
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     """Run a study, or what is left of it, in its folder.
 
@@ -166,6 +182,8 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
+        study = _without_needless(study, collection)
+        metrics = {label: metrics[label] for label in study.metric_labels}
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
         stages.check_settings()

@@ -78,7 +78,7 @@ class DelimitedRows(Rows):
         if self.layout.width not in (None, len(first)):
             raise self.error(line, self._wrong_width(first, self._width(first)))
         positions = locate(first, self.layout, fail=partial(self.error, line))
-        rating = first[positions["rating"]]
+        rating = first[positions["rating"]] if "rating" in positions else ""
         if not self.layout.header and rating.lower() in RATING_NAMES:
             raise self.error(line, f"data expected, found {rating!r}: a header? Say header=True.")
         return positions

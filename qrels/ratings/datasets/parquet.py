@@ -57,6 +57,8 @@ class ParquetRows(Rows):
             if pa.types.is_integer(kind):
                 return column.cast(pa.string())
             raise self._fail(f"the {role} column must hold text or integers, found {kind}.")
+        if role == "time" and pa.types.is_date(kind):
+            return _seconds(column.cast(pa.timestamp("s")))
         if role == "time" and pa.types.is_timestamp(kind):
             return _seconds(column)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Final
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+
+TAKEN: Final = 3
+"""Memory that reading takes, in sizes of the unpacked file."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ def open_source(path: str | Path) -> Source:
 
 
 def _read_file(path: Path) -> Source:
-    return Source(str(path), _decompressed(path.name, path.read_bytes()))
+    with path.open("rb") as stream:
+        return _read(str(path), stream, path.stat().st_size)
 
 
 def _read_folder(folder: Path) -> Source:
@@ -78,12 +83,40 @@ def _read_archive(path: Path) -> Source:
         members = archive.namelist()
         found = [member for member in members if _holds_ratings(PurePosixPath(member))]
         _require_one(path, found)
-        return Source(f"{path}/{found[0]}", _decompressed(found[0], archive.read(found[0])))
+        with archive.open(found[0]) as stream:
+            return _read(f"{path}/{found[0]}", stream, archive.getinfo(found[0]).file_size)
 
 
-def _decompressed(name: str, data: bytes) -> bytes:
-    plain = gzip.decompress(data) if name.lower().endswith(".gz") else data
-    return plain.removeprefix(codecs.BOM_UTF8)
+def _read(label: str, stream: IO[bytes], size: int) -> Source:
+    """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold."""
+    room = _free_memory() // TAKEN
+    if size > room:
+        raise _too_large(label, _megabytes(size), room)
+    if label.lower().endswith(".gz"):
+        with gzip.open(stream) as unpacked:
+            data = unpacked.read(room + 1)
+        if len(data) > room:
+            raise _too_large(label, f"more than {_megabytes(room)}", room)
+    else:
+        data = stream.read()
+    return Source(label, data.removeprefix(codecs.BOM_UTF8))
+
+
+def _too_large(label: str, size: str, room: int) -> InputError:
+    return InputError(
+        f"{label}: it has {size} unpacked, and reading takes {TAKEN} times that in memory; of the "
+        f"memory that is free now, a file may have at most {_megabytes(room)}."
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _free_memory() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def _bare_name(path: PurePath) -> str:
