@@ -97,10 +97,15 @@ class Collection:
         is_named = users is self.split.train.users
         return self.topics if is_named else users.select(self.split.test_users), carried(self.items)
 
+    @property
+    def names(self) -> tuple[tuple[Numbering, Numbering], tuple[Numbering, Numbering]]:
+        """Topics and items: how TREC files carry them, and their ids."""
+        topics, items = self.carried
+        return (topics, self.topics), (items, self.items)
+
     def id_table(self) -> bytes | None:
         """Write which number stands for which id; None if TREC files carry all ids."""
-        topics, items = self.carried
-        pairs = {"user": (topics, self.topics), "item": (items, self.items)}
+        pairs = dict(zip(("user", "item"), self.names, strict=True))
         numbered = {kind: pair for kind, pair in pairs.items() if pair[0] is not pair[1]}
         return id_table(numbered) if numbered else None
 

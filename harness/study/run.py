@@ -15,7 +15,7 @@ from harness.study.known_items import example_catalogue
 from harness.study.pipeline import run_source
 from harness.study.stages import Stages
 from harness.study.store import Store
-from harness.study.study import Study
+from harness.study.study import MetricsSection, Study
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 from qrels.ratings.world import world_settings
@@ -37,11 +37,16 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     plugins = [path.resolve() for path in paths]
     declared = [name for path in plugins for name in plugin_metrics(path)]
     new = [name for name in declared if name not in study.metrics.names]
+    metrics = study.metrics
     changed = {
-        "plugins": tuple(dict.fromkeys([*study.metrics.plugins, *plugins])),
-        "names": (*study.metrics.names, *new),
+        "plugins": tuple(dict.fromkeys([*metrics.plugins, *plugins])),
+        "names": (*metrics.names, *new),
     }
-    return study.model_copy(update={"metrics": study.metrics.model_copy(update=changed)})
+    # What the file does not name is not named by a plug-in that adds to it.
+    section = MetricsSection.model_construct(
+        _fields_set=metrics.model_fields_set | {"plugins"}, **(dict(metrics) | changed)
+    )
+    return study.model_copy(update={"metrics": section})
 
 
 def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
@@ -145,10 +150,7 @@ def _without_needless(study: Study, collection: Collection) -> Study:
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
     names = tuple(name for name in study.metrics.names if name not in NEED_NONRELEVANT)
-    finding = (
-        "implicit data: everything in it is relevant. bpref and infAP need judged non-relevant "
-        "items and are left out; `names` in [metrics] may name them."
-    )
+    finding = "bpref and infAP are left out; a study has them if `names` in [metrics] names them."
     warnings.warn(finding, InputWarning, stacklevel=2)
     metrics = study.metrics.model_copy(update={"names": names})
     return study.model_copy(update={"metrics": metrics})

@@ -213,7 +213,7 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": facts,
             "systems": list(self.systems),
-            "notes": [_about_users(facts), TIES],
+            "notes": [_about_users(facts), TIES, *_about_ids(self.collection)],
         }
 
     @property
@@ -528,6 +528,15 @@ def _origin(collection: Collection) -> str:
         return ""
     simulated = "" if collection.truth is None else " of a simulated world"
     return f", from {ratings['ratings']:,} ratings{simulated}"
+
+
+def _about_ids(collection: Collection) -> list[str]:
+    if all(written is named for written, named in collection.names):
+        return []
+    return [
+        "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
+        "place, and ids.csv says for which."
+    ]
 
 
 def _about_users(facts: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int
     """
     positions: dict[str, int] = {}
     for role, column in layout.columns.items():
-        found = _positions(column, names)
+        found = positions_of(column, names)
         if len(found) > 1:
             raise fail(f"several columns may be the {role}: {_quoted(names[at] for at in found)}.")
         if found:
@@ -47,7 +47,8 @@ def named(separator: str) -> str:
     return SEPARATOR_NAMES.get(separator, repr(separator))
 
 
-def _positions(column: Column, names: Sequence[str]) -> list[int]:
+def positions_of(column: Column, names: Sequence[str]) -> list[int]:
+    """Give the positions of a column among names; one that is a position has itself."""
     if isinstance(column, int):
         return [column] if column < len(names) else []
     wanted = {name.lower() for name in column}
@@ -68,7 +69,8 @@ def _other_hint(role: str, names: Sequence[str], layout: Layout) -> str:
         return ". If the file has no header, say by position which column is what."
     if role == "rating":
         return ". Name it in `columns`, or say `implicit = true` if nothing is rated."
-    return separator_hint("".join(names), layout)
+    hint = separator_hint("".join(names), layout)
+    return f". Name it in `columns`: {role} = ..." if hint == "." else hint
 
 
 def _quoted(names: Iterable[str]) -> str:

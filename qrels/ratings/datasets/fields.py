@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -51,6 +51,14 @@ class Rows(ABC):
         return InputError(f"{self.source.label}, {self.unit} {place}: {finding}")
 
     @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Give the names of all columns; without a header, the fields of the first line."""
+
+    @abstractmethod
+    def beginning(self, n: int) -> list[list[str]]:
+        """Give the first rows as texts of all columns."""
+
+    @abstractmethod
     def records(self) -> Iterator[Record]:
         """Give the ratings one by one."""
 
@@ -74,9 +82,10 @@ class Table:
     time: NDArray[np.int64] | None
     n_dropped: int = 0
 
-    def has_duplicates(self) -> bool:
-        """Whether a user rates an item twice."""
-        return len(np.unique(self._pairs)) < len(self._pairs)
+    @property
+    def n_repeated(self) -> int:
+        """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
+        return len(self.user) - len(np.unique(self._pairs))
 
     def ratings(self) -> Ratings:
         """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
@@ -109,7 +118,7 @@ def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
         table = _fast(rows, whole=whole)
     except NotPlain:
         table = None
-    if table is None or (unique and table.has_duplicates()):
+    if table is None or (unique and table.n_repeated):
         return _careful(rows, unique=unique, whole=whole)
     return table
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
 from qrels.ratings.datasets.format_guess import guess
-from qrels.ratings.datasets.layouts import FORMATS, Layout
+from qrels.ratings.datasets.layouts import FORMATS
 from qrels.ratings.datasets.options import adapted_layout, require_choice
 from qrels.ratings.datasets.parquet import ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
@@ -91,12 +91,10 @@ def read_ratings(
     (['007', '7'], [4.5, 3.0])
     """
     require_choice("duplicates", duplicates, ("error", "last"))
-    if format is not None:
-        require_choice("format", format, FORMATS)
     source = path if isinstance(path, Source) else open_source(path)
-    chosen = format or (guess(source) if separator is None else "csv")
-    layout = adapted_layout(
-        chosen,
+    rows, chosen = rows_of(
+        source,
+        format=format,
         columns=columns,
         separator=separator,
         header=header,
@@ -104,9 +102,7 @@ def read_ratings(
         implicit=implicit,
     )
     try:
-        table = read_table(
-            rows_of(source, layout), unique=duplicates == "error", whole=missing == "error"
-        )
+        table = read_table(rows, unique=duplicates == "error", whole=missing == "error")
     except InputError as error:
         if format is not None:
             raise
@@ -120,6 +116,19 @@ def read_ratings(
     return table.ratings()
 
 
-def rows_of(source: Source, layout: Layout) -> Rows:
-    """Give what reads a source of a layout."""
-    return DelimitedRows(source, layout) if layout.separator else ParquetRows(source, layout)
+def rows_of(
+    source: Source, *, format: str | None, separator: str | None, **options: Any
+) -> tuple[Rows, str]:
+    """Give what reads a source, and the name of its format, which is guessed if absent.
+
+    Raises
+    ------
+    InputError
+        If there is no such format, it cannot be guessed, or `adapted_layout` refuses an option.
+    """
+    if format is not None:
+        require_choice("format", format, FORMATS)
+    chosen = format or (guess(source) if separator is None else "csv")
+    layout = adapted_layout(chosen, separator=separator, **options)
+    kind = DelimitedRows if layout.separator else ParquetRows
+    return kind(source, layout), chosen
