@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from qrels.ratings.datasets.layouts import Layout
 from qrels.ratings.datasets.source import Source
-from qrels.ratings.ratings import Ratings
 from qrels.ratings.datasets.times import ISO, from_iso, iso_seconds, whole_seconds
+from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
 
 # Python's float also takes "1_0", "nan", spaces and digits of other scripts.

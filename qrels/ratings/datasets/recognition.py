@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from qrels import Ratings
 from qrels.ratings.datasets.column_positions import positions_of
 from qrels.ratings.datasets.fields import NUMBER, Rows, Table, read_table
 from qrels.ratings.datasets.format_guess import guess
@@ -16,6 +15,7 @@ from qrels.ratings.datasets.options import FileOptions
 from qrels.ratings.datasets.ratings_file import rows_of
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.datasets.times import ISO
+from qrels.ratings.ratings import Ratings
 from runs import InputError
 
 SEPARATORS: Final = ("::", "\t", ";", "|", ",", " ")
