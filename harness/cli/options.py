@@ -197,7 +197,7 @@ def _option(
 ) -> click.Option:
     """Make an option of what the JSON schema of the settings says of a field."""
     value = _but_null(facts)
-    is_map = value.get("type") == "object"
+    is_map = _is_assigned(value)
     repeats = is_map or value.get("type") == "array"
     kind = ASSIGNMENT if is_map else _type(name, _but_null(value["items"]) if repeats else value)
     default = facts.get("default")
@@ -214,6 +214,14 @@ def _option(
         metavar=value.get("format", "name").upper() if kind is click.STRING else None,
         help=facts.get("description", "") + " May be repeated." * repeats,
     )
+
+
+def _is_assigned(facts: Mapping[str, Any]) -> bool:
+    """Tell whether texts are given by names."""
+    match facts:
+        case {"type": "object", "additionalProperties": {"anyOf": kinds}}:
+            return {"type": "string"} in kinds
+    return False
 
 
 def _but_null(facts: Mapping[str, Any]) -> Mapping[str, Any]:

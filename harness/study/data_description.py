@@ -79,7 +79,7 @@ class DataDescription:
     def facts(self) -> dict[str, Any]:
         """Give what is printed of the ratings, by name."""
         columns = self.section.columns or {}
-        rated = {} if self.is_implicit else {"ratings are": distribution(self.ratings.rating)}
+        rated = {} if self.is_implicit else {"distribution": distribution(self.ratings.rating)}
         named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
         found = describe(self.ratings).to_frame().iloc[0].to_dict()
         return (named if columns else {}) | {str(k): v for k, v in found.items()} | rated

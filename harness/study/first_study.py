@@ -87,7 +87,7 @@ def _relevance(data: DataDescription) -> Iterator[str]:
     if data.is_implicit:
         yield _line("implicit", True, "everything in the file is relevant: no threshold")
         return
-    shares = data.facts()["ratings are"]
+    shares = data.facts()["distribution"]
     yield from _comments(f"Ratings from the threshold on are relevant. They are {shares}.")
     yield from _comments(*map(str, data.thresholds))
     yield _line("threshold", data.threshold)

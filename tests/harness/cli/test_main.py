@@ -62,6 +62,7 @@ def test_help_names_every_command() -> None:
     commands = {
         "run",
         "tune",
+        "init",
         "describe",
         "systems",
         "metrics",
@@ -104,7 +105,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_every_command_has_a_line_of_help() -> None:
     context = click.Context(main)
     commands = [main.get_command(context, name) for name in main.list_commands(context)]
-    assert len(commands) == 20
+    assert len(commands) == 21
     assert all(command is not None and command.get_short_help_str() for command in commands)
 
 
