@@ -19,7 +19,8 @@ def export_study(study: Path, target: Path) -> list[Path]:
     """Write runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
-    with them stock trec_eval prints the paper's infAP. Where numbers stand for ids, so does ids.csv.
+    with them stock trec_eval prints the paper's infAP.
+    Where numbers stand for ids, the table of ids goes with them.
 
     Parameters
     ----------
