@@ -61,6 +61,8 @@ def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
     short = parsed(f'name = "ml-latest-small"\n[ratings]\npath = "{path}"', tmp_path)
     shown, least = (spelled_out(study).model_dump() for study in (whole, short))
     del shown["analyses"]["popularity"]["counted_in"]
+    # What is usual on a scale that ends at 5 is known when the file has been read.
+    assert (shown["ratings"].pop("threshold"), least["ratings"].pop("threshold")) == (4.0, None)
     assert shown == least
 
 

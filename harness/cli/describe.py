@@ -1,35 +1,61 @@
-"""``harness describe``: count what ratings hold."""
+"""``harness describe``: say what ratings hold."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.console import printed_table, shown
-from harness.cli.options import PATH
+from harness.cli.options import PATH, Command, SettingsCommand, given, imported, settings_options
+
+if TYPE_CHECKING:
+    from harness.study.data_description import DataDescription
+
+SECTION = "harness.study.study.RatingsSection"
 
 
-@click.command()
+def reads_ratings(command: Command) -> Command:
+    """Give a command the options of the section [ratings] of a study."""
+    without = ("path", "preset", "world", "grades")
+    return settings_options(imported(SECTION), without=without)(command)
+
+
+@click.command(cls=SettingsCommand)
 @click.argument("path", type=PATH)
-@click.option("--format", "format_", metavar="NAME", help="The format; guessed if absent.")
-@click.option(
-    "--duplicates",
-    type=click.Choice(["error", "last"]),
-    default="error",
-    show_default=True,
-    help="A pair rated twice: refuse, or keep the last.",
-)
-def describe(path: Path, format_: str | None, duplicates: Any) -> None:
-    """Count users, items, ratings, density and Gini of the ratings in PATH."""
-    from qrels.ratings.datasets import guess_format, read_ratings
-    from qrels.ratings.statistics import describe as statistics_of
+@reads_ratings
+def describe(path: Path, **asked: Any) -> None:
+    """Say what the ratings in PATH are, and what thresholds would make of them."""
+    print_description(described(path, asked))
 
-    ratings = read_ratings(path, format=format_, duplicates=duplicates)
-    facts = statistics_of(ratings).to_frame().iloc[0].to_dict()
-    with printed_table(
-        "", "", title=f"{path} ({format_ or guess_format(path)})", header=False
-    ) as add:
-        for name, value in facts.items():
-            add(str(name).replace("_", " "), shown(value))
+
+def described(path: Path, asked: dict[str, Any]) -> DataDescription:
+    """Read ratings with the options that are given."""
+    from harness.study.data_description import describe_data
+    from harness.study.study import RatingsSection
+
+    return describe_data(given(RatingsSection, {"path": path, **asked}))
+
+
+def print_description(data: DataDescription) -> None:
+    """Print counts, the thresholds, and what is odd."""
+    title = f"{data.section.path} ({data.format})"
+    with printed_table("", "", title=title, header=False) as add:
+        for name, value in data.facts().items():
+            add(name.replace("_", " "), shown(value))
+    if data.thresholds:
+        headings = (
+            "threshold",
+            "ratings relevant",
+            "users without relevant",
+            "without non-relevant",
+        )
+        with printed_table(*headings, title="Test ratings, a fifth of each user's") as add:
+            for effect in data.thresholds:
+                shares = effect.relevant, effect.without_relevant, effect.without_nonrelevant
+                add(f"{effect.value:g}", *(f"{100 * share:.0f} %" for share in shares))
+    else:
+        click.echo("Nothing is rated lower than anything else: everything is relevant (implicit).")
+    for note in data.notes:
+        click.echo(note)

@@ -79,6 +79,30 @@ class _Options(click.Option):
         self.made = made
 
 
+class _Assignment(click.ParamType[tuple[str, str | int]]):
+    """A name and what it stands for; digits are a number."""
+
+    name = "NAME=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str | int]:
+        """Take the text apart at its first equals sign."""
+        name, sign, meant = str(value).partition("=")
+        if not sign:
+            self.fail(f"{value!r} must be as NAME=VALUE.", param, ctx)
+        return name, int(meant) if meant.isdecimal() else meant
+
+
+ASSIGNMENT = _Assignment()
+
+
+def _as_map(
+    _: click.Context, __: click.Parameter, pairs: tuple[tuple[str, str | int], ...]
+) -> dict[str, str | int] | None:
+    return dict(pairs) or None
+
+
 class SettingsCommand(click.Command):
     """A command with `settings_options`, which are made when its options are asked for."""
 
@@ -173,20 +197,31 @@ def _option(
 ) -> click.Option:
     """Make an option of what the JSON schema of the settings says of a field."""
     value = _but_null(facts)
-    repeats = value.get("type") == "array"
-    kind = _type(name, _but_null(value["items"]) if repeats else value)
+    is_map = _is_assigned(value)
+    repeats = is_map or value.get("type") == "array"
+    kind = ASSIGNMENT if is_map else _type(name, _but_null(value["items"]) if repeats else value)
     default = facts.get("default")
+    is_on = kind is click.BOOL and default is not False
     return click.Option(
-        [called or _flag(_singular(name) if repeats else name, is_on=default is True), name],
+        [called or _flag(_singular(name) if repeats else name, is_on=is_on), name],
         type=kind,
         is_flag=True if kind is click.BOOL else None,
         multiple=repeats,
+        callback=_as_map if is_map else None,
         default=tuple(default) if repeats and default else default,
         required=required,
         show_default=True,
         metavar=value.get("format", "name").upper() if kind is click.STRING else None,
         help=facts.get("description", "") + " May be repeated." * repeats,
     )
+
+
+def _is_assigned(facts: Mapping[str, Any]) -> bool:
+    """Tell whether texts are given by names."""
+    match facts:
+        case {"type": "object", "additionalProperties": {"anyOf": kinds}}:
+            return {"type": "string"} in kinds
+    return False
 
 
 def _but_null(facts: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -231,6 +266,7 @@ def _singular(name: str) -> str:
 
 
 def _flag(name: str, *, is_on: bool) -> str:
+    """Name an option; one that is on, or may be, can be turned off."""
     dashed = name.replace("_", "-")
     return f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"
 

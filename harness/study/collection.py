@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,17 @@ from qrels import (
 from qrels.facts import judgement_facts, nothing_relevant
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.source import open_source
+from qrels.ratings.thresholds import (
+    USUAL_THRESHOLD,
+    Threshold,
+    candidate_thresholds,
+    distribution,
+    usual_threshold,
+)
 from qrels.ratings.world import Truth, make_world, world_settings
 from qrels.trec import read_qrels
 from runs import InputError, InputWarning, Numbering, Run
+from runs.shared.carried_ids import carried, id_table
 from runs.shared.files import read_bytes
 from runs.trec import RunFile, common_items, read_run, require_known_users
 
@@ -62,6 +71,10 @@ class Collection:
         The runs that were made elsewhere.
     truth
         The true ratings, where the study begins with a world.
+    threshold
+        Lowest rating that is relevant, where the study begins with ratings.
+    is_implicit
+        Whether every rating is relevant.
     """
 
     topics: Numbering
@@ -72,6 +85,36 @@ class Collection:
     split: Split | None = None
     runs: tuple[Run, ...] = ()
     truth: Truth | None = None
+    threshold: float | None = None
+    is_implicit: bool = False
+
+    @cached_property
+    def carried(self) -> tuple[Numbering, Numbering]:
+        """Topics and items as TREC files carry them: by their ids, or by numbers in their place."""
+        if self.split is None:
+            return self.topics, self.items
+        users = carried(self.split.train.users)
+        is_named = users is self.split.train.users
+        return self.topics if is_named else users.select(self.split.test_users), carried(self.items)
+
+    @property
+    def names(self) -> tuple[tuple[Numbering, Numbering], tuple[Numbering, Numbering]]:
+        """Topics and items: how TREC files carry them, and their ids."""
+        topics, items = self.carried
+        return (topics, self.topics), (items, self.items)
+
+    def id_table(self) -> bytes | None:
+        """Write which number stands for which id; None if TREC files carry all ids."""
+        pairs = dict(zip(("user", "item"), self.names, strict=True))
+        numbered = {kind: pair for kind, pair in pairs.items() if pair[0] is not pair[1]}
+        return id_table(numbered) if numbered else None
+
+    def relevant_ratings(self) -> Ratings | None:
+        """Give the test ratings of relevant items, where the study begins with ratings."""
+        if self.split is None or self.threshold is None:
+            return None
+        test = self.split.test
+        return test.select(test.rating >= self.threshold)
 
     def popularity_counts(self) -> dict[CountedIn, NDArray[np.intp]]:
         """Count the ratings of every item of the catalogue in training, in test, in both.
@@ -105,43 +148,51 @@ def collect(study: Study) -> Collection:
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     ratings, inputs, truth = _load(section)
-    scale = rating_scale(ratings)
-    ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-    split = split_ratings(ratings, study.split, seed=study.seed)
-    qrels = judge_test(split, scale, threshold=section.threshold)
+    core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    split = split_ratings(core, study.split, seed=study.seed)
+    with study.errors_at("ratings", "threshold"):
+        threshold = threshold_of(section, ratings, tested=split.test)
+    with study.errors_at("ratings", "grades"):
+        scale = rating_scale(ratings, threshold=threshold, rule=section.grades)
+    is_implicit = bool(threshold <= ratings.rating.min())
+    qrels = judge_test(split, scale)
     facts = {
-        "ratings": _plain(describe(ratings).to_frame().iloc[0].to_dict()),
-        "grades": f"rating times {scale.factor}",
-        "split": _plain(vars(SplitCounts.of(ratings, split))),
+        "ratings": _plain(describe(core).to_frame().iloc[0].to_dict()),
+        "threshold": "none: everything is relevant" if is_implicit else threshold,
+        "grades": scale.rule,
+        "split": _plain(vars(SplitCounts.of(core, split))),
     }
     paths = run_paths(study)
-    return Collection(
+    collection = Collection(
         topics=split.topics,
-        items=ratings.items,
+        items=core.items,
         qrels=qrels,
         inputs=(inputs, *map(checksum, [*study.split.files, *paths])),
         facts=facts | judgement_facts(qrels),
         split=split,
-        runs=_given_runs(paths, study, split, ratings.items),
         truth=truth,
+        threshold=threshold,
+        is_implicit=is_implicit,
     )
+    return replace(collection, runs=_given_runs(paths, study, split, collection))
 
 
 def _given_runs(
-    paths: Sequence[Path], study: Study, split: Split, items: Numbering
+    paths: Sequence[Path], study: Study, split: Split, collection: Collection
 ) -> tuple[Run, ...]:
     """Read the runs that stand beside the trained systems."""
+    topics, items = collection.carried
     run_files = [read_run(path) for path in paths]
     _check_tags(run_files, others=tuple(study.systems.labels))
     for file in run_files:
-        require_known_users(file, split.topics)
+        require_known_users(file, topics)
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
         if unknown:
             raise InputError(
                 f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
                 "trained systems may only rank items of their catalogue."
             )
-    runs = tuple(file.to_run(split.topics, items) for file in run_files)
+    runs = tuple(file.to_run(topics, items) for file in run_files)
     if runs:
         rated = split.train.matrix()[split.test_users]
         for file, run in zip(run_files, runs, strict=True):
@@ -174,16 +225,49 @@ def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | Non
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
         return world.ratings, {"world": settings.model_dump()}, world.truth
-    ratings = read_ratings(
-        section.path,
-        format=section.format,
-        columns=section.columns,
-        separator=section.separator,
-        header=section.header,
-        duplicates=section.duplicates,
-    )
     source = open_source(section.path)
+    ratings = read_ratings(source, **section.of_file)
     return ratings, {"path": source.label, "sha256": sha256(source.data).hexdigest()}, None
+
+
+def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
+    """Give the lowest rating that is relevant: what the study says, or what is usual.
+
+    Parameters
+    ----------
+    section
+        What the study says.
+    ratings
+        All ratings, whose scale tells what is usual. If they are all alike, or the study calls them
+        implicit, everything is relevant.
+    tested
+        The test ratings, to show what thresholds would make of them.
+
+    Raises
+    ------
+    InputError
+        If the study says nothing, and nothing is usual on this scale.
+    """
+    lowest = float(ratings.rating.min())
+    if section.threshold is not None:
+        return section.threshold
+    if section.implicit or lowest == ratings.rating.max():
+        return lowest
+    usual = USUAL_THRESHOLD if section.path is None else usual_threshold(ratings)
+    if usual is None:
+        raise InputError(
+            "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "
+            f"scale that ends at 5 has a usual one, 4. These ratings are: "
+            f"{distribution(ratings.rating)}.\n{effects_of_thresholds(ratings, tested)}\n"
+            "If they count or weigh what was used, and all of it is relevant: implicit = true."
+        )
+    return usual
+
+
+def effects_of_thresholds(ratings: Ratings, tested: Ratings) -> str:
+    """Say, in a line each, what two or three thresholds would make of the test ratings."""
+    candidates = candidate_thresholds(ratings.rating)
+    return "\n".join(str(Threshold.over(tested, value)) for value in candidates)
 
 
 def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
@@ -213,7 +297,7 @@ def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Spli
     return split
 
 
-def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
+def judge_test(split: Split, scale: Scale) -> Qrels:
     """Derive the judgements of the test users from their test ratings.
 
     Raises
@@ -226,11 +310,12 @@ def judge_test(split: Split, scale: Scale, *, threshold: float) -> Qrels:
         split.test.item,
         scale.grades_of(split.test.rating),
         n_users=len(split.test_users),
-        relevance_level=scale.grade_of_threshold(threshold),
+        relevance_level=scale.level,
     )
     if not qrels.relevant.any():
         raise InputError(
-            f"no test rating reaches the threshold {threshold:g}: nothing is relevant."
+            f"no test rating reaches the threshold {scale.threshold:g}: nothing is relevant. The "
+            f"ratings are: {distribution(scale.ratings)}."
         )
     return qrels
 

@@ -14,18 +14,20 @@ from analyses.shared.sentences import listed
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.study.collection import collect
+from harness.study.collection import Collection, collect
 from harness.study.known_items import example_catalogue
 from harness.study.pipeline import run_source
 from harness.study.stages import Stages
 from harness.study.store import Store
-from harness.study.study import Study
+from harness.study.study import MetricsSection, Study
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
 from runs.shared.progress import Progress
+
+NEED_NONRELEVANT = ("bpref", "infAP")
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
@@ -38,15 +40,19 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     """
     plugins = [path.resolve() for path in paths]
     declared = [name for path in plugins for name in plugin_metrics(path)]
-    section = study.metrics
-    known = {parse_name(name).name for name in section.names}
+    metrics = study.metrics
+    known = {parse_name(name).name for name in metrics.names}
     new = [name for name in declared if name not in known]
     changed = {
-        "plugins": tuple(dict.fromkeys([*section.plugins, *plugins])),
-        "names": (*section.names, *new),
-        "report": section.report and (*section.report, *new),
+        "plugins": tuple(dict.fromkeys([*metrics.plugins, *plugins])),
+        "names": (*metrics.names, *new),
+        "report": metrics.report and (*metrics.report, *new),
     }
-    return study.model_copy(update={"metrics": section.model_copy(update=changed)})
+    # What the file does not name is not named by a plug-in that adds to it.
+    section = MetricsSection.model_construct(
+        _fields_set=metrics.model_fields_set | {"plugins"}, **(dict(metrics) | changed)
+    )
+    return study.model_copy(update={"metrics": section})
 
 
 def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
@@ -164,6 +170,17 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
+def _without_needless(study: Study, collection: Collection) -> Study:
+    """Leave out what needs judged non-relevant items where there are none, unless it is named."""
+    if not collection.is_implicit or "names" in study.metrics.model_fields_set:
+        return study
+    names = tuple(name for name in study.metrics.names if name not in NEED_NONRELEVANT)
+    finding = "bpref and infAP are left out; a study has them if `names` in [metrics] names them."
+    warnings.warn(finding, InputWarning, stacklevel=2)
+    metrics = study.metrics.model_copy(update={"names": names})
+    return study.model_copy(update={"metrics": metrics})
+
+
 def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     """Run a study, or what is left of it, in its folder.
 
@@ -192,6 +209,8 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
+        study = _without_needless(study, collection)
+        metrics = {label: metrics[label] for label in study.metric_labels}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)

@@ -179,16 +179,19 @@ class Stages:
 
     def _best_ranks(self) -> FullRanks:
         """Rank as a perfect system does."""
-        split, section = self.collection.split, self.study.ratings
-        if split is None or section is None:
+        split, relevant = self.collection.split, self.collection.relevant_ratings()
+        if split is None or relevant is None:
             raise InputError("without training ratings there are no ranks among all candidates.")
-        relevant = split.test.select(split.test.rating >= section.threshold)
         candidates = candidates_of(self.study.systems, split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     def as_run(self) -> bytes:
         """Write the study with all defaults spelled out."""
-        return spelled_out(self.study).to_toml()
+        study, threshold = spelled_out(self.study), self.collection.threshold
+        if study.ratings is None or study.ratings.implicit:
+            return study.to_toml()
+        ratings = study.ratings.model_copy(update={"threshold": threshold})
+        return study.model_copy(update={"ratings": ratings}).to_toml()
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
@@ -211,7 +214,7 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": facts,
             "systems": list(self.systems),
-            "notes": [_about_users(facts), TIES],
+            "notes": [_about_users(facts), TIES, *_about_ids(self.collection)],
         }
 
     @property
@@ -242,7 +245,7 @@ class Stages:
             runs = []
             for system in self.systems:
                 file = read_run(self.store.folder / run_name(system))
-                runs.append(file.to_run(self.collection.topics, self.collection.items, depth=depth))
+                runs.append(file.to_run(*self.collection.carried, depth=depth))
                 bar.advance()
         return runs
 
@@ -312,7 +315,7 @@ class Stages:
     def _train(self, split: Split) -> None:
         names, settings = self.study.systems.labels, self.study.systems.settings
         keys = {system: self._run_key(split, system) for system in names}
-        relevant = self._relevant(split)
+        relevant = self.collection.relevant_ratings() if self.ranked_in_full else None
         marks = "" if relevant is None else ratings_digest(relevant)
         ranks_keys = {system: content_key(keys[system], marks) for system in self.ranked_in_full}
         by = self._trained_by
@@ -365,12 +368,6 @@ class Stages:
             ranks_part(system), keys[system], self._trained_by
         )
 
-    def _relevant(self, split: Split) -> Ratings | None:
-        """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
-        if self.study.ratings is None or not self.ranked_in_full:
-            return None
-        return split.test.select(split.test.rating >= self.study.ratings.threshold)
-
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
             self._write_run(run, content_key(self._qrels_key, digest(run.items)), Cost(0, 0))
@@ -378,7 +375,7 @@ class Stages:
     def _write_run(self, run: Run, key: str, cost: Cost) -> None:
         if not run.lengths.any():
             raise InputError(f"the system {run.system!r} recommends nothing to any test user.")
-        content = format_run(run, self.collection.topics, self.collection.items)
+        content = format_run(run, *self.collection.carried)
         self.store.write(
             run_part(run.system),
             key,
@@ -438,8 +435,9 @@ class Stages:
         return [entry.files for entry in entries if entry is not None]
 
     def _qrels_files(self) -> dict[str, bytes]:
-        lines = format_qrels(self.collection.qrels, self.collection.topics, self.collection.items)
-        return {"qrels/test.qrels": lines}
+        lines = format_qrels(self.collection.qrels, *self.collection.carried)
+        table = self.collection.id_table()
+        return {"qrels/test.qrels": lines} | ({} if table is None else {"ids.csv": table})
 
     def _world_files(self) -> dict[str, bytes]:
         split, truth = self.collection.split, self.collection.truth
@@ -540,6 +538,15 @@ def _about_measures(measures: Measures) -> str:
         return f"the measures {listed(measures.reported.labels)}"
     n_metrics = f"{len(measures.metrics)} metrics"
     return f"{n_metrics} {f'at {n} cut-offs' if (n := len(measures.cutoffs)) else 'of whole lists'}"
+
+
+def _about_ids(collection: Collection) -> list[str]:
+    if all(written is named for written, named in collection.names):
+        return []
+    return [
+        "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
+        "place, and ids.csv says for which."
+    ]
 
 
 def _about_users(facts: Mapping[str, Any]) -> str:

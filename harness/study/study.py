@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from glob import glob
 from importlib.resources import files
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +23,8 @@ from harness.study.analyses_section import AnalysesSection, read_sections, usual
 from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text
+from qrels.grades import GradeRule
+from qrels.ratings.datasets.options import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.shared.settings import (
@@ -43,22 +47,35 @@ def _of_set(names: Any) -> Any:
         raise ValueError(str(error).rstrip(".")) from None
 
 
-class RatingsSection(Section):
-    """Where ratings come from, and which are used."""
+def _as_rule(value: Any) -> Any:
+    """Refuse what is no rule by which ratings become grades."""
+    if value in (None, "values", "ranks"):
+        return value
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    if is_list and all(isinstance(cut, int | float) for cut in value):
+        rises = all(low < high for low, high in pairwise(value))
+        if rises and all(map(isfinite, value)):
+            return tuple(map(float, value))
+    raise ValueError(f'must be "values", "ranks" or a rising list of cuts, got {value!r}')
 
-    format: str | None = Field(None, description="Name of the format; guessed if absent.")
+
+class RatingsSection(FileOptions):
+    """Where ratings come from, how they are read, and which are used."""
+
     path: Path | None = Field(None, description="File, folder or archive; none for a world.")
-    columns: dict[str, str | int] | None = Field(
-        None, description="Name or number (from 0) of the columns user, item, rating and time."
-    )
-    separator: str | None = Field(None, description="What separates the fields of a line.")
-    header: bool | None = Field(None, description="Whether the first line names the columns.")
-    duplicates: Literal["error", "last"] = Field(
-        "error", description="A pair rated twice: refuse, or keep the last in time."
-    )
     preset: str | None = Field(None, description="Preset of the simulated world.")
     world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
-    threshold: float = Field(4.0, gt=0, description="Lowest rating that is relevant.")
+    threshold: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Lowest rating that is relevant; 4 by default on scales that end at 5, none if "
+        "everything is relevant.",
+    )
+    grades: Annotated[GradeRule | None, BeforeValidator(_as_rule)] = Field(
+        None,
+        description='Grades of the qrels: "values", "ranks", or rising cuts; values by default, '
+        "ranks if ratings have more than three decimals.",
+    )
     user_min: Whole = Field(0, ge=0, description="k-core: ratings of the least active user.")
     item_min: Whole = Field(0, ge=0, description="k-core: ratings of the least rated item.")
 
@@ -70,6 +87,10 @@ class RatingsSection(Section):
             raise ValueError('`path` is needed, or format = "world"')
         if self.format != "world" and (self.preset is not None or self.world):
             raise ValueError('`preset` and `world` go with format = "world" only')
+        if self.implicit and self.threshold is not None:
+            raise ValueError(
+                "everything is relevant if `implicit` is true: there is no `threshold`"
+            )
         return self
 
 

@@ -20,6 +20,7 @@ def export_study(study: Path, target: Path) -> list[Path]:
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
     with them stock trec_eval prints the paper's infAP.
+    Where numbers stand for ids, the table of ids goes with them.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def export_study(study: Path, target: Path) -> list[Path]:
         contents[Path("runs") / file.path.name] = file.path.read_bytes()
         pooled = format_qrels(pool(qrels, run), judged.users, items)
         contents[Path("qrels/pooled") / f"{file.path.stem}.qrels"] = pooled
+    if (study / "ids.csv").is_file():
+        contents[Path("ids.csv")] = (study / "ids.csv").read_bytes()
     for path, content in contents.items():
         write_whole(target / path, content)
     return [target / path for path in contents]

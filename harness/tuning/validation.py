@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.collection import judge_test, split_ratings, training_ratings
+from harness.study.collection import judge_test, split_ratings, threshold_of, training_ratings
 from harness.study.split_section import SplitSection
 from harness.study.store import content_key
-from harness.study.study import Study
+from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Split, k_core, rating_scale
 from runs import InputError
 
@@ -38,11 +38,11 @@ def validation_of(study: Study) -> Validation:
         with study.errors_at("runs"):
             raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
     train = training_ratings(study.ratings, study.split, seed=study.seed)
-    return split_again(train, study.split, seed=study.seed, threshold=study.ratings.threshold)
+    return split_again(train, study.split, study.ratings, seed=study.seed)
 
 
 def split_again(
-    train: Ratings, section: SplitSection, *, seed: int, threshold: float
+    train: Ratings, section: SplitSection, said: RatingsSection, *, seed: int
 ) -> Validation:
     """Hold out validation ratings of a study's training ratings, by a seed derived from its own.
 
@@ -54,7 +54,9 @@ def split_again(
     try:
         known = k_core(train)  # Only users and items that have a training rating.
         split = split_ratings(known, section.within_training(), seed=validation_seed(seed))
-        return Validation(split, judge_test(split, rating_scale(known), threshold=threshold))
+        threshold = threshold_of(said, known, tested=split.test)
+        scale = rating_scale(known, threshold=threshold, rule=said.grades)
+        return Validation(split, judge_test(split, scale))
     except InputError as error:
         raise InputError(
             f"the training part cannot be split again for validation: {error}"

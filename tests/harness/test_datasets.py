@@ -13,10 +13,10 @@ from pyarrow import parquet
 from qrels import Ratings
 from qrels.ratings.datasets import guess_format, read_ratings
 from qrels.ratings.datasets.delimited import DelimitedRows
-from qrels.ratings.datasets.fields import NotPlain, Table, _checked_columns, _table
+from qrels.ratings.datasets.fields import NotPlain, Table, _careful, _table
 from qrels.ratings.datasets.layouts import LAYOUTS
 from qrels.ratings.datasets.source import Source
-from runs import InputError
+from runs import InputError, InputWarning
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 LATEST_SMALL = SHARED / "data" / "ml-latest-small"
@@ -170,6 +170,83 @@ def test_text_beyond_ascii_is_kept(write: Write) -> None:
     )
 
 
+# Ids, times, numbers
+
+
+@pytest.mark.parametrize("id", ["new york", "a,b", "#1", "日本 🎬", " a", "a ", "x" * 1000])
+def test_ids_may_be_anything_up_to_a_thousand_characters(id: str, write: Write) -> None:
+    path = write("log.csv", f'user,item,rating\n"{id}",x,1\nann,"{id}",2\n')
+    assert [row[:2] for row in rows(read_ratings(path))] == sorted([(id, "x"), ("ann", id)])
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [
+        (["1970-01-02", "1969-12-31"], [86400, -86400]),
+        (["1970-01-01 00:00:10.9", "1970-01-01T00:01"], [10, 60]),
+        (["1970-01-01T00:00:10Z", "1970-01-01T01:00:10+01:00"], [10, 10]),
+        (["1970-01-01T00:00:10Z", "1970-01-01 00:00:10"], [10, 10]),
+        (["1970-01-01T00:00:10.123456789", "1970-01-01T02:00:00+0200"], [10, 0]),
+        (["1600000000000", "1600000001999"], [1600000000, 1600000001]),
+        (["1600000000000000", "0"], [1600000000, 0]),
+    ],
+)
+def test_times_are_seconds_finer_units_or_iso_dates(
+    texts: list[str], seconds: list[int], write: Write
+) -> None:
+    lines = "".join(f"a,{number},1,{text}\n" for number, text in enumerate(texts))
+    ratings = read_ratings(write("log.csv", "user,item,rating,time\n" + lines))
+    assert [time for *_, time in rows(ratings)] == seconds
+
+
+def test_numbers_may_have_a_decimal_comma(write: Write) -> None:
+    path = write("log.csv", "user;item;rating;time\na;x;73,5;10,9\na;y;8;0\n")
+    ratings = read_ratings(path, separator=";", decimal=",")
+    assert rows(ratings) == [("a", "x", 73.5, 10), ("a", "y", 8.0, 0)]
+
+
+def test_a_decimal_point_is_no_decimal_comma(write: Write) -> None:
+    path = write("log.csv", "user;item;rating\na;x;73.5\n")
+    assert complaint(path, separator=";", decimal=",").startswith(
+        "log.csv, line 2: the rating must be a finite number with a decimal comma, got '73.5'."
+    )
+
+
+GAPS = "user,item,rating,time\na,x,4,1\n,x,4,1\na,y,NA,1\nb,,4,1\nNA,z,5,2\nb,x,3,\n"
+
+
+@pytest.mark.parametrize("spoiled", [False, True])
+def test_ratings_that_miss_a_value_are_left_out_and_counted(spoiled: bool, write: Write) -> None:
+    # A quote in the file makes the reader read line by line.
+    text = GAPS.replace("a,x", '"a",x') if spoiled else GAPS
+    with pytest.warns(InputWarning, match=r"log\.csv: 4 of 6 ratings are left out"):
+        ratings = read_ratings(write("log.csv", text), missing="drop")
+    assert rows(ratings) == [("NA", "z", 5.0, 2), ("a", "x", 4.0, 1)]
+    assert ratings.users.ids.tolist() == ["NA", "a"]
+
+
+def test_null_and_nan_of_parquet_are_missing(tmp_path: Path) -> None:
+    columns = {"user": ["a", None, "b"], "item": [1, 2, 3], "rating": [1.0, 2.0, float("nan")]}
+    with pytest.warns(InputWarning, match="2 of 3 ratings are left out"):
+        assert len(read_ratings(write_parquet(tmp_path, **columns), missing="drop")) == 1
+
+
+def test_a_header_of_users_items_and_times_alone_says_that_nothing_is_rated(write: Write) -> None:
+    text = "user_id:token\titem_id:token\ttimestamp:float\n7\t50\t20\n"
+    assert rows(read_ratings(write("small.inter", text))) == [("7", "50", 1.0, 20)]
+
+
+def test_columns_without_a_rating_say_that_nothing_is_rated(write: Write) -> None:
+    path = write("log.csv", "ann,007,x\nbob,7,y\n")
+    ratings = read_ratings(path, columns={"user": 0, "item": 1})
+    assert rows(ratings) == [("ann", "007", 1.0, None), ("bob", "7", 1.0, None)]
+
+
+def test_an_implicit_file_may_have_other_columns(write: Write) -> None:
+    path = write("log.csv", "user,item,colour\na,x,3\n")
+    assert rows(read_ratings(path, implicit=True)) == [("a", "x", 1.0, None)]
+
+
 # Parquet
 
 
@@ -201,9 +278,9 @@ def test_timestamps_of_parquet_become_seconds_rounded_down(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("columns", "finding"),
     [
-        ({"user": ["a", None]}, "row 2: an id must fit a field of a TREC file, but '' is empty."),
+        ({"user": ["a", None]}, "row 2: an id must not be empty; missing='drop' leaves such"),
         ({"rating": [1.0, float("nan")]}, "row 2: the rating must be a finite number, got 'nan'."),
-        ({"time": [1, None]}, "row 2: the time must be a number of seconds since 1970, got ''."),
+        ({"time": [1, None]}, "row 2: the time must be a number of seconds or milliseconds"),
         ({"user": ["a", "a"], "item": [1, 1]}, "row 2: user 'a' rates item '1' a second time, "
          "after row 1"),
         ({"user": [1.5, 2.5]}, "the user column must hold text or integers, found double."),
@@ -273,23 +350,35 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
         (
             "log.csv",
             'user,item,rating\na,"x,1\n',
-            "log.csv, line 2: the line is not valid CSV (unexpected end of data).",
+            "log.csv, line 2: the line is not valid CSV (unexpected end of data); is a q",
         ),
         (
             "log.csv",
             "user,item,rating\rx,y,1\r",
             "log.csv, line 1: the line is not valid CSV (new-line character seen in unquoted",
         ),
-        ("log.csv", "user,item,rating\na b,x,1\n", "line 2: an id must fit a field of a TREC file, "
-         "but 'a b' has a space."),
-        ("log.csv", "user,item,rating\na,,1\n", "line 2: an id must fit a field of a TREC file, "
-         "but '' is empty."),
-        ("ratings.dat", "a::\x1fx::1::0\n", "line 1: an id must fit a field of a TREC file, "
-         "but '\\x1fx' has whitespace (U+001F)."),
+        ("log.csv", "user,item,rating\na,,1\n", "line 2: an id must not be empty; missing='drop' "
+         "leaves such ratings out."),
+        ("ratings.dat", "a::\0x::1::0\n", "line 1: an id must have no NUL, got '\\x00x'."),
+        ("ratings.dat", f"1::1::4::0\n1::{'x' * 400_000}::5::0\n", "ratings.dat, line 2: an id "
+         f"must have at most 1,000 characters, found one of 400,000 that begins with "
+         f"'{'x' * 40}'."),
+        ("log.csv", f"user,item,rating\na,{'x' * 1001},1\n", "log.csv, line 2: an id must have at "
+         "most 1,000 characters, found one of 1,001"),
         ("log.csv", "user,item,rating,time\na,x,1,noon\n", "log.csv, line 2: the time must be a "
-         "number of seconds since 1970, got 'noon'."),
-        ("log.csv", "user,item,rating,time\na,x,1,1600000000000\n", "log.csv, line 2: the time "
-         "must be in seconds since 1970 and before the year 10000, got '1600000000000'"),
+         "number of seconds or milliseconds since 1970, or a date as 2026-11-22 or "
+         "2026-11-22T09:30:00Z, got 'noon'."),
+        ("log.csv", "user,item,rating,time\na,x,1,2026-02-30\n", "log.csv, line 2: the time "
+         "'2026-02-30' does not exist (day is out of range for month)."),
+        ("log.csv", "user,item,rating,time\na,x,1,60\na,y,1,1600000000000\n", "log.csv, line 3: "
+         "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
+         "the year 10000, got 1600000000000."),
+        ("log.csv", "user,item,rating,note\na,x,,fine\n", "log.csv, line 2: the rating must be a "
+         "finite number, got ''. missing='drop' leaves such ratings out."),
+        ("log.csv", "user,item,colour\na,x,3\n", "log.csv, line 1: no column for the rating is "
+         "called 'rating' or "),
+        ("log.csv", "user,item,colour\na,x,3\n", "found 'user', 'item', 'colour'. Name it in "
+         "`columns`, or say `implicit = true` if nothing is rated."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
          "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
         ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be guessed from '1 2 3'; name "
@@ -303,12 +392,21 @@ def test_a_fault_is_told_with_place_rule_and_value(
 
 
 @pytest.mark.parametrize(
-    "rating", ["", "good", "1_0", "nan", "inf", "-Infinity", "1e999", "0x1", " 1", "1,", "٣", "."]
+    "rating", ["good", "1_0", "NAN", "inf", "-Infinity", "1e999", "0x1", " 1", "1,", "٣", "."]
 )
 def test_a_rating_must_be_a_finite_number_in_plain_digits(rating: str, write: Write) -> None:
     path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
     expected = f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}."
     assert complaint(path, format="movielens-dat") == expected
+
+
+@pytest.mark.parametrize("rating", ["", "nan", "NA", "null"])
+def test_a_rating_that_is_missing_may_be_dropped(rating: str, write: Write) -> None:
+    path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
+    assert complaint(path, format="movielens-dat") == (
+        f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}. "
+        "missing='drop' leaves such ratings out."
+    )
 
 
 @pytest.mark.parametrize("rating", ["4", "+4", "4.", "4.0", "0.4e1", "40E-1", "004"])
@@ -396,6 +494,49 @@ def test_a_cut_off_gzip_file_is_refused(write: Write) -> None:
     assert complaint(path).startswith("ratings.dat.gz: cannot be read (")
 
 
+# Memory
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave too little for thirty ratings."""
+    monkeypatch.setattr("qrels.ratings.datasets.source._free_memory", lambda: 3000)
+
+
+MUCH = TEXTS["movielens-dat"][1].encode() * 30
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_file_that_memory_cannot_hold_is_refused_by_its_size(write: Write) -> None:
+    assert complaint(write("ml/ratings.dat", MUCH).parent).startswith(
+        "ml/ratings.dat: a file of such lines may have at most 0.0 MB unpacked, by the memory that "
+    )
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_zip_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ml/ratings.dat", MUCH)
+    monkeypatch.setattr("qrels.ratings.datasets.source.BEGINNING", 20)
+    unpack, unpacked = zipfile.ZipExtFile.read, []
+
+    def read(stream: zipfile.ZipExtFile, n: int | None = -1) -> bytes:
+        unpacked.append(n)
+        return unpack(stream, n)
+
+    monkeypatch.setattr("zipfile.ZipExtFile.read", read)
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of such lines")
+    assert unpacked == [20]
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
+    path = write("ratings.dat.gz", gzip.compress(MUCH))
+    assert complaint(path).startswith("ratings.dat.gz: a file of such lines may have")
+
+
 # Options
 
 
@@ -405,7 +546,7 @@ def test_a_cut_off_gzip_file_is_refused(write: Write) -> None:
         ({"format": "movielens-dta"}, "`format` must be one of movielens-u.data, movielens-dat, "),
         ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
         ({"duplicates": "max"}, "`duplicates` must be one of error, last, got 'max'."),
-        ({"columns": {"user": 0, "item": 1}}, "`columns` must say where the rating stands."),
+        ({"columns": {"user": 0, "rating": 1}}, "`columns` must say where the item stands."),
         ({"columns": {"usr": 0}}, "`columns` must be one of user, item, rating, time, got 'usr'; "
          "did you mean 'user'?"),
         ({"columns": {"user": 0, "item": -1, "rating": 2}}, "columns count from 0, got -1 for the "
@@ -495,7 +636,7 @@ def test_what_is_read_fast_is_what_is_read_carefully(text: str, format: str) -> 
         fast = contents(_table(lines.columns()))
     except NotPlain:
         return
-    assert fast == contents(_table(_checked_columns(lines, unique=False)))
+    assert fast == contents(_careful(lines, unique=False, whole=True))
 
 
 def test_the_fast_road_is_taken_for_plain_text(write: Write) -> None:

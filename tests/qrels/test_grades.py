@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qrels import Ratings, Scale, rating_scale
+from qrels.grades import GradeRule
 from runs import InputError, Numbering
 
 
@@ -15,60 +16,115 @@ def rated(*values: float) -> Ratings:
     return Ratings(Numbering.of(["ann"]), items, user, item, np.array(values))
 
 
+def scale_of(*values: float, threshold: float = 4.0, rule: GradeRule | None = None) -> Scale:
+    return rating_scale(rated(*values), threshold=threshold, rule=rule)
+
+
+def grades(scale: Scale) -> list[int]:
+    return scale.grades.tolist()
+
+
 def test_integer_ratings_stay() -> None:
-    scale = rating_scale(rated(1.0, 5.0))
-    assert scale.grades_of(np.array([1.0, 5.0])).tolist() == [1, 5]
+    assert grades(scale_of(0.0, 1.0, 5.0)) == [0, 1, 5]
 
 
 def test_half_stars_are_doubled() -> None:
-    scale = rating_scale(rated(0.5, 4.0, 5.0))
-    assert scale.grades_of(np.array([0.5, 4.0, 5.0])).tolist() == [1, 8, 10]
+    assert grades(scale_of(0.5, 4.0, 5.0)) == [1, 8, 10]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [((3.7, 4.0), [37, 40]), ((0.07, 0.5, 1.0), [7, 50, 100]), ((1.001, 2.0), [1001, 2000])],
+)
+def test_decimals_are_multiplied_by_the_least_power_of_ten(
+    values: tuple[float, ...], expected: list[int]
+) -> None:
+    assert grades(scale_of(*values, threshold=1.0)) == expected
 
 
 def test_a_part_with_whole_stars_only_keeps_the_scale_of_the_whole() -> None:
     whole = rated(0.5, 4.0, 5.0)
     part = whole.select(whole.rating > 1)
-    assert rating_scale(whole).grades_of(part.rating).tolist() == [8, 10]
+    assert rating_scale(whole, threshold=4.0).grades_of(part.rating).tolist() == [8, 10]
 
 
 def test_the_threshold_is_doubled_with_the_ratings() -> None:
-    assert Scale(factor=2).grade_of_threshold(4.0) == 8
+    assert scale_of(0.5, 5.0).level == 8
 
 
-@given(
-    st.integers(1, 2),
-    st.floats(0, 6, exclude_min=True),
-    st.integers(0, 12),
+@pytest.mark.parametrize("threshold", [0.07, 0.061])
+def test_the_level_of_decimals_is_no_higher_than_it_must_be(threshold: float) -> None:
+    # In binary, 0.07 * 100 is above 7.
+    assert scale_of(0.01, 0.07, threshold=threshold).level == 7
+
+
+def test_negative_scales_are_raised_to_begin_at_0() -> None:
+    scale = scale_of(-10.0, 0.0, 7.5, threshold=0.0)
+    assert (grades(scale), scale.level) == ([0, 20, 35], 20)
+    assert scale.rule == "rating times 2, plus 20"
+
+
+@pytest.mark.parametrize("rule", ["values", "ranks", (2.0, 4.0), None])
+def test_where_everything_is_relevant_the_level_is_at_least_1(rule: GradeRule | None) -> None:
+    scale = scale_of(0.0, 2.0, 4.0, threshold=0.0, rule=rule)
+    assert scale.level == grades(scale)[0] == 1
+
+
+def test_ranks_count_the_distinct_ratings() -> None:
+    scale = scale_of(3.0, -1.5, 3.0, 80.0, rule="ranks")
+    assert (grades(scale), scale.level) == ([1, 2, 3], 3)
+
+
+def test_ratings_of_many_decimals_become_ranks_by_default() -> None:
+    scale = scale_of(0.12345, 0.5, threshold=0.5)
+    assert (grades(scale), scale.rule) == ([1, 2], "rank among the 2 distinct ratings")
+
+
+def test_a_grade_is_the_number_of_cuts_that_a_rating_reaches() -> None:
+    scale = scale_of(10.0, 30.0, 59.9, 60.0, 100.0, threshold=60.0, rule=(30.0, 60.0, 90.0))
+    assert (grades(scale), scale.level) == ([0, 1, 1, 2, 3], 2)
+
+
+def test_a_threshold_between_cuts_is_refused() -> None:
+    with pytest.raises(InputError, match="the threshold 50 must be one of the cuts, 30, 60: ra"):
+        scale_of(10.0, 40.0, 55.0, threshold=50.0, rule=(30.0, 60.0))
+
+
+scales = st.lists(st.integers(-40, 40), min_size=1, max_size=9).flatmap(
+    lambda numbers: st.sampled_from([1, 2, 10, 100]).map(
+        lambda factor: tuple(number / factor for number in numbers)
+    )
 )
+
+
+@given(scales, st.floats(-50, 50), st.sampled_from([None, "values", "ranks"]))
 def test_a_grade_is_relevant_exactly_if_its_rating_is(
-    factor: int, threshold: float, grade: int
+    values: tuple[float, ...], threshold: float, rule: GradeRule | None
 ) -> None:
-    scale = Scale(factor=factor)
-    rating = grade / factor
-    assert (grade >= scale.grade_of_threshold(threshold)) == (rating >= threshold)
+    scale = scale_of(*values, threshold=threshold, rule=rule)
+    assert scale.level >= 1
+    assert (scale.grades >= 0).all()
+    assert (np.diff(scale.grades) > 0).all()
+    is_relevant = scale.grades_of(np.array(values)) >= scale.level
+    assert is_relevant.tolist() == [value >= threshold for value in values]
 
 
-@pytest.mark.parametrize("threshold", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_threshold_must_be_above_zero(threshold: float) -> None:
-    with pytest.raises(InputError, match=f"threshold must be above 0, got {threshold}"):
-        Scale(factor=1).grade_of_threshold(threshold)
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf")])
+def test_a_threshold_must_be_finite(threshold: float) -> None:
+    with pytest.raises(InputError, match=f"threshold must be finite, got {threshold}"):
+        scale_of(1.0, threshold=threshold)
 
 
-def test_other_fractions_are_refused() -> None:
-    with pytest.raises(InputError, match=r"must be multiples of 0\.5; found 3\.7\."):
-        rating_scale(rated(1.0, 3.7))
-
-
-def test_negative_ratings_are_to_be_shifted() -> None:
-    with pytest.raises(InputError, match=r"must not be negative: shift the scale .* found -2\."):
-        rating_scale(rated(-2.0, 3.0))
+def test_more_than_three_decimals_have_no_values() -> None:
+    with pytest.raises(InputError, match=r"at most three decimals .* found 0\.12345\."):
+        scale_of(1.0, 0.12345, rule="values")
 
 
 def test_ratings_off_the_scale_are_refused() -> None:
-    with pytest.raises(InputError, match=r"must be multiples of 1; found 0\.5\."):
-        Scale(factor=1).grades_of(np.array([0.5]))
+    with pytest.raises(InputError, match=r"the rating 0\.5 is not on the scale of the data set"):
+        scale_of(0.0, 1.0).grades_of(np.array([0.5]))
 
 
-def test_ratings_beyond_int32_are_refused() -> None:
-    with pytest.raises(InputError, match="must not exceed 2147483647"):
-        rating_scale(rated(3e9))
+def test_values_beyond_int32_are_refused() -> None:
+    with pytest.raises(InputError, match=r"at most 2147483647 steps; found 3e\+09"):
+        scale_of(1.0, 3e9, rule="values")

@@ -17,16 +17,19 @@ def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int
     """Find the position of each column of the layout; capitals do not matter in names.
 
     Names are the fields of the header; of a file without one, those of the first line. A column
-    that is missing, or whose name is duplicated, is an error.
+    that is missing, or whose name is duplicated, is an error; but a header that names users, items
+    and times alone says that there are no ratings.
     """
     positions: dict[str, int] = {}
     for role, column in layout.columns.items():
-        found = _positions(column, names)
+        found = positions_of(column, names)
         if len(found) > 1:
             raise fail(f"several columns may be the {role}: {_quoted(names[at] for at in found)}.")
         if found:
             positions[role] = found[0]
-        elif role not in layout.optional:
+    unrated = ("rating",) if layout.header and len(positions) == len(names) else ()
+    for role, column in layout.columns.items():
+        if role not in (*positions, *layout.optional, *unrated):
             raise fail(_missing(role, column, names, layout))
     return positions
 
@@ -44,7 +47,8 @@ def named(separator: str) -> str:
     return SEPARATOR_NAMES.get(separator, repr(separator))
 
 
-def _positions(column: Column, names: Sequence[str]) -> list[int]:
+def positions_of(column: Column, names: Sequence[str]) -> list[int]:
+    """Give the positions of a column among names; one that is a position has itself."""
     if isinstance(column, int):
         return [column] if column < len(names) else []
     wanted = {name.lower() for name in column}
@@ -55,15 +59,18 @@ def _missing(role: str, column: Column, names: Sequence[str], layout: Layout) ->
     if isinstance(column, int):
         return f"no column {column} for the {role}: there are {len(names)}, counted from 0."
     close = [match for name in column for match in get_close_matches(name, names, n=1)]
-    hint = f"; did you mean {close[0]!r}?" if close else _other_hint(names, layout)
+    hint = f"; did you mean {close[0]!r}?" if close else _other_hint(role, names, layout)
     looked = " or ".join(map(repr, column))
     return f"no column for the {role} is called {looked}; found {_quoted(names)}{hint}"
 
 
-def _other_hint(names: Sequence[str], layout: Layout) -> str:
+def _other_hint(role: str, names: Sequence[str], layout: Layout) -> str:
     if any(re.fullmatch(r"[0-9.]+", name) for name in names):
         return ". If the file has no header, say by position which column is what."
-    return separator_hint("".join(names), layout)
+    if role == "rating":
+        return ". Name it in `columns`, or say `implicit = true` if nothing is rated."
+    hint = separator_hint("".join(names), layout)
+    return f". Name it in `columns`: {role} = ..." if hint == "." else hint
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -28,6 +28,15 @@ class DelimitedRows(Rows):
 
     unit = "line"
 
+    def names(self) -> list[str]:
+        """Give the fields of the first line that is not blank."""
+        return self._first()[1]
+
+    def beginning(self, n: int) -> list[list[str]]:
+        """Give the fields of the first lines below the header."""
+        first = int(self.layout.header)
+        return [fields for _, fields in islice(self._lines(), first, first + n)]
+
     def records(self) -> Iterator[Record]:
         """Read line by line and check that each has the fields it should have."""
         line, first = self._first()
@@ -78,7 +87,7 @@ class DelimitedRows(Rows):
         if self.layout.width not in (None, len(first)):
             raise self.error(line, self._wrong_width(first, self._width(first)))
         positions = locate(first, self.layout, fail=partial(self.error, line))
-        rating = first[positions["rating"]]
+        rating = first[positions["rating"]] if "rating" in positions else ""
         if not self.layout.header and rating.lower() in RATING_NAMES:
             raise self.error(line, f"data expected, found {rating!r}: a header? Say header=True.")
         return positions
@@ -93,7 +102,8 @@ class DelimitedRows(Rows):
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Give the number and the fields of every line that is not blank."""
-        split = self._quoted_lines() if self.layout.quoted else self._plain_lines()
+        has_quotes = self.layout.quoted and not self._is_unquoted()
+        split = self._quoted_lines() if has_quotes else self._plain_lines()
         return ((line, fields) for line, fields in split if fields not in ([], [""]))
 
     def _plain_lines(self) -> Iterator[tuple[int, list[str]]]:
@@ -110,7 +120,8 @@ class DelimitedRows(Rows):
             except StopIteration:
                 return
             except csv.Error as error:
-                raise self.error(line, f"the line is not valid CSV ({error}).") from error
+                finding = f"the line is not valid CSV ({error}); is a quote missing?"
+                raise self.error(line, finding) from error
 
     def _decoded(self) -> Iterator[str]:
         for line, data in enumerate(BytesIO(self.source.data), start=1):
@@ -126,11 +137,16 @@ class DelimitedRows(Rows):
         """Whether pyarrow reads the text as we do: no quotes, lone CR, clash or second mark."""
         data = self.source.data
         return (
-            not (self.layout.quoted and b'"' in data)
-            and data.count(b"\r") == data.count(b"\r\n")
+            self._is_unquoted()
             and codecs.BOM_UTF8 not in data
             and (len(self.layout.separator.encode()) == 1 or UNIT_SEPARATOR not in data)
         )
+
+    def _is_unquoted(self) -> bool:
+        """Whether lines can be split at line ends and separators alone."""
+        data = self.source.data
+        has_quotes = self.layout.quoted and b'"' in data
+        return not has_quotes and data.count(b"\r") == data.count(b"\r\n")
 
     def _body(self) -> tuple[bytes, bytes]:
         """Give the lines after the header, and the byte between their fields."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 
 from qrels.ratings.datasets.layouts import Layout
 from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.times import ISO, from_iso, iso_seconds, whole_seconds
 from qrels.ratings.ratings import Ratings
-from runs import InputError, Numbering, id_fault
+from runs import InputError, Numbering
 
 # Python's float also takes "1_0", "nan", spaces and digits of other scripts.
 NUMBER: Final = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
-# The years 1 to 9999, which dates can show; milliseconds since 1970 lie beyond.
-EARLIEST: Final = -62_135_596_800
-LATEST: Final = 253_402_300_799
+LONGEST_ID: Final = 1000
 
+# What stands where a number is missing; an id is missing where there is nothing.
+NO_NUMBER: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 # Arrow columns by role: ids as text, ratings and times as text or numbers.
 Columns = Mapping[str, Any]
@@ -50,6 +51,14 @@ class Rows(ABC):
         return InputError(f"{self.source.label}, {self.unit} {place}: {finding}")
 
     @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Give the names of all columns; without a header, the fields of the first line."""
+
+    @abstractmethod
+    def beginning(self, n: int) -> list[list[str]]:
+        """Give the first rows as texts of all columns."""
+
+    @abstractmethod
     def records(self) -> Iterator[Record]:
         """Give the ratings one by one."""
 
@@ -60,7 +69,10 @@ class Rows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Checked ratings in file order; a (user, item) pair may repeat."""
+    """Checked ratings in file order; a (user, item) pair may repeat.
+
+    Ratings that were left out, since a value was missing, are counted.
+    """
 
     users: Numbering
     items: Numbering
@@ -68,10 +80,12 @@ class Table:
     item: NDArray[np.int32]
     rating: NDArray[np.float64]
     time: NDArray[np.int64] | None
+    n_dropped: int = 0
 
-    def has_duplicates(self) -> bool:
-        """Whether a user rates an item twice."""
-        return len(np.unique(self._pairs)) < len(self._pairs)
+    @property
+    def n_repeated(self) -> int:
+        """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
+        return len(self.user) - len(np.unique(self._pairs))
 
     def ratings(self) -> Ratings:
         """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
@@ -89,10 +103,11 @@ class Table:
         return self.user.astype(np.int64) * len(self.items) + self.item
 
 
-def read_table(rows: Rows, *, unique: bool) -> Table:
+def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
     """Read ratings, fast if they keep all rules, else carefully, to say where they do not.
 
-    With ``unique`` a (user, item) pair must not repeat.
+    With ``unique`` a (user, item) pair must not repeat; with ``whole`` no value may be missing,
+    otherwise such ratings are left out.
 
     Raises
     ------
@@ -100,67 +115,130 @@ def read_table(rows: Rows, *, unique: bool) -> Table:
         At the first rating that breaks a rule.
     """
     try:
-        table = _table(rows.columns())
+        table = _fast(rows, whole=whole)
     except NotPlain:
         table = None
-    if table is None or (unique and table.has_duplicates()):
-        return _table(_checked_columns(rows, unique=unique))
+    if table is None or (unique and table.n_repeated):
+        return _careful(rows, unique=unique, whole=whole)
     return table
 
 
-def _table(columns: Columns) -> Table:
+def _fast(rows: Rows, *, whole: bool) -> Table:
     """Check whole columns."""
+    columns = rows.columns()
+    if whole:
+        return _table(columns, decimal=rows.layout.decimal)
+    plain = {role: _without_dictionary(column) for role, column in columns.items()}
+    kept = _filled(plain)
+    left = {role: column.filter(kept) for role, column in plain.items()}
+    n_dropped = len(kept) - len(left["user"])
+    return _table(left, decimal=rows.layout.decimal, n_dropped=n_dropped)
+
+
+def _table(columns: Columns, *, decimal: str = ".", n_dropped: int = 0) -> Table:
     (users, user), (items, item) = _numbered(columns["user"]), _numbered(columns["item"])
-    time = _times(columns["time"]) if "time" in columns else None
-    return Table(users, items, user, item, _numbers(columns["rating"]), time)
+    time = _times(columns["time"], decimal) if "time" in columns else None
+    rating = _numbers(columns["rating"], decimal) if "rating" in columns else np.ones(len(user))
+    return Table(users, items, user, item, rating, time, n_dropped)
+
+
+def _without_dictionary(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+
+
+def _filled(columns: Columns) -> Any:
+    """Mark, as an Arrow array, the ratings of which no value is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    every = pa.chunked_array([pa.repeat(True, len(columns["user"]))])
+    for role, column in columns.items():
+        missing = compute.is_null(column, nan_is_null=True)
+        if pa.types.is_string(column.type):
+            texts = pa.array(_missing_texts(role), pa.string())
+            missing = compute.or_(missing, compute.is_in(column, texts))
+        every = compute.and_not(every, missing)
+    return every
+
+
+def _missing_texts(role: str) -> tuple[str, ...]:
+    return ("",) if role in ("user", "item") else NO_NUMBER
 
 
 def _numbered(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
     import pyarrow as pa
+    import pyarrow.compute as compute
 
     if column.null_count or not len(column):
         raise NotPlain
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     whole = encoded.unify_dictionaries().combine_chunks()
-    ids = np.array(whole.dictionary.to_pylist(), dtype=np.str_)
-    if any(map(id_fault, whole.dictionary.to_pylist())):
+    known = whole.dictionary
+    lengths = compute.min_max(compute.utf8_length(known)).as_py()
+    if not 0 < lengths["min"] <= lengths["max"] <= LONGEST_ID:
         raise NotPlain
+    if compute.any(compute.match_substring(known, "\0")).as_py():
+        raise NotPlain
+    ids = np.array(known.to_pylist(), dtype=np.str_)
     numbering = Numbering.of(ids)
     return numbering, numbering.numbers(ids)[whole.indices.to_numpy()]
 
 
-def _numbers(column: Any) -> NDArray[np.float64]:
+def _numbers(column: Any, decimal: str) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as compute
 
     if pa.types.is_string(column.type):
-        matching = compute.match_substring_regex(column, f"^({NUMBER})$")
-        if not compute.all(matching).as_py():
+        if not _all_match(column, _number_with(decimal)):
             raise NotPlain
+        column = compute.replace_substring(column, decimal, ".")
     numbers: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
     if column.null_count or not np.isfinite(numbers).all():
         raise NotPlain
     return numbers
 
 
-def _times(column: Any) -> NDArray[np.int64]:
-    seconds = np.floor(_numbers(column))
-    if (seconds < EARLIEST).any() or (seconds > LATEST).any():
+def _times(column: Any, decimal: str) -> NDArray[np.int64]:
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type) and _all_match(column, ISO):
+        seconds = iso_seconds(column)
+    else:
+        seconds = whole_seconds(_numbers(column, decimal))
+    if seconds is None:
         raise NotPlain
-    return seconds.astype(np.int64)
+    return seconds
 
 
-def _checked_columns(rows: Rows, *, unique: bool) -> Columns:
+def _all_match(column: Any, pattern: str) -> bool:
+    import pyarrow.compute as compute
+
+    matching = compute.match_substring_regex(column, f"^({pattern})$")
+    return compute.all(matching).as_py() is not False
+
+
+def _number_with(decimal: str) -> str:
+    return NUMBER.replace(r"\.", re.escape(decimal))
+
+
+def _careful(rows: Rows, *, unique: bool, whole: bool) -> Table:
     """Check rating by rating, in file order."""
     import pyarrow as pa
 
     columns: dict[str, list[Any]] = {}
     places: dict[tuple[str, str], int] = {}
+    every: list[int] = []
+    n_dropped = 0
     for place, texts in rows.records():
+        if not whole and any(text in _missing_texts(role) for role, text in texts.items()):
+            n_dropped += 1
+            continue
         user, item = texts["user"], texts["item"]
         try:
             for role, text in texts.items():
-                columns.setdefault(role, []).append(CHECKS[role](text))
+                columns.setdefault(role, []).append(_checked(role, text, rows.layout.decimal))
             first = places.setdefault((user, item), place)
             if unique and first != place:
                 raise InputError(
@@ -169,46 +247,73 @@ def _checked_columns(rows: Rows, *, unique: bool) -> Columns:
                 )
         except InputError as error:
             raise rows.error(place, str(error)) from error
+        every.append(place)
     if not places:
         raise InputError(f"{rows.source.label}: there are no ratings in the file.")
-    return {role: pa.chunked_array([values]) for role, values in columns.items()}
+    _check_times(rows, columns.get("time", []), every)
+    found = {role: pa.chunked_array([values]) for role, values in columns.items()}
+    return _table(found, n_dropped=n_dropped)
+
+
+def _check_times(rows: Rows, times: list[float], places: list[int]) -> None:
+    """Refuse times of which some are seconds and others not, or in which no unit makes sense."""
+    if not times or whole_seconds(np.array(times)) is not None:
+        return
+    furthest = int(np.abs(times).argmax())
+    raise rows.error(
+        places[furthest],
+        "times must all be in seconds, or all in milli- or microseconds, since 1970 and before the "
+        f"year 10000, got {times[furthest]:.0f}.",
+    )
+
+
+def _checked(role: str, text: str, decimal: str) -> str | float:
+    if role in ("user", "item"):
+        return _checked_id(text)
+    check = _checked_rating if role == "rating" else _checked_time
+    try:
+        return check(text, decimal)
+    except InputError as error:
+        if text not in NO_NUMBER:
+            raise
+        raise InputError(f"{error} missing='drop' leaves such ratings out.") from error
 
 
 def _checked_id(text: str) -> str:
-    fault = id_fault(text)
-    if fault:
-        raise InputError(f"an id must fit a field of a TREC file, but {text!r} {fault}.")
+    if not text:
+        raise InputError("an id must not be empty; missing='drop' leaves such ratings out.")
+    if "\0" in text:
+        raise InputError(f"an id must have no NUL, got {text[:80]!r}.")
+    if len(text) > LONGEST_ID:
+        raise InputError(
+            f"an id must have at most {LONGEST_ID:,} characters, found one of {len(text):,} that "
+            f"begins with {text[:40]!r}."
+        )
     return text
 
 
-def _checked_rating(text: str) -> float:
-    rating = _finite(text)
+def _checked_rating(text: str, decimal: str) -> float:
+    rating = _finite(text, decimal)
     if rating is None:
-        raise InputError(f"the rating must be a finite number, got {text!r}.")
+        comma = " with a decimal comma" if decimal == "," else ""
+        raise InputError(f"the rating must be a finite number{comma}, got {text!r}.")
     return rating
 
 
-def _checked_time(text: str) -> float:
-    seconds = _finite(text)
-    if seconds is None:
-        raise InputError(f"the time must be a number of seconds since 1970, got {text!r}.")
-    if not EARLIEST <= math.floor(seconds) <= LATEST:
+def _checked_time(text: str, decimal: str) -> float:
+    if re.fullmatch(ISO, text):
+        return from_iso(text)
+    moment = _finite(text, decimal)
+    if moment is None:
         raise InputError(
-            f"the time must be in seconds since 1970 and before the year 10000, got {text!r} "
-            "(milliseconds?)."
+            "the time must be a number of seconds or milliseconds since 1970, or a date as "
+            f"2026-11-22 or 2026-11-22T09:30:00Z, got {text!r}."
         )
-    return seconds
+    return moment
 
 
-def _finite(text: str) -> float | None:
-    if re.fullmatch(NUMBER, text) and math.isfinite(float(text)):
-        return float(text)
+def _finite(text: str, decimal: str) -> float | None:
+    if re.fullmatch(_number_with(decimal), text):
+        number = float(text.replace(decimal, "."))
+        return number if math.isfinite(number) else None
     return None
-
-
-CHECKS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "user": _checked_id,
-    "item": _checked_id,
-    "rating": _checked_rating,
-    "time": _checked_time,
-}

@@ -24,7 +24,7 @@ def guess_format(path: str | Path) -> str:
 
 def guess(source: Source) -> str:
     """Guess the format of a file that has been read; see `guess_format`."""
-    if source.data.startswith(b"PAR1") or source.name.endswith((".parquet", ".pq")):
+    if source.is_parquet:
         return "parquet"
     line = source.first_line()
     if source.name.endswith(".inter") or "user_id:token" in line.split("\t"):

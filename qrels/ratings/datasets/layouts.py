@@ -9,15 +9,16 @@ from typing import Final
 # A column is one of these names in the header, or a position from 0.
 Column = tuple[str, ...] | int
 
-REQUIRED: Final = ("user", "item", "rating")
-ROLES: Final = (*REQUIRED, "time")
+REQUIRED: Final = ("user", "item")
+ROLES: Final = (*REQUIRED, "rating", "time")
 
-RATING_NAMES: Final = ("rating", "rating:float", "ratings", "stars")
+COUNT_NAMES: Final = ("count", "plays", "play_count", "playcount", "weight")
+RATING_NAMES: Final = ("rating", "rating:float", "ratings", "stars", "score")
 USUAL_NAMES: Final[Mapping[str, Column]] = {
     "user": ("user", "userId", "user_id", "uid"),
     "item": ("item", "itemId", "item_id", "iid", "movieId", "movie_id"),
-    "rating": RATING_NAMES,
-    "time": ("time", "timestamp"),
+    "rating": (*RATING_NAMES, *COUNT_NAMES),
+    "time": ("time", "timestamp", "date", "datetime"),
 }
 IN_ORDER: Final[Mapping[str, Column]] = {"user": 0, "item": 1, "rating": 2, "time": 3}
 
@@ -28,7 +29,8 @@ class Layout:
 
     The separator of two fields is empty where there are no lines; a header names the columns; a
     quoted field may be in double quotes. The width is the number of fields of every line, None if
-    the first line decides. A file may lack the columns that are optional.
+    the first line decides. The decimal sign separates whole and broken parts of numbers. A file may
+    lack the columns that are optional.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: USUAL_NAMES)
@@ -36,6 +38,7 @@ class Layout:
     header: bool = True
     quoted: bool = False
     width: int | None = None
+    decimal: str = "."
     optional: tuple[str, ...] = ("time",)
 
 

@@ -5,9 +5,43 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any, Literal
+
+from pydantic import Field
 
 from qrels.ratings.datasets.layouts import LAYOUTS, REQUIRED, ROLES, Column, Layout
 from runs import InputError
+from runs.shared.settings import Section
+
+
+class FileOptions(Section):
+    """How a file of ratings is read."""
+
+    format: str | None = Field(None, description="Name of the format; guessed if absent.")
+    columns: dict[str, str | int] | None = Field(
+        None,
+        description="Name or number (from 0) of the columns user, item and, where there are any, "
+        "rating and time.",
+    )
+    separator: str | None = Field(None, description="What separates the fields of a line.")
+    header: bool | None = Field(None, description="Whether the first line names the columns.")
+    decimal: Literal[".", ","] = Field(".", description="Decimal sign of numbers.")
+    implicit: bool | None = Field(
+        None,
+        description="Whether everything in the file is relevant, and ratings, if there are any, "
+        "count or weigh what was used; by default if there are no different ratings.",
+    )
+    missing: Literal["error", "drop"] = Field(
+        "error", description="A rating without user, item, value or time: refuse, or leave out."
+    )
+    duplicates: Literal["error", "last"] = Field(
+        "error", description="A pair rated twice: refuse, or keep the last in time."
+    )
+
+    @property
+    def of_file(self) -> dict[str, Any]:
+        """The options by their names, without those that a section adds."""
+        return {name: getattr(self, name) for name in FileOptions.model_fields}
 
 
 def require_choice(name: str, value: str, choices: Collection[str]) -> None:
@@ -21,9 +55,11 @@ def require_choice(name: str, value: str, choices: Collection[str]) -> None:
 def adapted_layout(
     format: str,
     *,
-    columns: Mapping[str, str | int] | None,
-    separator: str | None,
-    header: bool | None,
+    columns: Mapping[str, str | int] | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    implicit: bool | None = None,
 ) -> Layout:
     """Give the layout of a format with the user's changes; None leaves what the format says.
 
@@ -35,6 +71,8 @@ def adapted_layout(
     layout = LAYOUTS[format]
     if not layout.separator and (separator, header) != (None, None):
         raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
+    if implicit:
+        layout = replace(layout, optional=(*layout.optional, "rating"))
     if columns is not None:
         layout = _with_columns(layout, columns)
     if header is not None:
@@ -42,7 +80,7 @@ def adapted_layout(
     if separator is not None:
         layout = _with_separator(layout, separator)
     _check_names(layout)
-    return layout
+    return replace(layout, decimal=decimal)
 
 
 def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:

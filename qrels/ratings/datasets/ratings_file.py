@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
 from qrels.ratings.datasets.format_guess import guess
-from qrels.ratings.datasets.layouts import FORMATS, Layout
+from qrels.ratings.datasets.layouts import FORMATS
 from qrels.ratings.datasets.options import adapted_layout, require_choice
 from qrels.ratings.datasets.parquet import ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.ratings import Ratings
-from runs import InputError
+from runs import InputError, InputWarning
 
 
 def read_ratings(
-    path: str | Path,
+    path: str | Path | Source,
     *,
     format: str | None = None,
     columns: Mapping[str, str | int] | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    decimal: Literal[".", ","] = ".",
+    implicit: bool | None = None,
+    missing: Literal["error", "drop"] = "error",
     duplicates: Literal["error", "last"] = "error",
 ) -> Ratings:
     r"""Read ratings from a file, or from the ratings file inside a folder or a zip archive.
@@ -33,32 +37,47 @@ def read_ratings(
     Parameters
     ----------
     path
-        The file, or a MovieLens folder or archive as downloaded.
+        The file, or a MovieLens folder or archive as downloaded; or a source that has been opened.
     format
         One of `FORMATS`; by default "csv" if there is a ``separator``, else guessed from name and
         content.
     columns
-        Where "user", "item", "rating" and, if wanted, "time" are: names in the header, or
+        Where "user", "item" and, if wanted, "rating" and "time" are: names in the header, or
         positions from 0. By default as the format says.
     separator
         What separates two fields of a line. By default as the format says.
     header
         Whether the first line names the columns. By default as the format says, but not where
         ``columns`` are positions.
+    decimal
+        The decimal sign of numbers.
+    implicit
+        Whether the file may do without ratings. By default it may if its header names nothing
+        beside users, items and times.
+    missing
+        What if a value is missing: ``"error"``, or ``"drop"`` to leave the rating out. Missing is
+        what is empty; of numbers, NA, N/A, NaN, null and None too.
     duplicates
         What if a user rates an item twice: ``"error"``, or ``"last"`` to keep the last in time,
         and of those at one time (or without times) the last in the file.
 
     Returns
     -------
-    Ratings; times are whole seconds since 1970 in UTC, rounded down.
+    Ratings, all 1 where the file has none. Times, in the file seconds, milli- or microseconds since
+    1970 or ISO dates, are whole seconds since 1970 in UTC, rounded down.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, or does not fit the format; a rating or time is not a finite
-        number; an id does not fit a TREC file; or a pair repeats. It names the file, the physical
-        line (in Parquet the row, from 1), the rule and the value.
+        If the file is missing, empty, too large for the memory, or does not fit the format; a
+        rating or time is not a finite number; an id is empty or has a NUL or more than 1,000
+        characters; or a pair repeats. It names the file, the physical line (in Parquet the row,
+        from 1), the rule and the value.
+
+    Warns
+    -----
+    InputWarning
+        If ratings are left out because a value is missing.
 
     Examples
     --------
@@ -72,18 +91,44 @@ def read_ratings(
     (['007', '7'], [4.5, 3.0])
     """
     require_choice("duplicates", duplicates, ("error", "last"))
-    if format is not None:
-        require_choice("format", format, FORMATS)
-    source = open_source(path)
-    chosen = format or (guess(source) if separator is None else "csv")
-    layout = adapted_layout(chosen, columns=columns, separator=separator, header=header)
+    source = path if isinstance(path, Source) else open_source(path)
+    rows, chosen = rows_of(
+        source,
+        format=format,
+        columns=columns,
+        separator=separator,
+        header=header,
+        decimal=decimal,
+        implicit=implicit,
+    )
     try:
-        return read_table(_rows(source, layout), unique=duplicates == "error").ratings()
+        table = read_table(rows, unique=duplicates == "error", whole=missing == "error")
     except InputError as error:
         if format is not None:
             raise
         raise InputError(f"{error} (The format {chosen!r} was guessed.)") from error
+    if table.n_dropped:
+        finding = (
+            f"{source.label}: {table.n_dropped:,} of {table.n_dropped + len(table.user):,} ratings "
+            "are left out, since a value is missing."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=2)
+    return table.ratings()
 
 
-def _rows(source: Source, layout: Layout) -> Rows:
-    return DelimitedRows(source, layout) if layout.separator else ParquetRows(source, layout)
+def rows_of(
+    source: Source, *, format: str | None, separator: str | None, **options: Any
+) -> tuple[Rows, str]:
+    """Give what reads a source, and the name of its format, which is guessed if absent.
+
+    Raises
+    ------
+    InputError
+        If there is no such format, it cannot be guessed, or `adapted_layout` refuses an option.
+    """
+    if format is not None:
+        require_choice("format", format, FORMATS)
+    chosen = format or (guess(source) if separator is None else "csv")
+    layout = adapted_layout(chosen, separator=separator, **options)
+    kind = DelimitedRows if layout.separator else ParquetRows
+    return kind(source, layout), chosen

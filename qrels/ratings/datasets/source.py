@@ -10,11 +10,23 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Final, Protocol
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+
+BEGINNING: Final = 2**16
+BYTES_OF_RATING: Final = 100
+"""Memory that a rating takes while it is read, beside two copies of the file."""
+
+
+class _Stream(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read so many bytes, or what is left."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,11 @@ class Source:
     def name(self) -> str:
         """The file's name in lower case, without the ``.gz``."""
         return _bare_name(PurePath(self.label)).lower()
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether content or name say that it is a Parquet file."""
+        return self.data.startswith(b"PAR1") or self.name.endswith((".parquet", ".pq"))
 
     def first_line(self) -> str:
         """Give the first line that is not blank, without its end; refuse a file without one."""
@@ -63,7 +80,8 @@ def open_source(path: str | Path) -> Source:
 
 
 def _read_file(path: Path) -> Source:
-    return Source(str(path), _decompressed(path.name, path.read_bytes()))
+    with path.open("rb") as stream:
+        return _read(str(path), stream, path.stat().st_size)
 
 
 def _read_folder(folder: Path) -> Source:
@@ -78,12 +96,47 @@ def _read_archive(path: Path) -> Source:
         members = archive.namelist()
         found = [member for member in members if _holds_ratings(PurePosixPath(member))]
         _require_one(path, found)
-        return Source(f"{path}/{found[0]}", _decompressed(found[0], archive.read(found[0])))
+        with archive.open(found[0]) as stream:
+            return _read(f"{path}/{found[0]}", stream, archive.getinfo(found[0]).file_size)
 
 
-def _decompressed(name: str, data: bytes) -> bytes:
-    plain = gzip.decompress(data) if name.lower().endswith(".gz") else data
-    return plain.removeprefix(codecs.BOM_UTF8)
+def _read(label: str, stream: IO[bytes], size: int) -> Source:
+    """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold."""
+    if label.lower().endswith(".gz"):
+        with gzip.open(stream) as unpacked:
+            return _read_within(label, unpacked, size)
+    return _read_within(label, stream, size)
+
+
+def _read_within(label: str, stream: _Stream, size: int) -> Source:
+    """Read a stream; its size, or that before it is unpacked, is known beforehand."""
+    beginning = stream.read(BEGINNING)
+    room = _room(beginning)
+    if size <= room:
+        beginning += stream.read(max(room + 1 - len(beginning), 0))
+        size = len(beginning)
+    if size > room:
+        raise InputError(
+            f"{label}: a file of such lines may have at most {_megabytes(room)} unpacked, by the "
+            f"memory that is free now; it has {_megabytes(size)} or more."
+        )
+    return Source(label, beginning.removeprefix(codecs.BOM_UTF8))
+
+
+def _room(beginning: bytes) -> int:
+    """Give the bytes that a file may have, judging by the length of its first lines."""
+    lines = beginning.count(b"\n") / max(len(beginning), 1)
+    return int(_free_memory() / (2 + BYTES_OF_RATING * lines))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _free_memory() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def _bare_name(path: PurePath) -> str:

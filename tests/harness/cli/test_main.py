@@ -62,6 +62,7 @@ def test_help_names_every_command() -> None:
     commands = {
         "run",
         "tune",
+        "init",
         "describe",
         "systems",
         "metrics",
@@ -104,7 +105,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_every_command_has_a_line_of_help() -> None:
     context = click.Context(main)
     commands = [main.get_command(context, name) for name in main.list_commands(context)]
-    assert len(commands) == 20
+    assert len(commands) == 21
     assert all(command is not None and command.get_short_help_str() for command in commands)
 
 
@@ -211,8 +212,8 @@ def test_a_mistake_is_answered_with_a_sentence_and_exit_code_2(
         ("userId,movieId,rating,timestamp\nu,a,1,1\nu,a,2,1\n", "ratings.csv, line 3: "),
         ("userId,movieId,rating,timestamp\nu,a\n", "ratings.csv, line 2: "),
         ("userId,movieId,rating,timestamp\nu,a,1,1,1\n", "ratings.csv, line 2: "),
-        ("userId,movieId,rating,timestamp\nu,new york,1,1\n", "ratings.csv, line 2: "),
-        ("userId,movieId,timestamp\nu,a,1\n", "ratings.csv, line 1: "),
+        ("userId,movieId,rating,timestamp\nu,,1,1\n", "ratings.csv, line 2: "),
+        ("userId,movieId,rted,timestamp\nu,a,3,1\n", "ratings.csv, line 1: "),
     ],
 )
 def test_a_fault_in_the_ratings_is_answered_with_file_and_line(

@@ -33,6 +33,8 @@ class Settings(Section):
     grey: bool = Field(False, description="Without colours.")
     replace: bool = Field(True, description="Whether to draw again.")
     counts_in: Path | None = Field(None, description="A table.")
+    columns: dict[str, str | int] | None = Field(None, description="Where things stand.")
+    header: bool | None = Field(None, description="Whether columns have names.")
 
     @model_validator(mode="after")
     def _enough(self) -> "Settings":
@@ -92,6 +94,9 @@ def test_without_options_settings_are_the_defaults() -> None:
         (["--grey"], {"grey": True}),
         (["--no-replace"], {"replace": False}),
         (["--counts-in", "x.csv"], {"counts_in": Path("x.csv")}),
+        (["--column", "user=who", "--column", "item=2"], {"columns": {"user": "who", "item": 2}}),
+        (["--header"], {"header": True}),
+        (["--no-header"], {"header": False}),
     ],
 )
 def test_every_kind_of_field_is_an_option(arguments: list[str], changes: dict[str, Any]) -> None:

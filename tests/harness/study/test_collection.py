@@ -65,6 +65,88 @@ def test_a_threshold_that_no_test_rating_reaches_is_refused(folder: Path) -> Non
         collect_text(RATINGS + "threshold = 5.5\n", folder)
 
 
+def lines_up_to(folder: Path, top: float) -> None:
+    """Three users rate as many items as there are half stars."""
+    steps = range(int(2 * top) + 1)
+    lines(folder, *(f"u{user},i{step},{step / 2},1" for user in range(3) for step in steps))
+
+
+def test_4_is_usual_on_a_scale_that_ends_at_5(tmp_path: Path) -> None:
+    lines_up_to(tmp_path, 5.0)
+    assert collect_text(RATINGS, tmp_path).threshold == 4.0
+
+
+def test_on_another_scale_the_study_needs_a_threshold(tmp_path: Path) -> None:
+    lines_up_to(tmp_path, 4.5)
+    with pytest.raises(InputError) as caught:
+        collect_text(RATINGS, tmp_path)
+    rule, *thresholds, last = str(caught.value).splitlines()
+    assert rule.startswith("study.toml, line 2: `threshold` in [ratings] is needed")
+    assert "These ratings are: 0 (10 %), 0.5 (10 %), 1 (10 %), " in rule
+    proposed = [line.partition(":")[0] for line in thresholds]
+    assert proposed == ["threshold = 3.5", "threshold = 2.5", "threshold = 1"]
+    assert last.endswith("implicit = true.")
+
+
+def test_the_error_says_what_thresholds_would_make_of_the_test_ratings(tmp_path: Path) -> None:
+    lines(tmp_path, "u,a,1,1", "u,b,9,2", "v,a,2,1", "v,b,2,2")
+    with pytest.raises(InputError) as caught:
+        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
+    assert (
+        "\nthreshold = 9: 50 % of the test ratings are relevant; 50 % of the users have no "
+        "relevant test item, 50 % no judged non-relevant one.\n"
+    ) in str(caught.value)
+
+
+SOME = [f"u{user},i{item},{1 + (user + item) % 3},1" for user in range(4) for item in range(5)]
+
+
+def test_counts_are_all_relevant_if_the_study_calls_them_implicit(tmp_path: Path) -> None:
+    lines(tmp_path, *SOME)
+    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
+    assert collection.qrels.relevant.all()
+    assert grades(collection) <= {1, 2, 3}
+    assert collection.facts["threshold"] == "none: everything is relevant"
+
+
+def test_ratings_that_are_all_alike_are_implicit(tmp_path: Path) -> None:
+    lines(tmp_path, *(row.replace(",2,", ",1,").replace(",3,", ",1,") for row in SOME))
+    assert collect_text(RATINGS, tmp_path).is_implicit
+
+
+def test_grades_may_be_cuts(tmp_path: Path) -> None:
+    lines(tmp_path, *SOME)
+    collection = collect_text(RATINGS + "threshold = 2\ngrades = [2, 3]\n", tmp_path)
+    assert grades(collection) <= {0, 1, 2}
+    assert collection.qrels.relevance_level == 1
+
+
+def test_a_rule_for_grades_that_does_not_fit_is_answered_with_its_line(tmp_path: Path) -> None:
+    lines(tmp_path, *SOME)
+    with pytest.raises(InputError, match=r"study\.toml, line 5: the threshold 2 must be one of"):
+        collect_text(RATINGS + "threshold = 2\ngrades = [1, 3]\n", tmp_path)
+
+
+def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path: Path) -> None:
+    lines(tmp_path, *(row.replace("u1", "#1").replace("i", "item ") for row in SOME))
+    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
+    assert collection.topics.ids.tolist() == ["#1", "u0", "u2", "u3"]
+    assert [numbers.ids.tolist() for numbers in collection.carried] == [list("1234"), list("12345")]
+    table = (collection.id_table() or b"").decode().splitlines()
+    assert (table[0], table[1], table[5]) == ("kind,number,id", "user,1,#1", "item,1,item 0")
+
+
+def test_ids_that_fit_stay_where_others_do_not(tmp_path: Path) -> None:
+    lines(tmp_path, *(row.replace("i", "item ") for row in SOME))
+    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
+    assert collection.carried[0] is collection.topics
+    assert (collection.id_table() or b"").count(b"\nitem,") == 5
+
+
+def test_without_such_ids_there_is_no_table(folder: Path) -> None:
+    assert collect_text(RATINGS, folder).id_table() is None
+
+
 def test_the_k_core_reaches_the_ratings(folder: Path) -> None:
     collection = collect_text(RATINGS + "item_min = 8\n[split]\ntest_share = 0.5\n", folder)
     assert collection.items.ids.tolist() == ["i8", "i9"]

@@ -1,0 +1,111 @@
+"""What ratings hold, and what thresholds would make of them, before there is a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from harness.study.collection import split_ratings
+from harness.study.split_section import usual_split
+from harness.study.study import RatingsSection
+from harness.study.study_file import StudyFile
+from qrels import Ratings, describe, k_core
+from qrels.ratings.datasets.recognition import recognise
+from qrels.ratings.datasets.source import open_source
+from qrels.ratings.thresholds import (
+    Threshold,
+    candidate_thresholds,
+    distribution,
+    proposed_threshold,
+    usual_threshold,
+)
+from runs import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class DataDescription:
+    """Ratings as they were recognised.
+
+    Parameters
+    ----------
+    section
+        How they are read, and which are used.
+    format
+        The name of their format.
+    ratings
+        The ratings, after the k-core.
+    train, tested
+        The parts of the usual split; both are all ratings where it leaves no test ratings.
+    notes
+        Sentences on what was found.
+    """
+
+    section: RatingsSection
+    format: str
+    ratings: Ratings
+    train: Ratings
+    tested: Ratings
+    notes: tuple[str, ...]
+
+    @cached_property
+    def is_implicit(self) -> bool:
+        """Whether everything is relevant: the user says so, or ratings are all alike."""
+        said, rating = self.section.implicit, self.ratings.rating
+        return bool(rating.min() == rating.max()) if said is None else said
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """The threshold of the user, the usual one, or the one that is proposed."""
+        if self.is_implicit:
+            return None
+        said = self.section.threshold
+        usual = usual_threshold(self.ratings) if said is None else said
+        return proposed_threshold(self.tested, self.candidates) if usual is None else usual
+
+    @cached_property
+    def candidates(self) -> tuple[float, ...]:
+        """Thresholds at the quartiles."""
+        return candidate_thresholds(self.ratings.rating)
+
+    @property
+    def thresholds(self) -> list[Threshold]:
+        """What the threshold, and those at the quartiles, make of the test ratings; falling."""
+        if self.threshold is None:
+            return []
+        values = {self.threshold, *self.candidates}
+        return [Threshold.over(self.tested, value) for value in sorted(values, reverse=True)]
+
+    def facts(self) -> dict[str, Any]:
+        """Give what is printed of the ratings, by name."""
+        columns = self.section.columns or {}
+        rated = {} if self.is_implicit else {"distribution": distribution(self.ratings.rating)}
+        named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
+        found = describe(self.ratings).to_frame().iloc[0].to_dict()
+        return (named if columns else {}) | {str(k): v for k, v in found.items()} | rated
+
+
+def describe_data(section: RatingsSection) -> DataDescription:
+    """Read the ratings of a section, which need not say how.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read, or the section names none.
+    """
+    if section.path is None:
+        raise InputError("a simulated world is described by its settings: `harness schema`.")
+    found = recognise(open_source(section.path), section)
+    ratings = k_core(found.ratings, user_min=section.user_min, item_min=section.item_min)
+    train, tested = _usual_parts(ratings)
+    read_so = section.model_copy(update=found.options.of_file)
+    return DataDescription(read_so, found.format, ratings, train, tested, found.notes)
+
+
+def _usual_parts(ratings: Ratings) -> tuple[Ratings, Ratings]:
+    seed = StudyFile.model_fields["seed"].default
+    try:
+        split = split_ratings(ratings, usual_split(), seed=seed)
+    except InputError:
+        return ratings, ratings
+    return split.train, split.test

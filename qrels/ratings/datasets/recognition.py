@@ -1,0 +1,223 @@
+"""What a file of ratings seems to be: how it is to be read that all of it can be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from qrels.ratings.datasets.column_positions import positions_of
+from qrels.ratings.datasets.fields import NUMBER, Rows, Table, read_table
+from qrels.ratings.datasets.format_guess import guess
+from qrels.ratings.datasets.layouts import COUNT_NAMES, LAYOUTS, ROLES, USUAL_NAMES
+from qrels.ratings.datasets.options import FileOptions
+from qrels.ratings.datasets.ratings_file import rows_of
+from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.times import ISO
+from qrels.ratings.ratings import Ratings
+from runs import InputError
+
+SEPARATORS: Final = ("::", "\t", ";", "|", ",", " ")
+LOOKED_AT: Final = 200
+"""Ratings that are looked at to tell what a column holds."""
+
+EITHER_DECIMAL: Final = NUMBER.replace(r"\.", "[.,]")
+WITH_COMMA: Final = r"[+-]?[0-9]*,[0-9]+"
+KNOWN: Final = frozenset(
+    name.lower() for names in USUAL_NAMES.values() if not isinstance(names, int) for name in names
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Recognised:
+    """How a file is to be read, and its ratings, read so.
+
+    Parameters
+    ----------
+    options
+        What the user says, and where that is silent, what was recognised.
+    format
+        The name of the format.
+    ratings
+        The ratings.
+    notes
+        Sentences on what was found.
+    """
+
+    options: FileOptions
+    format: str
+    ratings: Ratings
+    notes: tuple[str, ...]
+
+
+def recognise(source: Source, said: FileOptions) -> Recognised:
+    """Find out how to read a file that its ratings can be used, and read it.
+
+    Where the user is silent, columns are taken by their usual names, then by what they hold if that
+    leaves no choice; without a header they are user, item, rating and time in this order. Ratings
+    that miss a value are left out, and of repeated ones the last is kept.
+
+    Raises
+    ------
+    InputError
+        If the file breaks another rule, or users or items are not recognised.
+    """
+    options, notes = _with_columns(source, _with_separator(source, said))
+    rows, format = _rows(source, options)
+    table = read_table(rows, unique=False, whole=False)
+    options, found = _with_gaps(options, table)
+    return Recognised(options, format, table.ratings(), (*notes, *found))
+
+
+def _rows(source: Source, options: FileOptions) -> tuple[Rows, str]:
+    of_content = {"missing", "duplicates"}
+    return rows_of(source, **{k: v for k, v in options.of_file.items() if k not in of_content})
+
+
+def _with_separator(source: Source, said: FileOptions) -> FileOptions:
+    """Fill in the separator of a file that the guess of its format would read in vain."""
+    if said.format is not None or said.separator is not None or source.is_parquet:
+        return said
+    separator = _separator_of(source.first_line())
+    try:
+        guessed = guess(source)
+    except InputError:
+        guessed = "csv"
+    fits = guessed not in ("csv", "tsv") or LAYOUTS[guessed].separator == separator
+    return said if fits or separator is None else _changed(said, separator=separator)
+
+
+def _separator_of(line: str) -> str | None:
+    """Find the separator of a header that names columns as usual, or of three fields or more."""
+    fields = {separator: _unquoted(line.split(separator)) for separator in SEPARATORS}
+    named = [separator for separator, names in fields.items() if KNOWN & set(names)]
+    many = [separator for separator, names in fields.items() if len(names) > 2]
+    return next(iter(named + many), None)
+
+
+def _unquoted(fields: Sequence[str]) -> list[str]:
+    return [field.strip('"').lower() for field in fields]
+
+
+def _with_columns(source: Source, said: FileOptions) -> tuple[FileOptions, list[str]]:
+    """Fill in where user, item, rating and time stand, and the decimal sign; say what is odd."""
+    rows, _ = _rows(source, said)
+    names, columns = rows.names(), _columns_of(rows.beginning(LOOKED_AT))
+    if said.columns is None and rows.layout.header and _is_data(names):
+        said = _changed(said, header=False, columns=_in_order(columns))
+        rows, _ = _rows(source, said)
+    roles = {
+        role: at
+        for role, column in rows.layout.columns.items()
+        for at in positions_of(column, names)[:1]
+    }
+    notes: list[str] = []
+    is_named = rows.layout.header or not rows.layout.separator
+    if said.columns is None and is_named:
+        roles, notes = _completed(roles, names, columns)
+        found = {role: names[roles[role]] for role in ROLES if role in roles}
+        is_clear = {"user", "item"} <= roles.keys()
+        if is_clear and ("rating" in roles or said.implicit or not _numeric(roles, columns)):
+            said = _changed(said, columns=found)
+        if is_clear and names[roles.get("rating", roles["user"])].lower() in COUNT_NAMES:
+            said = _changed(said, implicit=True)
+    numbers = [
+        text for role in ("rating", "time") if role in roles for text in columns[roles[role]]
+    ]
+    if any(re.fullmatch(WITH_COMMA, number) for number in numbers):
+        said = _changed(said, decimal=",")
+    return said, notes
+
+
+def _completed(
+    roles: Mapping[str, int], names: Sequence[str], columns: Sequence[Sequence[str]]
+) -> tuple[dict[str, int], list[str]]:
+    """Give roles to columns by what they hold, and leave out times that cannot be read."""
+    found, notes = dict(roles), []
+    dates = [at for at in _free(found, columns) if _all_are(_is_date, columns[at])]
+    numeric = _numeric(found, columns)
+    if "time" not in found and len(dates) == 1:
+        found["time"] = dates[0]
+    if "rating" not in found and len(numeric) == 1:
+        found["rating"] = numeric[0]
+    missing = [role for role in ("user", "item") if role not in found]
+    left = _free(found, columns)
+    if len(missing) == len(left):
+        found |= dict(zip(missing, left, strict=True))
+    for role in [role for role in ROLES if role in found and role not in roles]:
+        notes.append(f"No column is called {role}; by what it holds, {names[found[role]]!r} is it.")
+    if "time" in found:
+        odd = [text for text in columns[found["time"]] if text and not _is_time(text)]
+        if odd:
+            notes.append(
+                f"The column {names[found.pop('time')]!r} is left out: {odd[0]!r} is no time in "
+                "seconds or milliseconds since 1970, and no ISO date."
+            )
+    return found, notes
+
+
+def _free(roles: Mapping[str, int], columns: Sequence[Sequence[str]]) -> list[int]:
+    return [at for at in range(len(columns)) if at not in roles.values()]
+
+
+def _numeric(roles: Mapping[str, int], columns: Sequence[Sequence[str]]) -> list[int]:
+    """Give the places of the columns without a role that hold numbers."""
+    return [at for at in _free(roles, columns) if _all_are(_is_number, columns[at])]
+
+
+def _all_are(is_one: Callable[[str], bool], texts: Sequence[str]) -> bool:
+    """Tell whether all texts that are there are of a kind."""
+    return any(texts) and all(map(is_one, filter(None, texts)))
+
+
+def _in_order(columns: Sequence[Sequence[str]]) -> dict[str, str | int]:
+    """Place user and item, then a rating and a time as far as there are such."""
+    places: dict[str, str | int] = {"user": 0, "item": 1}
+    if len(columns) > 2 and all(map(_is_number, columns[2])):
+        places["rating"] = 2
+    at = len(places)
+    if len(columns) > at and all(map(_is_time, columns[at])):
+        places["time"] = at
+    return places
+
+
+def _columns_of(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [list(column) for column in zip(*lines, strict=False)]
+
+
+def _is_data(names: Sequence[str]) -> bool:
+    """Tell whether a first line holds a rating rather than names."""
+    return not KNOWN & set(_unquoted(names)) and any(_is_number(n) or _is_time(n) for n in names)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(EITHER_DECIMAL, text) is not None
+
+
+def _is_time(text: str) -> bool:
+    return _is_number(text) or _is_date(text)
+
+
+def _is_date(text: str) -> bool:
+    return re.fullmatch(ISO, text) is not None
+
+
+def _with_gaps(options: FileOptions, table: Table) -> tuple[FileOptions, list[str]]:
+    """Say that ratings miss a value or are repeated, where it is so, and what is done with them."""
+    notes = []
+    if table.n_dropped:
+        options = _changed(options, missing="drop")
+        n_all = table.n_dropped + len(table.user)
+        notes.append(f"{table.n_dropped:,} of {n_all:,} ratings miss a value and are left out.")
+    if table.n_repeated:
+        options = _changed(options, duplicates="last")
+        notes.append(
+            f"{table.n_repeated:,} of {len(table.user):,} ratings are of pairs that are rated "
+            "again: the last is kept."
+        )
+    return options, notes
+
+
+def _changed(options: FileOptions, **changes: object) -> FileOptions:
+    return options.model_copy(update=changes)

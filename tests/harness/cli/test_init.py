@@ -1,0 +1,161 @@
+"""From a file of ratings to a report, as a user goes: `harness init`, then `harness run`."""
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+from tests.harness.small import NO_ANALYSES, manifest_of, read_frame
+
+MISUSED = 2
+SYSTEMS = ("--system", "popularity", "--system", "random")
+
+
+def harness(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, [str(argument) for argument in arguments])
+
+
+def pairs(*, users: int = 12, items: int = 15, each: int = 8) -> list[tuple[int, int]]:
+    """Whom each of some users rates."""
+    draws = random.Random(5)
+    return [(user, item) for user in range(users) for item in draws.sample(range(items), each)]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str, lines: list[str]) -> None:
+    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def report_of(data: str, *, analyses: str = "") -> Path:
+    """Go from data to a report, and give the study folder; a section saves other analyses."""
+    assert harness("init", data, *SYSTEMS).exit_code == 0
+    with Path("study.toml").open("a") as stream:
+        stream.write(analyses)
+    answer = harness("run", "study.toml", "--quiet", "--jobs", "1")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    folder = Path(f"study-{data.partition('.')[0]}")
+    assert (folder / "report.html").is_file()
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
+    header = "user_id:token\titem_id:token\ttimestamp:float"
+    write("seen.inter", [header, *(f"{user}\t{item}\t{user}.0" for user, item in pairs())])
+    folder = report_of("seen.inter")
+    manifest = manifest_of(folder)
+    assert manifest["warnings"] == [
+        "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall less a "
+        "small term.",
+        "bpref and infAP are left out; a study has them if `names` in [metrics] names them.",
+    ]
+    assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> None:
+    day = "2024-01-{:02} 09:30+02:00"
+    lines = [
+        f'"Zoë, {user}. 日本","book {item}",{1 + (user + item) % 10},{day.format(item + 1)}'
+        for user, item in pairs()
+    ]
+    write("books.csv", ["reader,title,stars,when", *lines, lines[0], "Nobody,,3,2024-01-01"])
+    folder = report_of("books.csv", analyses=NO_ANALYSES)
+    text = Path("study.toml").read_text(encoding="utf-8")
+    assert 'columns = { user = "reader", item = "title", rating = "stars", time = "when" }' in text
+    assert "# 1 of 98 ratings miss a value and are left out." in text
+    assert 'duplicates = "last"' in text
+    with (folder / "ids.csv").open(encoding="utf-8", newline="") as stream:
+        named = {(row["kind"], row["number"]): row["id"] for row in csv.DictReader(stream)}
+    user, _, item, *_ = (folder / "runs/popularity.run").read_text().split(maxsplit=6)
+    assert named["user", user].startswith("Zoë, ")
+    assert named["item", item].startswith("book ")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_continuous_ratings_with_decimal_commas_come_to_a_report() -> None:
+    lines = [
+        f"{user};{item};{(37 * user + 61 * item) % 100},{item % 10}5;{1_600_000_000_000 + user}"
+        for user, item in pairs()
+    ]
+    write("points.csv", ["user;item;score;date", *lines])
+    folder = report_of("points.csv", analyses=NO_ANALYSES)
+    study = Path("study.toml").read_text(encoding="utf-8").splitlines()
+    assert {'separator = ";"', 'decimal = ","'} <= set(study)
+    collection = manifest_of(folder)["collection"]
+    assert isinstance(collection, dict)
+    assert collection["grades"] == "rating times 100"
+    assert f"threshold = {collection['threshold']}" in study
+
+
+def test_init_prints_what_describe_prints() -> None:
+    write("log.csv", ["user,item,rating", *(f"{u},{i},{1 + i % 10}" for u, i in pairs())])
+    printed = harness("describe", "log.csv").stdout
+    assert "lowest rating" in printed
+    assert "users without relevant" in printed
+    assert harness("init", "log.csv").stdout.startswith(printed)
+
+
+def test_describe_takes_the_options_of_ratings() -> None:
+    write("log.txt", [f"{i}|{u}|{1 + i % 7}" for u, i in pairs()])
+    columns = ("--column", "user=1", "--column", "item=0", "--column", "rating=2")
+    answer = harness("describe", "log.txt", *columns, "--separator", "|", "--threshold", "6.5")
+    assert "user = 1, item = 0, rating = 2" in answer.stdout
+    assert "\n  6.5 " in answer.stdout
+
+
+def test_counts_are_described_without_thresholds() -> None:
+    write("log.csv", ["user,item,plays", *(f"{u},{i},{1 + i * u}" for u, i in pairs())])
+    answer = harness("init", "log.csv")
+    assert "everything is relevant (implicit)" in answer.stdout
+    assert "implicit = true " in Path("study.toml").read_text()
+
+
+def test_a_study_file_is_not_overwritten_unless_asked() -> None:
+    write("log.csv", ["user,item", *(f"{u},{i}" for u, i in pairs())])
+    write("study.toml", ["# mine"])
+    answer = harness("init", "log.csv")
+    assert answer.exit_code == MISUSED
+    assert answer.stderr.startswith("Error: study.toml: there is such a file; --overwrite replaces")
+    assert Path("study.toml").read_text() == "# mine\n"
+    assert harness("init", "log.csv", "--overwrite").exit_code == 0
+    assert 'path = "log.csv"' in Path("study.toml").read_text()
+
+
+def test_the_path_counts_from_the_folder_of_the_study() -> None:
+    write("log.csv", ["user,item", *(f"{u},{i}" for u, i in pairs())])
+    assert harness("init", "log.csv", "--output", "studies/first.toml").exit_code == 0
+    assert f'path = "{Path("log.csv").resolve()}"' in Path("studies/first.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "sentence"),
+    [
+        (["a,b,c", "1,2,3"], (), "log.csv, line 1: no column for the user is called 'user' or "),
+        (["user,item,colour,age", "1,2,3,4"], (), "no column for the rating is called 'rating'"),
+        (["user,item,rating", "1,2,good"], (), "log.csv, line 2: the rating must be a finite num"),
+        (["user,item", "1,2"], ("--threshold", "3", "--implicit"), "there is no `threshold`."),
+        (["user,item", "1,2"], ("--column", "user"), "'user' must be as NAME=VALUE."),
+        (["user,item", "1,2"], ("--system", "random"), "a study compares at least two systems"),
+        (["user,item", "1,2"], (*SYSTEMS, "--system", "popularty"), "did you mean 'popularity'?"),
+    ],
+)
+def test_a_mistake_is_answered_and_leaves_no_file(
+    lines: list[str], options: tuple[str, ...], sentence: str
+) -> None:
+    write("log.csv", lines)
+    answer = harness("init", "log.csv", *options)
+    assert answer.exit_code == MISUSED
+    assert sentence in answer.stderr
+    assert not Path("study.toml").exists()
