@@ -24,6 +24,9 @@ from runs.shared.errors import nearest
 SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage}
 """Results of scoring, which every study of systems has beside those of its analyses."""
 
+TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"
+"""The ratings that systems learn from, and those that they are judged by."""
+
 ResultT = TypeVar("ResultT", bound=Result)
 
 

@@ -27,7 +27,7 @@ from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
-from harness.report.study_folder import KEPT_METRICS
+from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -46,8 +46,9 @@ from harness.study.provenance import (
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork
-from harness.study.workers import restarts_in_silence, train_and_rank
+from harness.study.workers import learnt_from, restarts_in_silence, train_and_rank
 from qrels import FullRanks, Ratings, Split
+from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.trec import format_qrels
 from recommenders import (
     PROCESS_BYTES,
@@ -123,7 +124,8 @@ class Stages:
         world = [] if self.collection.truth is None else ["world"]
         runs = [run_part(system) for system in self.systems]
         ranks = [ranks_part(system) for system in self.ranked_in_full]
-        return ["qrels", *world, *runs, *ranks, "scores", *self.analyses]
+        split = ["split"] if self._split_parts else []
+        return ["qrels", *split, *world, *runs, *ranks, "scores", *self.analyses]
 
     @property
     def analyses(self) -> list[str]:
@@ -161,7 +163,7 @@ class Stages:
         split, section = self.collection.split, self.study.ratings
         if split is None or section is None:
             raise InputError("without training ratings there are no ranks among all candidates.")
-        relevant = split.test.select(split.test.rating >= section.threshold)
+        relevant = split.test.at_least(section.threshold)
         candidates = candidates_of(self.study.systems, split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
@@ -199,9 +201,12 @@ class Stages:
         return [checksum(path) for _, settings in self.wanted for path in settings.files()]
 
     def keep_input(self) -> None:
-        """Write the qrels, and the log and the truth of a simulated world."""
+        """Write qrels and split, and the log and the truth of a simulated world."""
         by = made_by(RATINGS, NUMBERS)
         self._make("qrels", content_key(self._qrels_key), self._qrels_files, by)
+        if self._split_parts:
+            key = content_key(*map(ratings_digest, self._split_parts.values()))
+            self._make("split", key, self._split_files, made_by(RATINGS, (*NUMBERS, "pyarrow")))
         if self.collection.truth is not None:
             self._make("world", content_key(self.collection.inputs), self._world_files, by)
 
@@ -296,8 +301,12 @@ class Stages:
         pending = [s for s in names if s in unranked or not self._has_full_ranks(s, ranks_keys)]
         if not pending:
             return
+        positives = {s: self.study.systems.positives_of(names[s]) for s in names}
         needs = [
-            PROCESS_BYTES + require_memory(names[s], settings.get(names[s], {}), split.train)
+            PROCESS_BYTES
+            + require_memory(
+                names[s], settings.get(names[s], {}), learnt_from(split.train, positives[s])
+            )
             for s in pending
         ]
         tasks = (
@@ -310,6 +319,7 @@ class Stages:
                 depth=self.study.systems.depth,
                 candidates=candidates_of(self.study.systems, split),
                 relevant=relevant,
+                positives=positives[system],
                 main_process=os.getpid(),
             )
             for system in pending
@@ -345,7 +355,7 @@ class Stages:
         """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
         if self.study.ratings is None or not self.ranked_in_full:
             return None
-        return split.test.select(split.test.rating >= self.study.ratings.threshold)
+        return split.test.at_least(self.study.ratings.threshold)
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
@@ -376,6 +386,7 @@ class Stages:
             self.study.seed,
             self.study.systems.depth,
             "all" if candidates is None else digest(candidates),
+            self.study.systems.positives_of(name),
         )
 
     @property
@@ -413,6 +424,14 @@ class Stages:
     def _qrels_files(self) -> dict[str, bytes]:
         lines = format_qrels(self.collection.qrels, self.collection.topics, self.collection.items)
         return {"qrels/test.qrels": lines}
+
+    @property
+    def _split_parts(self) -> dict[str, Ratings]:
+        split = self.collection.split
+        return {} if split is None else {TRAIN_FILE: split.train, TEST_FILE: split.test}
+
+    def _split_files(self) -> dict[str, bytes]:
+        return {name: format_rating_lines(part) for name, part in self._split_parts.items()}
 
     def _world_files(self) -> dict[str, bytes]:
         split, truth = self.collection.split, self.collection.truth

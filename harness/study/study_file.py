@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic_core import PydanticCustomError
 
 from runs import InputError
 from runs.shared.settings import Section, Whole
@@ -178,6 +179,7 @@ def sentence_of(
     """
     finding = error.errors()[0]
     inner = [str(part) for part in finding["loc"] if not isinstance(part, int)]
+    inner += finding.get("ctx", {}).get("within", [])
     location = [*table, *inner]
     place = origin.place(*location)
     key = f"`{location[-1]}`" if location else ""
@@ -193,6 +195,11 @@ def sentence_of(
     if finding["type"] == "value_error":
         return f"{place}: {key + within + ': ' if key else ''}{rule}."
     return f"{place}: {key}{within}: {rule}, got {finding['input']!r}."
+
+
+def refused(rule: str, *location: str) -> PydanticCustomError:
+    """Say in a validator of a whole model which of its keys breaks a rule."""
+    return PydanticCustomError("value_error", "{rule}", {"rule": rule, "within": list(location)})
 
 
 def _known_keys(location: list[str], root: type[BaseModel]) -> str:

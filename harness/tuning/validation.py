@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.collection import judge_test, split_ratings, training_ratings
+from harness.study.collection import (
+    judge_test,
+    kept_ratings,
+    split_ratings,
+    training_ratings,
+)
 from harness.study.split_section import SplitSection
 from harness.study.store import content_key
 from harness.study.study import Study
@@ -26,6 +31,9 @@ class Validation:
 def validation_of(study: Study) -> Validation:
     """Split the training part of a study again, by the study's own method.
 
+    Where a split is given, its validation part is taken as it is; without one, the usual split is
+    made of its training part.
+
     Nothing is taken from the test part: neither a rating, nor a user or an item that has no
     training rating, nor the scale of the grades.
 
@@ -37,8 +45,13 @@ def validation_of(study: Study) -> Validation:
     if study.ratings is None:
         with study.errors_at("runs"):
             raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
-    train = training_ratings(study.ratings, study.split, seed=study.seed)
-    return split_again(train, study.split, seed=study.seed, threshold=study.ratings.threshold)
+    threshold, seed = study.ratings.threshold, study.seed
+    section = study.split.within_training()
+    if section.parts is not None:
+        known = kept_ratings(study.ratings, section)
+        return _held_out(known, section, seed=seed, threshold=threshold)
+    train = training_ratings(study.ratings, study.split, seed=seed)
+    return split_again(train, study.split, seed=seed, threshold=threshold)
 
 
 def split_again(
@@ -53,12 +66,19 @@ def split_again(
     """
     try:
         known = k_core(train)  # Only users and items that have a training rating.
-        split = split_ratings(known, section.within_training(), seed=validation_seed(seed))
-        return Validation(split, judge_test(split, rating_scale(known), threshold=threshold))
+        within = section.within_training()
+        return _held_out(known, within, seed=validation_seed(seed), threshold=threshold)
     except InputError as error:
         raise InputError(
             f"the training part cannot be split again for validation: {error}"
         ) from error
+
+
+def _held_out(
+    ratings: Ratings, section: SplitSection, *, seed: int, threshold: float
+) -> Validation:
+    split = split_ratings(ratings, section, seed=seed)
+    return Validation(split, judge_test(split, rating_scale(ratings), threshold=threshold))
 
 
 def validation_seed(seed: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
@@ -72,17 +72,55 @@ def read_ratings(
     (['007', '7'], [4.5, 3.0])
     """
     require_choice("duplicates", duplicates, ("error", "last"))
+    chosen, rows = _opened(path, format=format, columns=columns, separator=separator, header=header)
+    try:
+        return read_table(rows, unique=duplicates == "error").ratings()
+    except InputError as error:
+        if format is not None:
+            raise
+        raise InputError(f"{error} (The format {chosen!r} was guessed.)") from error
+
+
+def place_of(
+    path: str | Path,
+    user: str,
+    item: str,
+    *,
+    duplicates: Literal["error", "last"] = "error",
+    **options: Any,
+) -> str:
+    """Name the file and the line (in Parquet the row) where a user first rates an item.
+
+    Parameters
+    ----------
+    path, options
+        A file that was read; see `read_ratings`.
+    user, item
+        Ids of a rating in it.
+    """
+    _, rows = _opened(path, **options)
+    return next(
+        f"{rows.source.label}, {rows.unit} {place}"
+        for place, texts in rows.records()
+        if (texts["user"], texts["item"]) == (user, item)
+    )
+
+
+def _opened(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str | int] | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+) -> tuple[str, Rows]:
+    """Open a file by the format that is named, or guessed, and give the format's name."""
     if format is not None:
         require_choice("format", format, FORMATS)
     source = open_source(path)
     chosen = format or (guess(source) if separator is None else "csv")
     layout = adapted_layout(chosen, columns=columns, separator=separator, header=header)
-    try:
-        return read_table(_rows(source, layout), unique=duplicates == "error").ratings()
-    except InputError as error:
-        if format is not None:
-            raise
-        raise InputError(f"{error} (The format {chosen!r} was guessed.)") from error
+    return chosen, _rows(source, layout)
 
 
 def _rows(source: Source, layout: Layout) -> Rows:
