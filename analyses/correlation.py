@@ -220,17 +220,20 @@ class Correlation(Result):
         title = f"Agreement among metrics{at_place(place)}"
         return Table.crossed("correlation", title, note, "metric", cells)
 
-    def of_measures(self, *, reference: Measure | None = None) -> Table:
-        """Tabulate all measures down and across; with a reference, all coefficients with it.
+    def of_measures(
+        self, *, reference: Measure | None = None, among: Sequence[Measure] | None = None
+    ) -> Table:
+        """Tabulate measures, by default all; with a reference, all coefficients with it.
 
         Intervals stand beside the chosen coefficient where there are any.
         """
-        names = [str(measure) for measure in self.measures]
+        chosen = self.measures if among is None else among
+        named = {self.measures.index(measure): str(measure) for measure in chosen}
         if reference is None:
-            title, headings = "Agreement of measures", ["", *names]
+            title, headings = "Agreement of measures", ["", *named.values()]
             rows = [
-                [name, *(self._printed(row, column) for column in range(len(names)))]
-                for row, name in enumerate(names)
+                [name, *(self._printed(row, column) for column in named)]
+                for row, name in named.items()
             ]
         else:
             column = self.measures.index(reference)
@@ -243,7 +246,7 @@ class Correlation(Result):
                     self._printed(row, column),
                     *(shown(float(self.values[f][row, column]), decimals=3) for f in further),
                 ]
-                for row, name in enumerate(names)
+                for row, name in named.items()
                 if row != column
             ]
         return Table("agreement", title, self.caption(), headings, rows)

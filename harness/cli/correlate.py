@@ -50,13 +50,16 @@ def correlate(
 
     FILE is a table of means: systems down, their names first, and measures across, such as nDCG@10
     or ap; or tables/means.csv of a study. Several FILEs, or the folder of a study, hold scores per
-    topic: one measure a file, named as the file, systems across. From these come intervals.
+    topic: one measure a file, named as the file, systems across. From these come intervals. Of a
+    study the report measures are printed; --format csv and --output have every cut-off.
     """
     settings = given(SETTINGS(), asked | {"every_pair": True})
     with warnings_as_sentences():
         found = correlate_files(paths, settings, seed=seed)
     chosen = None if reference is None else _measure_called(reference, found.measures)
-    click.echo(_printed(found, chosen, format_), nl=False)
+    # A study has a grid, of which the report measures are compared; files hold all of it.
+    among = found.measures.reported if _is_study(paths) else found.measures
+    click.echo(_printed(found, chosen, format_, among), nl=False)
     click.echo(found.caption(), err=True)
     if output is not None:
         _write(found, output)
@@ -110,8 +113,15 @@ def _measure_called(name: str, measures: Sequence[Measure]) -> Measure:
     return by_name[name]
 
 
-def _printed(found: Correlation, reference: Measure | None, format_: str) -> str:
-    """Print all pairs of measures: those of a study share a metric or a cut-off."""
+def _is_study(paths: Sequence[Path]) -> bool:
+    """Tell whether a study folder, or its scores, are compared."""
+    return len(paths) == 1 and (paths[0].is_dir() or paths[0].suffix == ".parquet")
+
+
+def _printed(
+    found: Correlation, reference: Measure | None, format_: str, among: Sequence[Measure]
+) -> str:
+    """Print some measures as a table, or all pairs of measures as data."""
     import json
 
     from analyses.shared.publish import as_csv, records_of
@@ -126,8 +136,8 @@ def _printed(found: Correlation, reference: Measure | None, format_: str) -> str
             }
             return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         case "latex":
-            return found.of_measures(reference=reference).to_latex()
-    return found.of_measures(reference=reference).to_columns()
+            return found.of_measures(reference=reference, among=among).to_latex()
+    return found.of_measures(reference=reference, among=among).to_columns()
 
 
 def _write(found: Correlation, folder: Path) -> None:

@@ -27,7 +27,7 @@ from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
-from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE
+from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE, of_topics
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -168,8 +168,9 @@ class Stages:
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     def as_run(self) -> bytes:
-        """Write the study with all defaults spelled out."""
-        return spelled_out(self.study).to_toml()
+        """Write the study with all defaults spelled out; nothing of systems if none is trained."""
+        unused = ("split", "systems") if self.collection.split is None else ()
+        return spelled_out(self.study).to_toml(without=unused)
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
@@ -180,19 +181,24 @@ class Stages:
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
         study, facts = self.study, self.collection.facts
-        counts = f"{facts['users']:,} users"
+        of_runs = self.collection.split is None
+        compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
+        n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
+        counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
+        worded = of_topics if of_runs else str
         return {
-            "lead": f"Can these metrics be trusted to compare recommenders? {len(self.systems)} "
-            f"systems, {counts}, {judgements}, {len(study.metric_labels)} metrics at "
-            f"{len(study.cutoffs)} cut-offs; seed {study.seed}.",
+            "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
+            f"{judgements}, {len(study.metric_labels)} metrics at {len(study.cutoffs)} cut-offs; "
+            f"seed {study.seed}.",
             "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
-            f"{len(self.systems)} systems; study seed {study.seed}.",
+            f"{n_systems}; study seed {study.seed}.",
+            "ranked for": ranked_for,
             "results": ["means", "coverage", *self.analyses],
             "inputs": [*self.collection.inputs, *self.tables_read],
-            "collection": facts,
+            "collection": {worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),
-            "notes": [_about_users(facts), TIES],
+            "notes": [worded(_about_users(facts)), TIES],
         }
 
     @property
@@ -343,7 +349,7 @@ class Stages:
                         cost=ranks_cost,
                         made_by=self._trained_by,
                     )
-                bar.advance()
+                bar.advance(done=f"{run.system}, {cost.seconds + ranks_cost.seconds:.1f} s")
 
     def _has_full_ranks(self, system: str, keys: Mapping[str, str]) -> bool:
         """Tell whether the full ranks of a system are kept, or not asked for."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from glob import glob
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -32,9 +32,6 @@ from runs.shared.settings import (
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
 SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
-
-
-Rating: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
 
 
 def _of_set(names: Any) -> Any:
@@ -85,7 +82,7 @@ class SystemsSection(Section):
         description="Items that may be recommended: all with training ratings, or only those of "
         "them that the test part holds too. Never what the user rated in training.",
     )
-    positives: Rating | dict[str, Rating] | None = Field(
+    positives: float | dict[str, float] | None = Field(
         None,
         description="Lowest rating that systems learn from: one for all, or by the name of a "
         "system; all ratings by default. What is rated lower is no candidate all the same.",

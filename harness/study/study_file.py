@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -130,11 +130,12 @@ class StudyFile(Section):
         """Read what other modules know how to read; by default nothing."""
         return values
 
-    def to_toml(self) -> bytes:
-        """Write the study with every default spelled out, as TOML."""
+    def to_toml(self, *, without: Collection[str] = ()) -> bytes:
+        """Write the study with every default spelled out, as TOML; some tables may be left out."""
         import tomli_w
 
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
+        values = self.model_dump(mode="json", exclude_none=True, exclude=set(without))
+        return tomli_w.dumps(values).encode()
 
 
 def read_text(path: Path) -> str:

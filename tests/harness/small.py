@@ -14,6 +14,7 @@ import pandas as pd
 from harness.study.run import run_study
 from harness.study.store import LEDGER
 from harness.study.study import parse_study
+from qrels import splits
 from runs.shared.progress import Silent
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,9 @@ NO_ANALYSES = """
 """
 WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
 RANKED = WORLD + SYSTEMS + METRICS + SAMPLED
+
+DRAWN = [name for name in splits() if name != "given"]
+"""Splits that are drawn, not given."""
 
 Lists = Mapping[str, Sequence[str]]
 Judgements = Mapping[str, Mapping[str, int]]
