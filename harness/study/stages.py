@@ -163,7 +163,7 @@ class Stages:
         split, section = self.collection.split, self.study.ratings
         if split is None or section is None:
             raise InputError("without training ratings there are no ranks among all candidates.")
-        relevant = split.test.at_least(section.threshold)
+        relevant = split.test.select(split.test.rating >= section.threshold)
         candidates = candidates_of(self.study.systems, split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
@@ -361,7 +361,7 @@ class Stages:
         """Give the held-out ratings of relevant items; None if no full ranks are asked for."""
         if self.study.ratings is None or not self.ranked_in_full:
             return None
-        return split.test.at_least(self.study.ratings.threshold)
+        return split.test.select(split.test.rating >= self.study.ratings.threshold)
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
