@@ -273,7 +273,9 @@ def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     assert study.experiment.search.models + len(study.arms) == 14
 
 
-@pytest.mark.parametrize("name", ["their-runs", "my-ratings", "my-runs"])
+@pytest.mark.parametrize(
+    "name", ["their-runs", "my-ratings", "my-runs", "my-positives", "my-split"]
+)
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
     assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
 

@@ -13,7 +13,7 @@ from harness.cli.options import PATH
 @click.argument("study", type=PATH)
 @click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
 def export(study: Path, target: Path) -> None:
-    """Export runs and qrels of the study folder STUDY, with other tools' commands."""
+    """Export runs, qrels and split of the study folder STUDY, with other tools' commands."""
     from harness.trec_eval.export import export_study
 
     for path in export_study(study, target):

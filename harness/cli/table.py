@@ -47,6 +47,8 @@ def table(
         with printed_table("table", "title", header=False) as add:
             for known, title in titles(finished).items():
                 add(known, title)
+        names = ", ".join(f"{name}.csv" for name in finished.frames)
+        click.echo(f"In full, with all digits, in {study / 'tables'}: {names}.")
         return
     chosen = tabulate(finished, name, cutoff=cutoff, convention=convention)
     click.echo(FORMATS[format_](chosen), nl=False)

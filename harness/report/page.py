@@ -64,11 +64,11 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     figures = [
         _figure(study, result, face) for face in figures_of(type(result)) if face.is_of(result)
     ]
-    caption = result.caption()
-    tables = [face.make(result) for face in tables_of(type(result))]
+    caption = study.worded(result.caption())
+    tables = [study.table(face, result) for face in tables_of(type(result))]
     return {
         "key": key,
-        "title": key.replace("_", " ").capitalize(),
+        "title": study.worded(key.replace("_", " ").capitalize()),
         "figures": sorted(figures, key=lambda figure: figure["place"]),
         # What the caption of a figure says stands below the figure alone.
         "tables": [
@@ -107,11 +107,11 @@ def overlay_of(svg: bytes) -> Overlay:
 
 def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    single = face.panels is None
+    single, title = face.panels is None, study.worded(face.title)
     return {
         "name": face.file,
         "place": face.place,
-        "title": face.title if face.number is None else f"Figure {face.number}. {face.title}",
+        "title": title if face.number is None else f"Figure {face.number}. {title}",
         "caption": study.caption(face.caption(result)),
         "single": single,
         "source": image_source(svg),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
+from analyses.shared.table import Table
 from harness.metrics.shared.kept_metric import read_kept_metrics
 from harness.metrics.shared.metric import Metric
 from harness.report.kept_result import KeptResult, read_kept_result
@@ -23,6 +25,9 @@ from runs.shared.errors import nearest
 
 SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage}
 """Results of scoring, which every study of systems has beside those of its analyses."""
+
+TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"
+"""The ratings that systems learn from, and those that they are judged by."""
 
 ResultT = TypeVar("ResultT", bound=Result)
 
@@ -183,4 +188,34 @@ class FinishedStudy:
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
-        return f"{of_result} {self.manifest['data']}"
+        return f"{self.worded(of_result)} {self.manifest['data']}"
+
+    def worded(self, text: str) -> str:
+        """Say topics for users, which is what results say, in a study of TREC's files."""
+        return of_topics(text) if self.manifest.get("ranked for") == "topics" else text
+
+    def table(self, face: TableFace, result: Result, **chosen: Any) -> Table:
+        """Make a table of a result, in the words of the study."""
+        made = face.make(result, **chosen)
+        return replace(
+            made,
+            title=self.worded(made.title),
+            note=self.worded(made.note),
+            headings=[self.worded(heading) for heading in made.headings],
+        )
+
+
+def of_topics(text: str) -> str:
+    """Say topics for users.
+
+    Examples
+    --------
+    >>> of_topics("Users without a list: 3 of 50 users.")
+    'Topics without a list: 3 of 50 topics.'
+    """
+    return re.sub(r"\busers?\b", _in_place, text, flags=re.IGNORECASE)
+
+
+def _in_place(users: re.Match[str]) -> str:
+    topics = users[0].lower().replace("user", "topic")
+    return topics.capitalize() if users[0][0] == "U" else topics

@@ -29,11 +29,11 @@ def summarise(study: FinishedStudy) -> Summary:
     findings = (
         *map(best_of, every),
         *map(deeper_or_shallower, every),
-        *(finding for result in results for finding in result.findings()),
+        *(study.worded(finding) for result in results for finding in result.findings()),
     )
     known = [np.isfinite(estimates.low).any() for estimates in every]
     cautions = (
-        *(caution for result in results for caution in result.cautions()),
+        *(study.worded(caution) for result in results for caution in result.cautions()),
         *_few_systems(len(study.manifest["systems"])),
         *_intervals(any(known)),
         "Robust and discriminative is not the same as right: none of these numbers says whether a "

@@ -20,9 +20,12 @@ AREAS = TableFace("areas", "robustness: areas under the curves, with intervals")
 
 
 def titles(study: FinishedStudy) -> dict[str, str]:
-    """Give the tables that a study has by name, with what they show."""
-    faces = [face for _, face in study.tables()]
-    found = {face.name: face.title + (f" ({face.alias})" if face.alias else "") for face in faces}
+    """Give the tables that a study has something for, by name, with what they show."""
+    faces = [face for key, face in study.tables() if face.make(study.result(key)).rows]
+    found = {
+        face.name: study.worded(face.title) + (f" ({face.alias})" if face.alias else "")
+        for face in faces
+    }
     return found | ({AREAS.name: AREAS.title} if areas_of(study) else {})
 
 
@@ -52,8 +55,8 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
         result = study.result(key)
         _check_choices(face, choices_of(type(result), face), chosen)
         _check_cutoff(result, chosen)
-        made = face.make(result, **chosen)
-        made = replace(made, note=study.caption(made.note))
+        made = study.table(face, result, **chosen)
+        made = replace(made, note=f"{made.note} {study.manifest['data']}")
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
         raise InputError(f"{study.folder}: the study has nothing for the table {name!r}{place}.")
@@ -65,7 +68,7 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
     for key, face in every:
         if name in (face.name, face.alias):
             return key, face
-    names = _names(face for _, face in every)
+    names = [*_names(face for _, face in every), *([AREAS.name] if areas_of(study) else [])]
     elsewhere = _names(f for a in built_in_analyses().values() for f in tables_of(a.result))
     # What other studies have is no slip of the pen.
     hint = f"there are {', '.join(names)}." if name in elsewhere else nearest(name, names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
 
@@ -68,14 +68,9 @@ class AnalysesSection(Section):
             if key in self.asked:
                 yield analysis, self.asked[key]
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> AnalysesSection:
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that settings name absolute."""
-        asked = {
-            key: settings.model_copy(
-                update={name: anchor(value) for name, value in settings if isinstance(value, Path)}
-            )
-            for key, settings in self.asked.items()
-        }
+        asked = {key: settings.anchored(anchor) for key, settings in self.asked.items()}
         return self.model_copy(update={"asked": asked})
 
 

@@ -30,7 +30,8 @@ from qrels import (
 )
 from qrels.facts import judgement_facts, nothing_relevant
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.source import open_source
+from qrels.ratings.datasets.source import Source, open_source
+from qrels.ratings.datasets.two_parts import read_two_parts
 from qrels.ratings.thresholds import (
     USUAL_THRESHOLD,
     Threshold,
@@ -147,7 +148,7 @@ def collect(study: Study) -> Collection:
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
-    ratings, inputs, truth = _load(section)
+    ratings, inputs, truth = _load(section, study.split)
     core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
     split = split_ratings(core, study.split, seed=study.seed)
     with study.errors_at("ratings", "threshold"):
@@ -156,6 +157,11 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         scale = rating_scale(ratings, threshold=threshold, rule=section.grades)
     is_implicit = bool(threshold <= ratings.rating.min())
     qrels = judge_test(split, scale)
+    if study.split.parts is not None:
+        _warn_of_unknown(split, threshold=threshold)
+    for positives, systems in study.systems.by_positives.items():
+        with study.errors_at("systems", "positives"):
+            _check_positives(split, positives, systems)
     facts = {
         "ratings": _plain(describe(core).to_frame().iloc[0].to_dict()),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -167,7 +173,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         topics=split.topics,
         items=core.items,
         qrels=qrels,
-        inputs=(inputs, *map(checksum, [*study.split.files, *paths])),
+        inputs=(*inputs, *map(checksum, [*study.split.files, *paths])),
         facts=facts | judgement_facts(qrels),
         split=split,
         truth=truth,
@@ -175,6 +181,41 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         is_implicit=is_implicit,
     )
     return replace(collection, runs=_given_runs(paths, study, split, collection))
+
+
+def _warn_of_unknown(split: Split, *, threshold: float) -> None:
+    """Warn of users and items of a given test part that have no training rating."""
+    test = split.test
+    users, items = test.user_counts() > 0, test.item_counts() > 0
+    new_users = users & (split.train.user_counts() == 0)
+    new_items = items & (split.train.item_counts() == 0)
+    if not (new_users.any() or new_items.any()):
+        return
+    relevant = test.item[test.rating >= threshold]
+    warnings.warn(
+        f"the given test part has {new_users.sum():,} of {users.sum():,} users and "
+        f"{new_items.sum():,} of {items.sum():,} items without a training rating. Every number "
+        "counts them: systems know nothing of such users and never recommend such items, which "
+        f"{new_items[relevant].sum():,} of the {len(relevant):,} relevant ratings are of.",
+        InputWarning,
+        stacklevel=3,
+    )
+
+
+def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> None:
+    """Refuse to train on nothing; warn of test users without a rating to learn from."""
+    learnt = split.train.at_least(positives)
+    if not len(learnt):
+        raise InputError(f"no training rating reaches {positives:g}: {systems[0]} learns nothing.")
+    n_unknown = np.count_nonzero(learnt.user_counts()[split.test_users] == 0)
+    if n_unknown:
+        warnings.warn(
+            f"{n_unknown:,} of {len(split.test_users):,} test users have no training rating from "
+            f"{positives:g} on. What ranks by a user's own ratings recommends nothing to them, and "
+            f"scores 0; this is about {', '.join(systems)}.",
+            InputWarning,
+            stacklevel=3,
+        )
 
 
 def _given_runs(
@@ -220,14 +261,25 @@ def _warn_of_training_items(path: Path, run: Run, rated: csr_array[Any]) -> None
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
-def _load(section: RatingsSection) -> tuple[Ratings, dict[str, Any], Truth | None]:
+def _load(
+    section: RatingsSection, split: SplitSection
+) -> tuple[Ratings, list[dict[str, Any]], Truth | None]:
+    """Read or make the ratings of a study; give what they were read or made from, too."""
+    if split.parts is not None:
+        train, test = open_source(split.parts.train), open_source(split.parts.test)
+        ratings = read_two_parts(train, test, **section.of_file)
+        return ratings, [_facts_of(train), _facts_of(test)], None
     if section.path is None:
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
-        return world.ratings, {"world": settings.model_dump()}, world.truth
+        return world.ratings, [{"world": settings.model_dump()}], world.truth
     source = open_source(section.path)
-    ratings = read_ratings(source, **section.of_file)
-    return ratings, {"path": source.label, "sha256": sha256(source.data).hexdigest()}, None
+    return read_ratings(source, **section.of_file), [_facts_of(source)], None
+
+
+def _facts_of(source: Source) -> dict[str, Any]:
+    """Give path and checksum of ratings, which may be in a folder or an archive."""
+    return {"path": source.label, "sha256": sha256(source.data).hexdigest()}
 
 
 def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
@@ -253,7 +305,7 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return section.threshold
     if section.implicit or lowest == ratings.rating.max():
         return lowest
-    usual = USUAL_THRESHOLD if section.path is None else usual_threshold(ratings)
+    usual = USUAL_THRESHOLD if section.format == "world" else usual_threshold(ratings)
     if usual is None:
         raise InputError(
             "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "
@@ -278,9 +330,19 @@ def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int)
     InputError
         If the ratings or their split break a rule.
     """
-    ratings, _, _ = _load(section)
-    core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-    return split_ratings(core, split, seed=seed).train
+    return split_ratings(kept_ratings(section, split), split, seed=seed).train
+
+
+def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
+    """Read or make ratings, and take the k-core.
+
+    Raises
+    ------
+    InputError
+        If the ratings break a rule.
+    """
+    ratings, _, _ = _load(section, split)
+    return k_core(ratings, user_min=section.user_min, item_min=section.item_min)
 
 
 def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:

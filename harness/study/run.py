@@ -95,7 +95,11 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
             if name not in study.systems.names:
                 raise InputError(f"the study has no system {name!r} to set.")
             read_settings(name, settings)
-    if study.ratings.path is None:
+    for name in study.systems.positives if isinstance(study.systems.positives, dict) else ():
+        with study.errors_at("systems", "positives", label_of(name)):
+            if name not in study.systems.names:
+                raise InputError(f"the study has no system {name!r} to set.")
+    if study.ratings.format == "world":
         with study.errors_at("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics

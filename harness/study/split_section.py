@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_serializer, model_validator
 
 from harness.study.study_file import Origin, sentence_of
 from qrels import SplitSettings, Splitter, find_split
+from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.splits.shared.user_split import is_user_split
 from runs import InputError
 from runs.shared.settings import Section
@@ -50,8 +51,18 @@ class SplitSection(Section):
         """The user's file that declares the split, if one does."""
         return [Path(self.method)] if is_user_split(self.method) else []
 
+    @property
+    def parts(self) -> SplitFiles | None:
+        """Files of the parts, if they are given and not drawn."""
+        return self.settings.parts
+
     def within_training(self) -> SplitSection:
-        """Give what splits the training part again."""
+        """Give what splits the training part again, or tests the validation part that is given.
+
+        Where parts are given and none of them is for validation, that is the usual split.
+        """
+        if self.parts is not None and self.parts.validation is None:
+            return usual_split()
         return self.model_copy(update={"settings": self.settings.within_training()})
 
 
@@ -87,4 +98,7 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
     except ValidationError as error:
         sentence = sentence_of(error, origin, splitter.settings, table=("split",))
         raise InputError(sentence) from None
+    settings = settings.anchored(origin.anchor)
+    with origin.named("split", "folder"):
+        settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
     return {METHOD: method, "settings": settings}

@@ -29,7 +29,7 @@ from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
-from harness.report.study_folder import KEPT_METRICS
+from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE, of_topics
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -49,8 +49,9 @@ from harness.study.provenance import (
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork
-from harness.study.workers import restarts_in_silence, train_and_rank
+from harness.study.workers import learnt_from, restarts_in_silence, train_and_rank
 from qrels import Catalogue, FullRanks, Ratings, Split
+from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.trec import format_qrels
 from recommenders import (
     PROCESS_BYTES,
@@ -131,7 +132,8 @@ class Stages:
         world = [] if self.collection.truth is None else ["world"]
         runs = [run_part(system) for system in self.systems]
         ranks = [ranks_part(system) for system in self.ranked_in_full]
-        return ["qrels", *world, *runs, *ranks, "scores", *self.analyses]
+        split = ["split"] if self._split_parts else []
+        return ["qrels", *split, *world, *runs, *ranks, "scores", *self.analyses]
 
     @property
     def analyses(self) -> list[str]:
@@ -186,12 +188,13 @@ class Stages:
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     def as_run(self) -> bytes:
-        """Write the study with all defaults spelled out."""
+        """Write the study with all defaults spelled out; nothing of systems if none is trained."""
         study, threshold = spelled_out(self.study), self.collection.threshold
-        if study.ratings is None or study.ratings.implicit:
-            return study.to_toml()
-        ratings = study.ratings.model_copy(update={"threshold": threshold})
-        return study.model_copy(update={"ratings": ratings}).to_toml()
+        if study.ratings is not None and not study.ratings.implicit:
+            ratings = study.ratings.model_copy(update={"threshold": threshold})
+            study = study.model_copy(update={"ratings": ratings})
+        unused = ("split", "systems") if self.collection.split is None else ()
+        return study.to_toml(without=unused)
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
@@ -202,19 +205,23 @@ class Stages:
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
         study, facts = self.study, self.collection.facts
-        counts = f"{facts['users']:,} users"
+        of_runs = self.collection.split is None
+        compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
+        n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
+        counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
+        worded = of_topics if of_runs else str
         return {
-            "lead": f"Can these metrics be trusted to compare recommenders? {len(self.systems)} "
-            f"systems, {counts}, {judgements}, {_about_measures(study.measures)}; seed "
-            f"{study.seed}.",
+            "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
+            f"{judgements}, {_about_measures(study.measures)}; seed {study.seed}.",
             "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
-            f"{len(self.systems)} systems; study seed {study.seed}.",
+            f"{n_systems}; study seed {study.seed}.",
+            "ranked for": ranked_for,
             "results": ["means", "coverage", *self.analyses],
             "inputs": [*self.collection.inputs, *self.tables_read],
-            "collection": facts,
+            "collection": {worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),
-            "notes": [_about_users(facts), TIES, *_about_ids(self.collection)],
+            "notes": [worded(_about_users(facts)), TIES, *_about_ids(self.collection)],
         }
 
     @property
@@ -224,9 +231,12 @@ class Stages:
         return [checksum(path) for path in [*self.study.items.files, *of_analyses]]
 
     def keep_input(self) -> None:
-        """Write the qrels, and the log and the truth of a simulated world."""
+        """Write qrels and split, and the log and the truth of a simulated world."""
         by = made_by(RATINGS, NUMBERS)
         self._make("qrels", content_key(self._qrels_key), self._qrels_files, by)
+        if self._split_parts:
+            key = content_key(*map(ratings_digest, self._split_parts.values()))
+            self._make("split", key, self._split_files, made_by(RATINGS, (*NUMBERS, "pyarrow")))
         if self.collection.truth is not None:
             self._make("world", content_key(self.collection.inputs), self._world_files, by)
 
@@ -323,8 +333,12 @@ class Stages:
         pending = [s for s in names if s in unranked or not self._has_full_ranks(s, ranks_keys)]
         if not pending:
             return
+        positives = {s: self.study.systems.positives_of(names[s]) for s in names}
         needs = [
-            PROCESS_BYTES + require_memory(names[s], settings.get(names[s], {}), split.train)
+            PROCESS_BYTES
+            + require_memory(
+                names[s], settings.get(names[s], {}), learnt_from(split.train, positives[s])
+            )
             for s in pending
         ]
         tasks = (
@@ -337,6 +351,7 @@ class Stages:
                 depth=self.study.systems.depth,
                 candidates=candidates_of(self.study.systems, split),
                 relevant=relevant,
+                positives=positives[system],
                 main_process=os.getpid(),
             )
             for system in pending
@@ -360,7 +375,7 @@ class Stages:
                         cost=ranks_cost,
                         made_by=self._trained_by,
                     )
-                bar.advance()
+                bar.advance(done=f"{run.system}, {cost.seconds + ranks_cost.seconds:.1f} s")
 
     def _has_full_ranks(self, system: str, keys: Mapping[str, str]) -> bool:
         """Tell whether the full ranks of a system are kept, or not asked for."""
@@ -397,6 +412,7 @@ class Stages:
             self.study.seed,
             self.study.systems.depth,
             "all" if candidates is None else digest(candidates),
+            self.study.systems.positives_of(name),
         )
 
     @property
@@ -438,6 +454,14 @@ class Stages:
         lines = format_qrels(self.collection.qrels, *self.collection.carried)
         table = self.collection.id_table()
         return {"qrels/test.qrels": lines} | ({} if table is None else {"ids.csv": table})
+
+    @property
+    def _split_parts(self) -> dict[str, Ratings]:
+        split = self.collection.split
+        return {} if split is None else {TRAIN_FILE: split.train, TEST_FILE: split.test}
+
+    def _split_files(self) -> dict[str, bytes]:
+        return {name: format_rating_lines(part) for name, part in self._split_parts.items()}
 
     def _world_files(self) -> dict[str, bytes]:
         split, truth = self.collection.split, self.collection.truth

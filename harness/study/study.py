@@ -22,7 +22,7 @@ from harness.metrics.shared.names import ParsedName, parse_name
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
-from harness.study.study_file import Origin, StudyFile, read_text
+from harness.study.study_file import Origin, StudyFile, read_text, refused
 from qrels.grades import GradeRule
 from qrels.ratings.datasets.options import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -83,8 +83,6 @@ class RatingsSection(FileOptions):
     def _path_or_world(self) -> RatingsSection:
         if self.format == "world" and self.path is not None:
             raise ValueError('a study of format "world" has no `path`')
-        if self.format != "world" and self.path is None:
-            raise ValueError('`path` is needed, or format = "world"')
         if self.format != "world" and (self.preset is not None or self.world):
             raise ValueError('`preset` and `world` go with format = "world" only')
         if self.implicit and self.threshold is not None:
@@ -106,6 +104,11 @@ class SystemsSection(Section):
         description="Items that may be recommended: all with training ratings, or only those of "
         "them that the test part holds too. Never what the user rated in training.",
     )
+    positives: float | dict[str, float] | None = Field(
+        None,
+        description="Lowest rating that systems learn from: one for all, or by the name of a "
+        "system; all ratings by default. What is rated lower is no candidate all the same.",
+    )
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
     )
@@ -115,11 +118,27 @@ class SystemsSection(Section):
         """Names by what the systems are called in runs and tables, in the order of the study."""
         return {label_of(name): name for name in self.names}
 
+    @property
+    def by_positives(self) -> dict[float, list[str]]:
+        """Labels of the systems that learn from positive ratings alone, by the lowest of these."""
+        found: dict[float, list[str]] = {}
+        for label, name in self.labels.items():
+            positives = self.positives_of(name)
+            if positives is not None:
+                found.setdefault(positives, []).append(label)
+        return found
+
+    def positives_of(self, name: str) -> float | None:
+        """Give the lowest rating that a system learns from; None for all ratings."""
+        return self.positives.get(name) if isinstance(self.positives, dict) else self.positives
+
     def with_names(self, renamed: Callable[[str], str]) -> SystemsSection:
-        """Give other names to the systems, in their settings too."""
-        settings = {renamed(name): values for name, values in self.settings.items()}
-        names = tuple(renamed(name) for name in self.names)
-        return self.model_copy(update={"names": names, "settings": settings})
+        """Give other names to the systems, wherever they are."""
+        update: dict[str, Any] = {"names": tuple(renamed(name) for name in self.names)}
+        for key, values in (("settings", self.settings), ("positives", self.positives)):
+            if isinstance(values, dict):
+                update[key] = {renamed(name): value for name, value in values.items()}
+        return self.model_copy(update=update)
 
 
 class RunsSection(Section):
@@ -213,6 +232,7 @@ class Study(StudyFile):
             raise ValueError("[runs] and [qrels] go together")
         if (self.ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
+        self._check_source()
         self._check_depth()
         return self
 
@@ -222,6 +242,24 @@ class Study(StudyFile):
         readers = {"split": read_split, "analyses": read_sections}
         tables = {key: values[key] for key in readers if isinstance(values.get(key), dict)}
         return values | {key: readers[key](table, origin) for key, table in tables.items()}
+
+    def _check_source(self) -> None:
+        """Refuse ratings from nowhere, and from two places."""
+        if self.ratings is None:
+            return
+        n_sources = (
+            (self.ratings.format == "world")
+            + (self.ratings.path is not None)
+            + (self.split.parts is not None)
+        )
+        if n_sources == 0:
+            raise refused('`path` is needed, or format = "world"', "ratings")
+        if n_sources > 1:
+            raise refused(
+                "a split that is given has its own ratings: [ratings] says how they are read, "
+                'without `path` and format = "world"',
+                "ratings",
+            )
 
     def _check_depth(self) -> None:
         deepest = max(self.cutoffs, default=0)

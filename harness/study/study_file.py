@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic_core import PydanticCustomError
 
 from runs import InputError
 from runs.shared.settings import Section, Whole
@@ -129,11 +130,12 @@ class StudyFile(Section):
         """Read what other modules know how to read; by default nothing."""
         return values
 
-    def to_toml(self) -> bytes:
-        """Write the study with every default spelled out, as TOML."""
+    def to_toml(self, *, without: Collection[str] = ()) -> bytes:
+        """Write the study with every default spelled out, as TOML; some tables may be left out."""
         import tomli_w
 
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)).encode()
+        values = self.model_dump(mode="json", exclude_none=True, exclude=set(without))
+        return tomli_w.dumps(values).encode()
 
 
 def read_text(path: Path) -> str:
@@ -178,6 +180,7 @@ def sentence_of(
     """
     finding = error.errors()[0]
     inner = [str(part) for part in finding["loc"] if not isinstance(part, int)]
+    inner += finding.get("ctx", {}).get("within", [])
     location = [*table, *inner]
     place = origin.place(*location)
     key = f"`{location[-1]}`" if location else ""
@@ -193,6 +196,11 @@ def sentence_of(
     if finding["type"] == "value_error":
         return f"{place}: {key + within + ': ' if key else ''}{rule}."
     return f"{place}: {key}{within}: {rule}, got {finding['input']!r}."
+
+
+def refused(rule: str, *location: str) -> PydanticCustomError:
+    """Say in a validator of a whole model which of its keys breaks a rule."""
+    return PydanticCustomError("value_error", "{rule}", {"rule": rule, "within": list(location)})
 
 
 def _known_keys(location: list[str], root: type[BaseModel]) -> str:

@@ -41,6 +41,7 @@ def train_and_rank(
     depth: int,
     candidates: NDArray[np.bool_] | None,
     relevant: Ratings | None = None,
+    positives: float | None = None,
     main_process: int,
 ) -> Trained:
     """Train one system, rank for the users, and find the full ranks of their relevant items.
@@ -59,13 +60,16 @@ def train_and_rank(
         Mask over the items that may be recommended; all by default.
     relevant
         The held-out relevant items; None if their full ranks are not asked for.
+    positives
+        The lowest rating that is learnt from; by default all are. What a user has rated is never
+        recommended, however low.
     main_process
         Id of the process that asked; a worker ends when the process that started it does.
     """
     if os.getpid() != main_process:
         end_with_parent()
     clock = Clock()
-    scorer = train(system, settings, ratings, seed=seed)
+    scorer = train(system, settings, learnt_from(ratings, positives), seed=seed)
     run = recommend(
         scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
     )
@@ -74,6 +78,11 @@ def train_and_rank(
     if relevant is not None:
         ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
     return Trained(run, cost, ranks, clock.cost())
+
+
+def learnt_from(ratings: Ratings, positives: float | None) -> Ratings:
+    """Give the ratings that a system learns from: those from the lowest positive one on, or all."""
+    return ratings if positives is None else ratings.at_least(positives)
 
 
 def try_and_rank(

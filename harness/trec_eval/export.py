@@ -1,4 +1,4 @@
-"""Export: runs and qrels for other tools, and the commands that reproduce our means."""
+"""Export: what a study has for other tools, and the commands that reproduce our means."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.report.study_folder import FinishedStudy
 from harness.trec_eval.scripts import ir_measures_script, trec_eval_script
+from harness.trec_eval.split_layouts import split_layouts
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
@@ -17,6 +18,9 @@ from runs.trec import common_items, read_run
 
 def export_study(study: Path, target: Path) -> list[Path]:
     """Write runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
+
+    Of a study that begins with ratings, the split too: as RecBole's atomic files, and as the
+    data frames that LensKit takes.
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
     with them stock trec_eval prints the paper's infAP.
@@ -52,6 +56,7 @@ def export_study(study: Path, target: Path) -> list[Path]:
         Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
         Path("trec_eval.sh"): trec_eval_script(*named, level=level).encode(),
         Path("ir_measures.sh"): ir_measures_script(*named, level=level).encode(),
+        **dict(split_layouts(study, finished.name)),
     }
     for file in run_files:
         run = file.to_run(judged.users, items)

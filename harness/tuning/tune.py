@@ -24,7 +24,7 @@ from harness.study.run import check, try_out
 from harness.study.stages import candidates_of, digest, file_stem, ratings_digest
 from harness.study.store import Store, content_key
 from harness.study.study import Study
-from harness.study.workers import restarts_in_silence, try_and_rank
+from harness.study.workers import learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.result import Tuned
 from harness.tuning.search import SEARCHES, Space, draw_new, import_optuna
 from harness.tuning.trials import Trial, TrialTable, best_of
@@ -191,6 +191,7 @@ class Tuning:
                 seed=self.study.seed,
                 depth=self.cutoff,
                 candidates=candidates_of(self.study.systems, split),
+                positives=self._positives,
                 main_process=os.getpid(),
             )
             for trial in self._drawn(trials, budget)
@@ -206,7 +207,8 @@ class Tuning:
 
     def _fitting(self, n_jobs: int) -> int:
         """Give how many trials fit into memory side by side, going by what the defaults need."""
-        estimate, train = find_system(self.system).need, self.validation.split.train
+        estimate = find_system(self.system).need
+        train = learnt_from(self.validation.split.train, self._positives)
         settings = read_settings(self.system, self._given)
         needed = PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
         return workers_within(psutil.virtual_memory().available, [needed] * n_jobs, n_jobs=n_jobs)
@@ -275,6 +277,10 @@ class Tuning:
     def _measure(self) -> Measure:
         return Measure(self.metric.label, self.cutoff)
 
+    @property
+    def _positives(self) -> float | None:
+        return self.study.systems.positives_of(self.system)
+
     @cached_property
     def _given(self) -> dict[str, Any]:
         """Settings that the study has and the search leaves as they are."""
@@ -311,6 +317,7 @@ class Tuning:
             digest(qrels.offsets, qrels.items, qrels.grades),
             qrels.relevance_level,
             self.study.systems.candidates,
+            self._positives,
             file_of(self.system).read_text() if is_user_system(self.system) else "",
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
         )

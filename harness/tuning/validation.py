@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.collection import judge_test, split_ratings, threshold_of, training_ratings
+from harness.study.collection import (
+    judge_test,
+    kept_ratings,
+    split_ratings,
+    threshold_of,
+    training_ratings,
+)
 from harness.study.split_section import SplitSection
 from harness.study.store import content_key
 from harness.study.study import RatingsSection, Study
@@ -26,6 +32,9 @@ class Validation:
 def validation_of(study: Study) -> Validation:
     """Split the training part of a study again, by the study's own method.
 
+    Where a split is given, its validation part is taken as it is; without one, the usual split is
+    made of its training part.
+
     Nothing is taken from the test part: neither a rating, nor a user or an item that has no
     training rating, nor the scale of the grades.
 
@@ -37,6 +46,10 @@ def validation_of(study: Study) -> Validation:
     if study.ratings is None:
         with study.errors_at("runs"):
             raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
+    section = study.split.within_training()
+    if section.parts is not None:
+        known = kept_ratings(study.ratings, section)
+        return _held_out(known, section, study.ratings, seed=study.seed)
     train = training_ratings(study.ratings, study.split, seed=study.seed)
     return split_again(train, study.split, study.ratings, seed=study.seed)
 
@@ -53,14 +66,21 @@ def split_again(
     """
     try:
         known = k_core(train)  # Only users and items that have a training rating.
-        split = split_ratings(known, section.within_training(), seed=validation_seed(seed))
-        threshold = threshold_of(said, known, tested=split.test)
-        scale = rating_scale(known, threshold=threshold, rule=said.grades)
-        return Validation(split, judge_test(split, scale))
+        within = section.within_training()
+        return _held_out(known, within, said, seed=validation_seed(seed))
     except InputError as error:
         raise InputError(
             f"the training part cannot be split again for validation: {error}"
         ) from error
+
+
+def _held_out(
+    ratings: Ratings, section: SplitSection, said: RatingsSection, *, seed: int
+) -> Validation:
+    split = split_ratings(ratings, section, seed=seed)
+    threshold = threshold_of(said, ratings, tested=split.test)
+    scale = rating_scale(ratings, threshold=threshold, rule=said.grades)
+    return Validation(split, judge_test(split, scale))
 
 
 def validation_seed(seed: int) -> int:

@@ -28,6 +28,8 @@ class Ratings:
         float64 of shape (n_ratings,), finite.
     time
         Seconds since 1970 in UTC, int64 of shape (n_ratings,), or None.
+    held_out
+        Mask of the ratings that test, of shape (n_ratings,), where the data come split; or None.
 
     Raises
     ------
@@ -42,11 +44,11 @@ class Ratings:
     item: NDArray[np.int32]
     rating: NDArray[np.float64]
     time: NDArray[np.int64] | None = None
+    held_out: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.user), len(self.item), len(self.rating)}
-        if self.time is not None:
-            lengths.add(len(self.time))
+        lengths |= {len(column) for column in (self.time, self.held_out) if column is not None}
         if len(lengths) > 1:
             raise InputError("the columns of ratings must have one length.")
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
@@ -66,7 +68,12 @@ class Ratings:
             item=self.item[kept],
             rating=self.rating[kept],
             time=None if self.time is None else self.time[kept],
+            held_out=None if self.held_out is None else self.held_out[kept],
         )
+
+    def at_least(self, lowest: float) -> Ratings:
+        """Keep the ratings from one on, over the same numbering."""
+        return self.select(self.rating >= lowest)
 
     def item_counts(self) -> NDArray[np.intp]:
         """Count the ratings of every item, of shape (n_items,)."""

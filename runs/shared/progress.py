@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
+
+SECONDS_OF_SILENCE = 60.0
+"""After so long a log is told how far the work is."""
 
 
 class Bar(Protocol):
     """One piece of work under way."""
 
-    def advance(self, steps: int = 1) -> None:
-        """Say that some steps are done."""
+    def advance(self, steps: int = 1, *, done: str = "") -> None:
+        """Say that some steps are done, and what is."""
 
 
 class Progress(Protocol):
@@ -34,7 +37,7 @@ class Silent:
         """Begin, in silence."""
         yield self
 
-    def advance(self, steps: int = 1) -> None:
+    def advance(self, steps: int = 1, *, done: str = "") -> None:
         """Pass over it."""
 
     def note(self, message: str) -> None:
@@ -42,18 +45,40 @@ class Silent:
 
 
 class Lines:
-    """Writes a line when a piece of work ends, for logs."""
+    """Writes a line when a piece of work ends, and each minute until then, for logs.
+
+    The clock gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
 
     @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator[Silent]:
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
         """Write how long the work took."""
-        start = time.perf_counter()
-        yield Silent()
-        self.note(f"{label}: {time.perf_counter() - start:.1f} s")
+        start = self._clock()
+        yield _LineBar(self, label, total, self._clock)
+        self.note(f"{label}: {self._clock() - start:.1f} s")
 
     def note(self, message: str) -> None:
         """Write a line to standard error."""
         print(message, file=sys.stderr, flush=True)
+
+
+class _LineBar:
+    """Writes what is done as it is named; of what is not, how far the work is, each minute."""
+
+    def __init__(self, lines: Lines, label: str, total: int, clock: Callable[[], float]) -> None:
+        self._lines, self._label, self._total, self._clock = lines, label, total, clock
+        self._steps, self._told = 0, clock()
+
+    def advance(self, steps: int = 1, *, done: str = "") -> None:
+        self._steps += steps
+        now = self._clock()
+        if done or now - self._told >= SECONDS_OF_SILENCE:
+            self._told = now
+            named = f"{done}; " if done else ""
+            self._lines.note(f"{self._label}: {named}{self._steps:,} of {self._total:,}")
 
 
 class Bars:
@@ -88,7 +113,7 @@ class _RichBar:
     def __init__(self, bars: object, task: object) -> None:
         self._bars, self._task = bars, task
 
-    def advance(self, steps: int = 1) -> None:
+    def advance(self, steps: int = 1, *, done: str = "") -> None:
         self._bars.advance(self._task, steps)  # type: ignore[attr-defined]
 
 

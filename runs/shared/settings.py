@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -14,6 +15,11 @@ class Section(BaseModel):
     """A table of a file of settings: frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths that are values absolute."""
+        paths = {name: anchor(value) for name, value in self if isinstance(value, Path)}
+        return self.model_copy(update=paths)
 
 
 def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:

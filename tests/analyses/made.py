@@ -28,7 +28,7 @@ class Counted(Silent):
     def __call__(self, label: str, total: int) -> Iterator["Counted"]:
         yield self
 
-    def advance(self, steps: int = 1) -> None:
+    def advance(self, steps: int = 1, *, done: str = "") -> None:
         self._advance(steps)
 
 

@@ -15,6 +15,7 @@ from harness.cli.main import main
 from harness.study.run import run_study
 from harness.study.store import LEDGER
 from harness.study.study import parse_study
+from qrels import splits
 from runs.shared.progress import Silent
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,9 @@ names = []
 """
 WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
 RANKED = WORLD + SYSTEMS + METRICS + SAMPLED
+
+DRAWN = [name for name in splits() if name != "given"]
+"""Splits that are drawn, not given."""
 
 Lists = Mapping[str, Sequence[str]]
 Judgements = Mapping[str, Mapping[str, int]]

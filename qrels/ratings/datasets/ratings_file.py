@@ -116,6 +116,35 @@ def read_ratings(
     return table.ratings()
 
 
+def place_of(
+    path: str | Path | Source,
+    user: str,
+    item: str,
+    *,
+    duplicates: Literal["error", "last"] = "error",
+    missing: Literal["error", "drop"] = "error",
+    format: str | None = None,
+    separator: str | None = None,
+    **options: Any,
+) -> str:
+    """Name the file and the line (in Parquet the row) where a user first rates an item.
+
+    Parameters
+    ----------
+    path, duplicates, missing, format, separator, options
+        What was read; see `read_ratings`.
+    user, item
+        Ids of a rating in it.
+    """
+    source = path if isinstance(path, Source) else open_source(path)
+    rows, _ = rows_of(source, format=format, separator=separator, **options)
+    return next(
+        f"{source.label}, {rows.unit} {place}"
+        for place, texts in rows.records()
+        if (texts["user"], texts["item"]) == (user, item)
+    )
+
+
 def rows_of(
     source: Source, *, format: str | None, separator: str | None, **options: Any
 ) -> tuple[Rows, str]:

@@ -56,6 +56,18 @@ def test_a_measure_that_ties_all_systems_is_warned_of(means: Path) -> None:
     assert warning in correlate(means).stderr
 
 
+@pytest.mark.parametrize("asked", [(), ("--reference", "P@5")])
+def test_of_a_study_the_report_measures_are_printed(finished: Path, asked: tuple[str, ...]) -> None:
+    printed = correlate(finished, "--replicates", "0", *asked).stdout.splitlines()[1:]
+    assert [line.split()[0] for line in printed] == ["P@20", "nDCG@20"]
+
+
+def test_data_of_a_study_have_every_cutoff(finished: Path) -> None:
+    printed = correlate(finished, "--replicates", "0", "--format", "csv").stdout
+    rows = csv.DictReader(io.StringIO(printed))
+    assert {row["cutoff_a"] for row in rows} == {"5", "20"}
+
+
 def test_the_caption_is_said_apart_from_the_table(means: Path) -> None:
     answer = correlate(means)
     assert "Kendall's tau-b between the orderings of 3 systems" in answer.stderr

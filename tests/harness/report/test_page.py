@@ -86,6 +86,14 @@ def test_the_page_sums_up_in_words(page: Page, finished: Path) -> None:
     assert all(finding in page.text for finding in findings)
 
 
+def test_nothing_to_bear_in_mind_is_hidden_when_the_page_is_printed(finished: Path) -> None:
+    html = (finished / "report.html").read_text(encoding="utf-8")
+    (hidden,) = re.findall(r"@media print {\s*([^{]*){ display: none; }", html)
+    before, _, _ = html.partition("To bear in mind")
+    assert hidden.strip() == "nav, details"
+    assert before.count("<details") == before.count("</details>")
+
+
 def test_points_tell_their_values(finished: Path) -> None:
     html = (finished / "report.html").read_text(encoding="utf-8")
     assert "<title>nDCG, 100: 1</title></circle>" in html

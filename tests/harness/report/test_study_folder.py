@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
 from harness.report.study_folder import FinishedStudy, read_manifest
+from harness.report.tables import tabulate
+from harness.study.study import parse_study
 from qrels import Judged
 from runs import InputError
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
@@ -55,7 +58,25 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
 @pytest.mark.slow
 def test_a_study_of_given_runs_names_no_ratings(given: Path) -> None:
     data = FinishedStudy.at(given).manifest["data"]
-    assert data.startswith("Data: given (3 users with 7 judgements); 2 systems; study seed ")
+    assert data.startswith("Data: given (3 topics with 7 judgements); 2 runs; study seed ")
+
+
+@pytest.mark.slow
+def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
+    study = FinishedStudy.at(given)
+    page = (given / "report.html").read_text(encoding="utf-8")
+    before, _, after = page.partition("what users want")
+    seen = re.sub(r"<[^>]*>", "", (before + after).partition('<h2 id="provenance">')[0])
+    assert "3 topics" in seen
+    assert not re.search(r"\busers?\b", seen.replace("users.csv", ""), re.IGNORECASE)
+    assert "topics" in tabulate(study, "users").title
+
+
+@pytest.mark.slow
+def test_a_study_of_given_runs_lists_no_system_that_never_ran(given: Path) -> None:
+    text = (given / "study.toml").read_text(encoding="utf-8")
+    assert "[systems]" not in text
+    assert parse_study(text, source="study.toml", base=given, changes={}).runs is not None
 
 
 def test_a_result_is_read_back(finished: Path) -> None:

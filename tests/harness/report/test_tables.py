@@ -10,7 +10,7 @@ from analyses.shared.measure import Measure
 from analyses.shared.table import FORMATS, Table
 from harness.cli.main import main
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import tabulate
+from harness.report.tables import tabulate, titles
 from runs import InputError
 from tests.harness.results import choose_coefficient, keep, popularity_of, sparsity_of, users_of
 
@@ -117,6 +117,13 @@ def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
     answer = table(finished)
     assert answer.exit_code == 0
     assert "(table3)" in answer.output
+    assert "pvalues.csv" in answer.output.replace("\n", " ")
+
+
+def test_every_table_that_is_listed_can_be_printed(given: Path) -> None:
+    listed = titles(FinishedStudy.at(given))
+    assert "areas" in listed
+    assert all(tabulate(FinishedStudy.at(given), name).rows for name in listed)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 
 from harness.study.collection import Collection, collect
 from harness.study.study import parse_study
-from qrels import splits
 from runs import InputError, InputWarning
 from tests.harness.small import (
+    DRAWN,
     JUDGEMENTS,
     TREC,
     WORLD,
@@ -178,7 +178,7 @@ def test_columns_of_the_study_reach_the_reader(tmp_path: Path) -> None:
     assert collection.items.ids.tolist() == ["3", "4", "5"]
 
 
-@pytest.mark.parametrize("method", splits())
+@pytest.mark.parametrize("method", DRAWN)
 def test_every_split_works_from_a_study_file(folder: Path, method: str) -> None:
     collection = collect_text(RATINGS + f'[split]\nmethod = "{method}"\n', folder)
     assert collection.split is not None

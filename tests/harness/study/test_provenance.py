@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
 RUNS = {"run-random", "run-popularity", "run-puresvd"}
-INPUT = {"qrels", "world"}
+INPUT = {"qrels", "split", "world"}
 
 
 def page_of(folder: Path, part: str) -> Path:
@@ -33,7 +33,7 @@ def change_entry(folder: Path, part: str, change: Callable[[dict[str, Any]], obj
     page_of(folder, part).write_text(json.dumps(entry), encoding="utf-8")
 
 
-@pytest.mark.parametrize("part", ["qrels", "world", "run-puresvd", "scores", "users"])
+@pytest.mark.parametrize("part", ["qrels", "split", "world", "run-puresvd", "scores", "users"])
 @pytest.mark.parametrize("fact", ["code", "numpy"])
 def test_a_part_that_something_else_made_is_made_again_alone(
     copied: Path, part: str, fact: str
@@ -56,7 +56,7 @@ def test_what_is_made_again_has_the_bytes_that_it_had(finished: Path, copied: Pa
     [
         ("lenskit", RUNS),
         ("matplotlib", {"scores", *ANALYSED}),
-        ("pyarrow", {"scores"}),
+        ("pyarrow", {"split", "scores"}),
         ("numpy", {*INPUT, *RUNS, "scores", *ANALYSED}),
         ("joblib", set()),
     ],

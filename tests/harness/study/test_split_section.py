@@ -8,7 +8,16 @@ from harness.study.study import Study, parse_study
 from qrels import splits
 from qrels.ratings.splits.k_fold import Settings as Folds
 from runs import InputError
-from tests.harness.small import METRICS, NO_ANALYSES, ROOT, SYSTEMS, WORLD, contents, run_text
+from tests.harness.small import (
+    DRAWN,
+    METRICS,
+    NO_ANALYSES,
+    ROOT,
+    SYSTEMS,
+    WORLD,
+    contents,
+    run_text,
+)
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 GUIDE = ROOT / "docs" / "guides" / "study-file.md"
@@ -30,7 +39,7 @@ def test_a_fifth_of_the_ratings_of_each_user_is_the_default() -> None:
     assert parse(RATINGS).split.model_dump() == {"method": "user-random", "test_share": 0.2}
 
 
-@pytest.mark.parametrize("method", splits())
+@pytest.mark.parametrize("method", DRAWN)
 def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
     split = parse(RATINGS + f'[split]\nmethod = "{method}"\n').split
     settings = splits()[method].settings()
@@ -96,4 +105,5 @@ def test_the_schema_knows_the_options_of_every_method() -> None:
     tables = study_schema()["properties"]["split"]["anyOf"]
     described = {table["properties"]["method"].get("const"): table for table in tables}
     assert set(described) == {None, *splits()}
+    assert {"train", "test", "folder"} <= described["given"]["properties"].keys()
     assert "fold" in described["k-fold"]["properties"]

@@ -6,9 +6,9 @@ import pytest
 from harness.study.collection import training_ratings
 from harness.study.study import parse_study
 from harness.tuning.validation import Validation, validation_of
-from qrels import Ratings, splits
+from qrels import Ratings
 from runs import InputError
-from tests.harness.small import TREC, TREC_METRICS, WORLD, write_collection
+from tests.harness.small import DRAWN, TREC, TREC_METRICS, WORLD, write_collection
 
 CUT = 1000
 BY_TIME = f"""
@@ -61,7 +61,7 @@ def new_pairs(rows: list[Row], known: list[Row]) -> list[Row]:
     return [row for row in rows if row[:2] not in pairs]
 
 
-@pytest.mark.parametrize("method", splits())
+@pytest.mark.parametrize("method", DRAWN)
 def test_training_and_validation_are_the_training_part(method: str) -> None:
     text = WORLD + f'[split]\nmethod = "{method}"\n'
     split = parsed(text).split

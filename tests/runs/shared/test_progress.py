@@ -62,3 +62,18 @@ def test_a_terminal_gets_bars(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_log_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert isinstance(watched(quiet=False), Lines)
+
+
+def test_a_log_says_what_is_done_as_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(clock=lambda: 0.0)("Training", 2) as bar:
+        bar.advance(done="ease, 3.0 s")
+        bar.advance()
+    assert capsys.readouterr().err == "Training: ease, 3.0 s; 1 of 2\nTraining: 0.0 s\n"
+
+
+def test_a_log_is_told_each_minute_how_far_the_work_is(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter(range(0, 1000, 25))
+    with Lines(clock=lambda: float(next(seconds)))("Drawing", 9) as bar:
+        for _ in range(5):
+            bar.advance()
+    assert capsys.readouterr().err == "Drawing: 3 of 9\nDrawing: 175.0 s\n"

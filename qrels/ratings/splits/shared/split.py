@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import Field
 
+from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs.shared.member import Member
 from runs.shared.settings import Section
@@ -26,6 +27,11 @@ TimeTies: TypeAlias = Annotated[
 
 class SplitSettings(Section):
     """Settings of a split: described fields with ranges; unknown names are refused."""
+
+    @property
+    def parts(self) -> SplitFiles | None:
+        """Where the parts are, if they are given and not drawn; by default None."""
+        return None
 
     def within_training(self) -> Self:
         """Give the settings that split the training part again; by default the same."""

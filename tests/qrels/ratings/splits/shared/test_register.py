@@ -9,6 +9,7 @@ def test_all_methods_of_study_files_are_registered() -> None:
         "leave-one-out-last",
         "global-time",
         "k-fold",
+        "given",
     }
 
 

@@ -1,0 +1,101 @@
+"""Data that come split: which files of a folder hold training, validation and test ratings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from runs import InputError
+
+PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "train": ("train", "training", "base", "part1"),
+    "validation": ("validation", "valid", "val", "dev", "part2"),
+    "test": ("test", "testing", "part3"),
+}
+"""Words in the names of files that tell what they hold: RecBole's parts, MovieLens' u1.base."""
+
+NO_RATINGS: Final = ("negative", "negatives")
+"""Words in the names of files of sampled items, as beside NCF's ratings."""
+
+
+@dataclass(frozen=True)
+class SplitFiles:
+    """Files of ratings, by what they are for."""
+
+    train: Path
+    test: Path
+    validation: Path | None = None
+
+
+def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
+    """Find the files of a split in a folder, by the words in their names.
+
+    A file holds training ratings if a word of its name is train, training, base or part1,
+    validation ratings if it is valid, validation, val, dev or part2, test ratings if it is test,
+    testing or part3; words end where letters and digits do. Of several folds, fold 2 is what
+    stands in a folder, or in files, with a word that is 2, or letters followed by 2:
+    ``2/test.csv``, ``fold-2/test.csv``, ``u2.test``.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or it holds no such file, or several.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("u1.base", "u1.test", "u2.base", "u2.test", "u.item"):
+    ...         Path(folder, name).touch()
+    ...     found = find_split_files(Path(folder), fold=2)
+    >>> found.train.name, found.test.name, found.validation
+    ('u2.base', 'u2.test', None)
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder.")
+    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    files = [path for path in inside if path.is_file() and not path.name.startswith(".")]
+    chosen = [path for path in files if fold is None or _is_of_fold(path, folder, fold)]
+    found = {part: [path for path in chosen if _part_of(path) == part] for part in PARTS}
+    place = str(folder) if fold is None else f"{folder}, fold {fold}"
+    return SplitFiles(
+        train=_the_one(place, "train", found["train"]),
+        test=_the_one(place, "test", found["test"]),
+        validation=_the_one(place, "validation", v) if (v := found["validation"]) else None,
+    )
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", name.lower())
+
+
+def _part_of(path: Path) -> str | None:
+    """Tell what a file holds; None if its name does not say."""
+    words = _words(path.name)
+    if any(word in NO_RATINGS for word in words):
+        return None
+    return next((part for part, known in PARTS.items() if set(known) & set(words)), None)
+
+
+def _is_of_fold(path: Path, folder: Path, fold: int) -> bool:
+    """Tell whether the file, or the folder in the folder, has the number of a fold in its name."""
+    place = path.parent.name if path.parent != folder else path.name
+    parts = {word for known in PARTS.values() for word in known}
+    return any(
+        re.fullmatch(rf"[a-z]*0*{fold}", word) for word in _words(place) if word not in parts
+    )
+
+
+def _the_one(place: str, part: str, found: Sequence[Path]) -> Path:
+    if not found:
+        words = " or ".join(PARTS[part])
+        raise InputError(f"{place}: no file of {part} ratings; no name has the word {words}.")
+    if len(found) > 1:
+        names = ", ".join(str(path) for path in found)
+        raise InputError(
+            f"{place}: several files of {part} ratings, name one by `{part}`, or a `fold`: {names}."
+        )
+    return found[0]

@@ -1,0 +1,89 @@
+"""Parts that are given: files of training and test ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from qrels.ratings.datasets.split_files import SplitFiles, find_split_files
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.split import SplitSettings, split
+from runs import InputError
+from runs.shared.settings import Whole
+
+
+class Settings(SplitSettings):
+    """Where the parts are: files, or a folder that holds them."""
+
+    train: Path | None = Field(None, description="File of the training ratings.")
+    test: Path | None = Field(None, description="File of the test ratings.")
+    validation: Path | None = Field(
+        None, description="File of the ratings to tune by; the study itself leaves them out."
+    )
+    folder: Path | None = Field(
+        None, description="Folder with such files in place of their names, for one fold or several."
+    )
+    fold: Whole | None = Field(None, ge=0, description="The fold of a folder that has several.")
+
+    @model_validator(mode="after")
+    def _files_or_folder(self) -> Self:
+        files = (self.train, self.test)
+        if self.folder is None and None in files:
+            raise ValueError("a given split needs `train` and `test`, or a `folder`")
+        if self.folder is not None and (*files, self.validation) != (None, None, None):
+            raise ValueError("`folder` takes the place of `train`, `test` and `validation`")
+        if self.folder is None and self.fold is not None:
+            raise ValueError("`fold` goes with `folder` only")
+        return self
+
+    @property
+    def parts(self) -> SplitFiles:
+        """Where the parts are.
+
+        Raises
+        ------
+        InputError
+            If the folder does not hold them, or several.
+        """
+        if self.train is not None and self.test is not None:
+            return SplitFiles(self.train, self.test, self.validation)
+        return find_split_files(Path(self.folder or ""), fold=self.fold)
+
+    def within_training(self) -> Self:
+        """Give the settings that test the validation ratings.
+
+        Raises
+        ------
+        InputError
+            If none are given.
+        """
+        parts = self.parts
+        if parts.validation is None:
+            raise InputError("the split is given without validation ratings.")
+        return type(self)(train=parts.train, test=parts.validation)
+
+
+@split("given", source="-")
+def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    """Train and test on the parts that the data come in.
+
+    Raises
+    ------
+    InputError
+        If the data come in one part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from runs import Numbering
+    >>> ids, number = Numbering.of(["a", "b"]), np.array([0, 1], dtype=np.int32)
+    >>> held_out = np.array([False, True])
+    >>> ratings = Ratings(ids, ids, number, number, np.ones(2), held_out=held_out)
+    >>> given(ratings, Settings(train="a.csv", test="b.csv"), seed=1).test.item
+    array([1], dtype=int32)
+    """
+    if ratings.held_out is None:
+        raise InputError("the split 'given' needs ratings that come in two parts.")
+    return Split(ratings.select(~ratings.held_out), ratings.select(ratings.held_out))

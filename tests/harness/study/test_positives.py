@@ -1,0 +1,81 @@
+"""Systems that learn from positive ratings alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.study.collection import collect
+from harness.study.study import parse_study
+from harness.study.workers import train_and_rank
+from qrels import Ratings
+from runs import InputError, InputWarning, Numbering
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, contents, run_text
+
+RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
+POSITIVES = "[systems.positives]\npuresvd = 4.0\n"
+
+
+def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:
+    trained = train_and_rank(
+        "popularity",
+        {},
+        ratings,
+        np.array([0], dtype=np.int32),
+        seed=1,
+        depth=4,
+        candidates=None,
+        positives=positives,
+        main_process=0,
+    )
+    return trained.run.items.tolist()
+
+
+@pytest.fixture
+def ratings() -> Ratings:
+    """The first user rates item 0 low; others rate 1 low and often, 2 high, 3 low once."""
+    user, item = np.array([[0, 1, 1, 2, 2, 3, 3], [0, 1, 2, 1, 3, 1, 2]], dtype=np.int32)
+    rating = np.array([1.0, 2.0, 5.0, 2.0, 1.0, 2.0, 5.0])
+    ids = Numbering.of(["a", "b", "c", "d"])
+    return Ratings(ids, ids, user, item, rating)
+
+
+def test_what_is_rated_low_is_not_learnt_and_no_candidate_for_who_rated_it(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.study.workers.end_with_parent", lambda: None)
+    assert ranked(ratings, positives=None) == [[1, 2, 3, -1]]
+    assert ranked(ratings, positives=4.0) == [[2, 1, 3, -1]]
+
+
+def test_systems_that_are_not_named_learn_as_before(finished: Path, tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS + POSITIVES + METRICS + NO_ANALYSES
+    runs = contents(run_text(text, tmp_path, output=tmp_path / "study"), "runs/*")
+    before = contents(finished, "runs/*")
+    assert {name for name in runs if runs[name] != before[name]} == {"runs/puresvd.run"}
+
+
+@pytest.mark.parametrize(
+    ("positives", "sentence"),
+    [
+        ("[systems.positives]\nsvd = 4.0\n", "line 19: the study has no system 'svd' to set."),
+        ("[systems.positives]\npuresvd = 6\n", "no training rating reaches 6: puresvd learns noth"),
+        ("[systems.positives]\npuresvd = nan\n", "no training rating reaches nan"),
+    ],
+)
+def test_positives_that_cannot_be_are_answered(
+    tmp_path: Path, positives: str, sentence: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        run_text(WORLD + SYSTEMS + positives + METRICS, tmp_path, output=tmp_path / "study")
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+def test_users_of_whom_nothing_is_learnt_are_counted(tmp_path: Path) -> None:
+    rows = [f"u{user},i{item},{1 + 4 * (user > 0)}\n" for user in range(3) for item in range(5)]
+    (tmp_path / "ratings.csv").write_text("userId,movieId,rating\n" + "".join(rows))
+    text = RATINGS + '[systems]\nnames = ["ease", "wrmf"]\npositives = 4.0\n'
+    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
+    with pytest.warns(InputWarning, match="1 of 3 test users have no training rating from 4 on"):
+        collect(study)
