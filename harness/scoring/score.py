@@ -41,7 +41,7 @@ def score(
     metrics may know of items; ``advance`` is called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
-    depth = max(rising_cutoffs(measures), default=0)
+    depth = depth_needed(runs, measures, metrics)
     catalogue = Catalogue(0) if catalogue is None else catalogue
     everything = Samples.of(qrels, catalogue, np.ones((len(qrels.items), 1), dtype=np.bool_))
     for system, run in enumerate(runs):
@@ -53,6 +53,15 @@ def score(
     return Scores(
         values, Measures(measures, falling=falling), tuple(run.system for run in runs), users
     )
+
+
+def depth_needed(
+    runs: Sequence[Run], measures: Sequence[Measure], metrics: Mapping[str, Metric]
+) -> int:
+    """Tell which ranks count: down to the deepest cut-off, or all if lists are condensed."""
+    if any(metrics[measure.metric].is_condensed for measure in measures):
+        return max((run.depth for run in runs), default=0)
+    return max(rising_cutoffs(measures), default=0)
 
 
 def _scores(
@@ -187,7 +196,9 @@ class SampleScorer:
     def _needs(self) -> list[Needs]:
         """Find out what the measures that the kernel does not know need of the lists."""
         others = [self._measures[number] for number in self._others]
-        return needs_of(self._runs, self._qrels, others, self._metrics, self._catalogue)
+        return needs_of(
+            self._runs, self._qrels, others, self._metrics, self._catalogue, depth=self._depth
+        )
 
     def _that_need(self, what: Needs) -> list[int]:
         """Number the measures that need this of the lists when judgements are lost."""
@@ -197,13 +208,13 @@ class SampleScorer:
 
     @property
     def _depth(self) -> int:
-        return self._cutoffs[-1]
+        return depth_needed(self._runs, self._measures, self._metrics)
 
     @cached_property
     def _hits(self) -> Hits:
         from harness.scoring.kernel import find_hits
 
-        return find_hits(self._runs, self._qrels, depth=self._depth)
+        return find_hits(self._runs, self._qrels, depth=self._cutoffs[-1])
 
     @cached_property
     def _blocks(self) -> list[Block]:

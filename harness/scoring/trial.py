@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, rising_cutoffs
+from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from harness.scoring.blocks import Samples, divide
 from qrels import Catalogue, Judged, Qrels
@@ -32,6 +32,8 @@ def needs_of(
     measures: Sequence[Measure],
     metrics: Mapping[str, Metric],
     catalogue: Catalogue,
+    *,
+    depth: int,
 ) -> list[Needs]:
     """Tell of each measure what it needs of the lists when judgements are lost.
 
@@ -47,7 +49,7 @@ def needs_of(
         divide(
             runs,
             qrels,
-            depth=rising_cutoffs(measures)[-1],
+            depth=depth,
             n_samples=len(SHARES),
             hits_only=hits_only,
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.study.collection import judgement_facts
 from harness.trec_eval.measures import Column
-from qrels import Judged, Qrels, judge, match
+from qrels import Judged, judge
 from qrels.trec import read_qrels
 from runs import Run
 from runs.trec import Precision, common_items, read_run, require_known_users
@@ -98,7 +98,8 @@ def evaluate_runs(
         require_known_users(run_file, file.users)
         run = run_file.to_run(file.users, items, precision=precision)
         run = Run(run.system, run.items[:, :depth])
-        judged = judge(only_judged(run, qrels) if judged_only else run, qrels)
+        judged = judge(run, qrels)
+        judged = judged.condensed if judged_only else judged
         evaluations.append(
             Evaluation(
                 path=run_file.path,
@@ -110,22 +111,6 @@ def evaluate_runs(
             )
         )
     return Evaluations(tuple(evaluations), judgement_facts(qrels))
-
-
-def only_judged(run: Run, qrels: Qrels) -> Run:
-    """Take unjudged items out of the lists; the others move up.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
-    ...               np.array([5, -1], dtype=np.int32), relevance_level=4)
-    >>> only_judged(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).items
-    array([[ 3, -1, -1]], dtype=int32)
-    """
-    judged = np.append(qrels.grades >= 0, False)[match(run, qrels)]
-    order = np.argsort(~judged, axis=1, kind="stable")
-    kept = np.where(judged, run.items, np.int32(-1))
-    return Run(run.system, np.take_along_axis(kept, order, axis=1))
 
 
 def _values(judged: Judged, columns: Sequence[Column]) -> NDArray[np.float64]:

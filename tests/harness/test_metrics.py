@@ -68,6 +68,36 @@ def test_metrics_without_cutoff_are_pytrec_evals(case: tuple[Run, Qrels]) -> Non
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
+def without_unjudged(run: Run, qrels: Qrels) -> Run:
+    judged = {
+        (user, item)
+        for user, item, grade in zip(qrels.users, qrels.items, qrels.grades, strict=True)
+        if grade >= 0
+    }
+    items = np.full_like(run.items, -1)
+    for user, row in enumerate(run.items):
+        kept = [item for item in row if (user, item) in judged]
+        items[user, : len(kept)] = kept
+    return Run(run.system, items)
+
+
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
+def test_condensed_lists_score_as_those_without_unjudged_items(
+    case: tuple[Run, Qrels], cutoff: int | None
+) -> None:
+    run, qrels = case
+    judged, shortened = judge(run, qrels), without_unjudged(run, qrels)
+    for name, metric in METRICS.items():
+        scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
+        expected = metric(judge(shortened, qrels), cutoff=cutoff)
+        np.testing.assert_array_equal(scores, expected, err_msg=name)
+    for name, measure in PYTREC_EVAL.items() if cutoff else NO_CUTOFF.items():
+        cut = None if "{}" in measure else cutoff
+        scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
+        expected = pytrec_eval_scores(shortened, qrels, measure.format(cutoff), cutoff=cut)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
 @pytest.mark.parametrize("name", PYTREC_EVAL)
 @pytest.mark.parametrize("cutoff", [5, 100])
 def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
@@ -424,5 +454,7 @@ def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
     run, qrels = case
     judged, levelled = judge(run, qrels), judge(run, replace(qrels, relevance_level=level))
     for name in (name for name, metric in METRICS.items() if metric.has_level):
-        named = find_metric(f"{name}(rel={level})", METRICS)(judged, cutoff=5)
-        np.testing.assert_array_equal(named, METRICS[name](levelled, cutoff=5), err_msg=name)
+        for options in ("", ",condensed=true"):
+            named = find_metric(f"{name}(rel={level}{options})", METRICS)(judged, cutoff=5)
+            expected = find_metric(f"{name}({options})", METRICS)(levelled, cutoff=5)
+            np.testing.assert_array_equal(named, expected, err_msg=name)
