@@ -42,7 +42,7 @@ NO_CUTOFF = {
 
 
 def test_the_folder_is_the_list() -> None:
-    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC"}
+    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC", "DCG"}
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
@@ -168,13 +168,13 @@ def test_doubled_grades_leave_ndcg_as_it_is() -> None:
     np.testing.assert_allclose(ndcg(judge(run, doubled)), ndcg(judge(run, qrels)), atol=1e-12)
 
 
-def test_the_lenskit_discount_is_lenskits() -> None:
-    pytest.importorskip("lenskit")
+@pytest.mark.parametrize("name", ["nDCG", "DCG"])
+def test_the_lenskit_discount_is_lenskits(name: str) -> None:
+    metrics = pytest.importorskip("lenskit.metrics")
     from lenskit.data import ItemList
-    from lenskit.metrics import NDCG
 
     run, qrels = random_case(7, n_users=30, n_items=60, depth=20, n_judged=20)
-    theirs = NDCG(10, discount=np.log2, gain="rating")
+    theirs = getattr(metrics, name.upper())(10, discount=np.log2, gain="rating")
     ends = qrels.offsets[1:]
     expected = [
         theirs.measure_list(
@@ -183,11 +183,25 @@ def test_the_lenskit_discount_is_lenskits() -> None:
         )
         for ranked, start, end in zip(run.items, qrels.offsets, ends, strict=False)
     ]
-    scores = find_metric("nDCG(discount=lenskit)", METRICS)(judge(run, qrels), cutoff=10)
+    scores = find_metric(f"{name}(discount=lenskit)", METRICS)(judge(run, qrels), cutoff=10)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
+def test_dividing_by_the_ideal_may_turn_two_systems_round() -> None:
+    grades = np.array([[1.0, np.nan, np.nan], [5.0, 5.0, 5.0]])
+    serves_the_first = Judged(np.array([[1.0], [np.nan]]), grades)
+    serves_the_second = Judged(np.array([[np.nan], [5.0]]), grades)
+    ndcg, dcg = METRICS["nDCG"], METRICS["DCG"]
+    assert ndcg(serves_the_first).mean() > ndcg(serves_the_second).mean()
+    assert dcg(serves_the_first).mean() < dcg(serves_the_second).mean()
+
+
 Grades = dict[int, int]
+
+
+def dcg_by_hand(items: list[int], grades: Grades, level: int, base: float) -> float:
+    ranked = enumerate(items, start=1)
+    return sum((base ** grades.get(item, 0) - 1) / np.log2(rank + 1) for rank, item in ranked)
 
 
 def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float:
@@ -245,6 +259,7 @@ def nearest_interpolated_by_hand(
 
 ByHand = Callable[[list[int], Grades, int, float], float]
 BY_HAND: list[tuple[str, ByHand, float]] = [
+    ("DCG(gains=exp)", dcg_by_hand, 2),
     ("RBP", rbp_by_hand, 0.9),
     ("RBP(p=0.5)", rbp_by_hand, 0.5),
     ("ERR", err_by_hand, 0),
