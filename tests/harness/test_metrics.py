@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ NO_CUTOFF = {
 
 
 def test_the_folder_is_the_list() -> None:
-    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC", "DCG"}
+    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC", "DCG", "INST", "INSQ"}
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
@@ -213,6 +214,22 @@ def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float
     return score
 
 
+def inst_by_hand(
+    items: list[int], grades: Grades, level: int, wanted: float, *, adapts: bool = True
+) -> float:
+    reached, found, score, steps, last = 1.0, 0.0, 0.0, 0.0, 300
+    for rank in range(1, last + 1):
+        steps += reached
+        if grades.get(items[rank - 1] if rank <= len(items) else -1, 0) >= level:
+            score += reached
+            found += adapts
+        goes_on = 1 - 1 / (rank + wanted + (wanted - found))
+        reached *= goes_on**2
+    start = last + 2 * wanted - found
+    middle = start - 0.5  # sum of 1 / x^2 from start on, by the midpoint rule
+    return score / (steps + reached * start**2 * (1 / middle - 1 / (12 * middle**3)))
+
+
 def err_by_hand(items: list[int], grades: Grades, level: int, top: float) -> float:
     looking, score = 1.0, 0.0
     highest = top or max(grades.values(), default=0)
@@ -262,6 +279,11 @@ BY_HAND: list[tuple[str, ByHand, float]] = [
     ("DCG(gains=exp)", dcg_by_hand, 2),
     ("RBP", rbp_by_hand, 0.9),
     ("RBP(p=0.5)", rbp_by_hand, 0.5),
+    ("INST", inst_by_hand, 1),
+    ("INST(T=0.5)", inst_by_hand, 0.5),
+    ("INST(T=3)", inst_by_hand, 3),
+    ("INSQ", partial(inst_by_hand, adapts=False), 1),
+    ("INSQ(T=2.5)", partial(inst_by_hand, adapts=False), 2.5),
     ("ERR", err_by_hand, 0),
     ("ERR(top=5)", err_by_hand, 5),
     ("ERR(top=7)", err_by_hand, 7),
