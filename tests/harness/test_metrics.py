@@ -1,8 +1,9 @@
 """The readable metrics against pytrec_eval, and by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,17 @@ NO_CUTOFF = {
 
 
 def test_the_folder_is_the_list() -> None:
-    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC", "DCG", "INST", "INSQ"}
+    assert set(METRICS) == {
+        *PYTREC_EVAL,
+        "RBP",
+        "ERR",
+        "Q-measure",
+        "AUC",
+        "DCG",
+        "INST",
+        "INSQ",
+        "Compat",
+    }
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
@@ -310,6 +321,55 @@ def test_metrics_are_what_a_loop_over_one_list_says(
         expected = [by_hand(*listed, qrels.relevance_level, option) for listed in lists]
         scores = find_metric(name, METRICS)(judged, cutoff=cutoff)
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+def ideal_lists(grades: Grades) -> Iterator[list[int]]:
+    """All lists of the items by falling grade."""
+    alike = [
+        [item for item, own in grades.items() if own == grade]
+        for grade in sorted(set(grades.values()), reverse=True)
+    ]
+    for orders in product(*map(permutations, alike)):
+        yield [item for order in orders for item in order]
+
+
+def overlap(ranked: list[int], ideal: list[int], *, depth: int, p: float) -> float:
+    depths = range(1, depth + 1)
+    return sum(p ** (d - 1) * len({*ranked[:d]} & {*ideal[:d]}) / d for d in depths)
+
+
+@given(
+    ranked=st.lists(st.none() | st.integers(-1, 3), max_size=5),
+    missed=st.lists(st.integers(-1, 3), max_size=2),
+    cutoff=st.none() | st.integers(1, 9),
+    p=st.sampled_from([0.3, 0.95]),
+)
+def test_compatibility_is_the_overlap_with_the_nearest_of_all_ideal_lists(
+    ranked: list[int | None], missed: list[int], cutoff: int | None, p: float
+) -> None:
+    items = dict(enumerate([*ranked, *missed]))
+    relevant = {item: grade for item, grade in items.items() if grade is not None and grade >= 1}
+    listed, depth = list(range(len(ranked))), cutoff or max(len(ranked), len(relevant))
+    expected = max(
+        overlap(listed, ideal, depth=depth, p=p) / overlap(ideal, ideal, depth=depth, p=p)
+        if ideal
+        else 0.0
+        for ideal in ideal_lists(relevant)
+    )
+    lists = np.array([np.nan if grade is None else float(grade) for grade in ranked]).reshape(1, -1)
+    grades = [float(grade) for grade in items.values() if grade is not None]
+    judged = Judged(lists, np.array(grades).reshape(1, -1))
+    (score,) = find_metric(f"Compat(p={p})", METRICS)(judged, cutoff=cutoff)
+    assert score == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [5, 30])
+def test_compatibility_is_that_of_ir_measures(depth: int) -> None:
+    judged = judge(*random_case(7, n_users=20, n_items=60, depth=depth, n_judged=20))
+    for p in (0.5, 0.95):
+        ours = find_metric(f"Compat(rel=1,p={p})", METRICS)(judged)
+        theirs = find_metric(f"ir_measures:Compat(p={p})", METRICS)(judged)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_grades_above_the_top_of_the_scale_are_refused() -> None:
