@@ -199,6 +199,34 @@ def test_the_lenskit_discount_is_lenskits(name: str) -> None:
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "theirs"), [("Success", "Hit"), ("RelP", "Recall")])
+def test_hits_are_counted_as_by_lenskit(name: str, theirs: str) -> None:
+    metrics = pytest.importorskip("lenskit.metrics")
+    from lenskit.data import ItemList
+
+    run, qrels = random_case(7, n_users=60, n_items=60, depth=20, n_judged=9)
+    lists = zip(run.items, qrels.offsets, qrels.offsets[1:], strict=False)
+    expected = [
+        getattr(metrics, theirs)(5).measure_list(
+            ItemList(item_ids=ranked, ordered=True), ItemList(item_ids=qrels.items[start:end])
+        )
+        for ranked, start, end in lists
+    ]
+    scores = find_metric(f"{name}(rel=1)", METRICS)(judge(run, qrels), cutoff=5)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+def test_a_hit_is_counted_alike_where_each_user_has_one_relevant_item(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    judged = judge(*case)
+    (alone,) = np.nonzero(judged.n_relevant == 1)
+    scores = [METRICS[name](judged, cutoff=cutoff) for name in ("Success", "Recall", "RelP")]
+    for others in scores[1:]:
+        np.testing.assert_array_equal(others[alone], scores[0][alone])
+
+
 def test_dividing_by_the_ideal_may_turn_two_systems_round() -> None:
     grades = np.array([[1.0, np.nan, np.nan], [5.0, 5.0, 5.0]])
     serves_the_first = Judged(np.array([[1.0], [np.nan]]), grades)
