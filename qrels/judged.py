@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qrels.catalogue import Catalogue, ItemsSeen
 from qrels.qrels import Qrels
-from runs import InputError, Run
+from runs import NO_ITEM, InputError, Run
 
 UNJUDGED = -1
 
@@ -239,7 +239,7 @@ class Judged:
         """Number of users."""
         return self.grades.shape[0]
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Deepest rank of the lists."""
         return self.grades.shape[1] if self._places is None else self._places.depth
@@ -252,7 +252,7 @@ class Judged:
         to score samples of the judgements fast.
         """
         return (
-            np.arange(1, self.depth + 1)
+            np.arange(1, self.grades.shape[1] + 1)
             if self._places is None
             else self._places.ranks(self.n_users)
         )
@@ -320,6 +320,20 @@ class Judged:
         return np.repeat(table, self.n_users // max(table.shape[1], 1), axis=1).T
 
     @property
+    def condensed(self) -> Judged:
+        """The lists without their unjudged items: ranks count judged items alone.
+
+        A negative grade counts as unjudged. The lists are as deep as before, and end sooner.
+
+        Examples
+        --------
+        >>> judged = Judged(np.array([[np.nan, 1.0, -1.0, 0.0]]), np.array([[1.0, 0.0, -1.0]]))
+        >>> judged.condensed.grades, judged.condensed.n_retrieved
+        (array([[ 1.,  0., nan, nan]]), array([2]))
+        """
+        return self.once(_condensed)
+
+    @property
     def best(self) -> Judged:
         """The best lists that the judgements allow: all judged items by falling grade."""
         return _once(self._of_judgements, _best_lists, self, {})
@@ -363,10 +377,32 @@ def _as_key(value: Any) -> Any:
 
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
     other = replace(judged, relevance_level=relevance_level)
-    vars(other).update(_of_judgements=judged._of_judgements, _places=judged._places)
+    vars(other).update(
+        _of_judgements=judged._of_judgements, _places=judged._places, depth=judged.depth
+    )
     if "_see_items" in vars(judged):
         other.with_items(lambda: judged._items_seen)
     return other
+
+
+def _condensed(judged: Judged) -> Judged:
+    """Move the judged items of every list to its beginning."""
+    is_judged = judged.grades.T >= 0
+    columns, users = np.nonzero(is_judged)
+    places = np.cumsum(is_judged, axis=0)[columns, users] - 1
+
+    def moved(table: NDArray[Any], *, missing: Any) -> NDArray[Any]:
+        condensed = np.full_like(table.T, missing)
+        condensed[places, users] = table.T[columns, users]
+        return condensed.T
+
+    lists = judged.with_lists(moved(judged.grades, missing=np.nan), is_judged.sum(axis=0))
+    vars(lists).update(depth=judged.depth)
+    if "_see_items" in vars(judged):
+        lists.with_items(
+            lambda: replace(judged._items_seen, listed=moved(judged.items, missing=NO_ITEM).T)
+        )
+    return lists
 
 
 def _best_lists(judged: Judged) -> Judged:

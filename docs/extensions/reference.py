@@ -26,7 +26,7 @@ from analyses.ordering import COEFFICIENTS
 from analyses.shared.analysis import Analysis, built_in_analyses
 from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric
+from harness.metrics.shared.metric import SHARED, Metric
 from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
@@ -50,7 +50,7 @@ def metric_reference() -> Iterator[str]:
         [(f"`{m.name}`_", plain(m.summary), literal(m.trec_eval)) for m in metrics],
     )
     yield from heading("Options of all metrics", "-")
-    yield from option_table((LEVEL, MEAN))
+    yield from option_table(SHARED)
     for metric in metrics:
         yield from metric_section(metric)
 

@@ -14,14 +14,14 @@ from harness.cli.options import extensible
 @extensible
 def metrics(plugins: tuple[Path, ...]) -> None:
     """List the metrics: name, meaning, options, trec_eval's name, source."""
-    from harness.metrics.shared.metric import LEVEL, MEAN
+    from harness.metrics.shared.metric import SHARED
     from harness.metrics.shared.register import available_metrics
 
     with printed_table("name", "meaning", "options", "trec_eval", "source") as add:
         for metric in available_metrics(plugins).values():
-            shared = [option.name for option in (LEVEL, MEAN) if option in metric.all_options]
+            shared = [option.name for option in SHARED if option in metric.all_options]
             own = [f"{option.name}: {option.help}" for option in metric.options]
             options = "\n".join(shared + own) or "none"
             add(metric.name, metric.summary, options, metric.trec_eval or "none", metric.source)
-    for option in (LEVEL, MEAN):
+    for option in SHARED:
         click.echo(f"{option.name}: {option.help}.")

@@ -77,11 +77,11 @@ def ndcg(
     >>> ndcg(judged, discount="lenskit").round(4)
     array([0.6667])
     """
-    gained = judged.total(_discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
+    gained = judged.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
     return ratio(gained, _ideal(judged, cutoff=cutoff, gains=gains, discount=discount))
 
 
-def _discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> NDArray[np.float64]:
+def discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> NDArray[np.float64]:
     """Give what the item at each rank earns."""
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
     return _gains(judged, gains) / np.log2(ranks)
@@ -101,7 +101,7 @@ def _ideal(
     if isinstance(gains, Mapping):
         best = best.once(_by_gain, gains=gains)
         gains = "rating"
-    return best.total(_discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
+    return best.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
 
 
 def _by_gain(best: Judged, *, gains: Mapping[int, float]) -> Judged:

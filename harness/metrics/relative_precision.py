@@ -36,7 +36,8 @@ def relative_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[
 
     Notes
     -----
-    As in trec_eval (``m_rel_P.c``). Papers on recommenders often print it as Recall@n.
+    As in trec_eval (``m_rel_P.c``). Papers on recommenders often print it as Recall@n, as LensKit
+    does (``Recall``), or as truncated precision.
 
     Examples
     --------

@@ -21,8 +21,10 @@ from runs import Run
 FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
 """Names of the metrics, in the order of the first axis of the kernel's results."""
 
-N_SUMS = len(FUSED) + 1
+P, RECALL, AP, RR, BPREF, INFAP, NDCG, EARLY_NDCG = range(len(FUSED) + 1)
 """What is summed: one row for each metric, and nDCG that counts at one cut-off alone."""
+
+N_SUMS = EARLY_NDCG + 1
 
 PADDED_TO = 8
 """Samples are padded to a multiple of this: loops without a remainder are a third faster."""
@@ -191,8 +193,8 @@ def _finish(sums: NDArray[np.float64], cutoffs: Sequence[int]) -> NDArray[np.flo
     scores = sums[:, :, :, : len(FUSED)]
     for cutoff in range(1, len(cutoffs)):
         scores[:, :, cutoff] += scores[:, :, cutoff - 1]
-    scores[:, :, :, FUSED.index("nDCG")] += sums[:, :, :, -1]
-    scores[:, :, :, FUSED.index("P")] /= np.asarray(cutoffs)[:, None]
+    scores[:, :, :, NDCG] += sums[:, :, :, EARLY_NDCG]
+    scores[:, :, :, P] /= np.asarray(cutoffs)[:, None]
     return scores.transpose(3, 2, 1, 0, 4)
 
 
@@ -345,7 +347,7 @@ def _add_settled(
 ) -> None:
     """Add to nDCG, at this cut-off and all beyond, where the ideal no longer changes."""
     for w in range(kept.shape[1]):
-        sums[group, system, bucket, 6, w] += gain * kept[row, w] * normaliser[settled, w]
+        sums[group, system, bucket, NDCG, w] += gain * kept[row, w] * normaliser[settled, w]
 
 
 @jit
@@ -361,10 +363,10 @@ def _add_early(
     """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
     for c in range(begin, settled):
         for w in range(dcg.shape[1]):
-            sums[group, system, c, 7, w] += dcg[c, w] * normaliser[c, w]
+            sums[group, system, c, EARLY_NDCG, w] += dcg[c, w] * normaliser[c, w]
             dcg[c + 1, w] += dcg[c, w]
     for w in range(dcg.shape[1]):
-        sums[group, system, settled, 6, w] += dcg[settled, w] * normaliser[settled, w]
+        sums[group, system, settled, NDCG, w] += dcg[settled, w] * normaliser[settled, w]
 
 
 @jit
@@ -387,10 +389,10 @@ def _add_relevant(
         share = k * shares[0, w]
         share_of_rank = share * per_rank
         estimate = (r + SMOOTHING) / (r + n + 2.0 * SMOOTHING)
-        sums[group, system, bucket, 0, w] += k
-        sums[group, system, bucket, 1, w] += share
-        sums[group, system, bucket, 2, w] += share_of_rank * (r + 1.0)
-        sums[group, system, bucket, 3, w] += k * per_rank if r == 0.0 else 0.0
-        sums[group, system, bucket, 4, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
-        sums[group, system, bucket, 5, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
+        sums[group, system, bucket, P, w] += k
+        sums[group, system, bucket, RECALL, w] += share
+        sums[group, system, bucket, AP, w] += share_of_rank * (r + 1.0)
+        sums[group, system, bucket, RR, w] += k * per_rank if r == 0.0 else 0.0
+        sums[group, system, bucket, BPREF, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
+        sums[group, system, bucket, INFAP, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
         above[0, w] = r + k

@@ -41,7 +41,7 @@ def score(
     metrics may know of items; ``advance`` is called after every run.
     """
     values = np.empty((len(measures), len(runs), qrels.n_users))
-    depth = depth_seen(runs, measures)
+    depth = depth_needed(runs, measures, metrics)
     catalogue = Catalogue(0) if catalogue is None else catalogue
     everything = Samples.of(qrels, catalogue, np.ones((len(qrels.items), 1), dtype=np.bool_))
     for system, run in enumerate(runs):
@@ -52,6 +52,15 @@ def score(
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
     systems = tuple(run.system for run in runs)
     return Scores(values, measures.with_falling(falling), systems, users)
+
+
+def depth_needed(
+    runs: Sequence[Run], measures: Sequence[Measure], metrics: Mapping[str, Metric]
+) -> int:
+    """Tell which ranks count: down to the deepest cut-off, or all if lists are condensed."""
+    if any(metrics[measure.metric].is_condensed for measure in measures):
+        return max((run.depth for run in runs), default=0)
+    return depth_seen(runs, measures)
 
 
 def _scores(
@@ -85,7 +94,7 @@ class SampleScorer:
         self._qrels = qrels
         self._measures = measures
         self._metrics = metrics
-        self._depth = depth_seen(runs, measures)
+        self._depth = depth_needed(runs, measures, metrics)
 
     def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Score the samples, in the sum over each block of users, as `SumSamples` says.
@@ -200,7 +209,9 @@ class SampleScorer:
     def _needs(self) -> list[Needs]:
         """Find out what the measures that the kernel does not know need of the lists."""
         others = [self._measures[number] for number in self._others]
-        return needs_of(self._runs, self._qrels, others, self._metrics, self._catalogue)
+        return needs_of(
+            self._runs, self._qrels, others, self._metrics, self._catalogue, depth=self._depth
+        )
 
     def _that_need(self, what: Needs) -> list[int]:
         """Number the measures that need this of the lists when judgements are lost."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
-from harness.scoring.blocks import Samples, depth_seen, divide
+from harness.scoring.blocks import Samples, divide
 from qrels import Catalogue, Judged, Qrels
 from runs import InputError, Run
 
@@ -32,6 +32,8 @@ def needs_of(
     measures: Sequence[Measure],
     metrics: Mapping[str, Metric],
     catalogue: Catalogue,
+    *,
+    depth: int,
 ) -> list[Needs]:
     """Tell of each measure what it needs of the lists when judgements are lost.
 
@@ -47,7 +49,7 @@ def needs_of(
         divide(
             runs,
             qrels,
-            depth=depth_seen(runs, measures),
+            depth=depth,
             n_samples=len(SHARES),
             hits_only=hits_only,
         )

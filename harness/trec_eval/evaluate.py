@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.trec_eval.measures import Column
-from qrels import Judged, Qrels, judge, match
+from qrels import Judged, judge
 from qrels.facts import judgement_facts
 from qrels.trec import read_qrels
 from runs import Run
@@ -111,7 +111,8 @@ def evaluate_runs(
         run = run_file.to_run(file.users, items, precision=precision)
         run = Run(run.system, run.items[:, :depth])
         counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
-        judged = judge(only_judged(run, qrels) if judged_only else run, qrels)
+        judged = judge(run, qrels)
+        judged = judged.condensed if judged_only else judged
         evaluations.append(
             Evaluation(
                 path=run_file.path,
@@ -123,22 +124,6 @@ def evaluate_runs(
             )
         )
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
-
-
-def only_judged(run: Run, qrels: Qrels) -> Run:
-    """Take unjudged items out of the lists; the others move up.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
-    ...               np.array([5, -1], dtype=np.int32), relevance_level=4)
-    >>> only_judged(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).items
-    array([[ 3, -1, -1]], dtype=int32)
-    """
-    judged = np.append(qrels.grades >= 0, False)[match(run, qrels)]
-    order = np.argsort(~judged, axis=1, kind="stable")
-    kept = np.where(judged, run.items, np.int32(-1))
-    return Run(run.system, np.take_along_axis(kept, order, axis=1))
 
 
 def _values(judged: Judged, columns: Sequence[Column]) -> NDArray[np.float64]:

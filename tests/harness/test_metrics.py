@@ -1,7 +1,9 @@
 """The readable metrics against pytrec_eval, and by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +44,17 @@ NO_CUTOFF = {
 
 
 def test_the_folder_is_the_list() -> None:
-    assert set(METRICS) == {*PYTREC_EVAL, "RBP", "ERR", "Q-measure", "AUC"}
+    assert set(METRICS) == {
+        *PYTREC_EVAL,
+        "RBP",
+        "ERR",
+        "Q-measure",
+        "AUC",
+        "DCG",
+        "INST",
+        "INSQ",
+        "Compat",
+    }
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
@@ -65,6 +77,36 @@ def test_metrics_without_cutoff_are_pytrec_evals(case: tuple[Run, Qrels]) -> Non
     for name, measure in NO_CUTOFF.items():
         expected = pytrec_eval_scores(run, qrels, measure, pool=name == "infAP")
         scores = METRICS[name](judged)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+def without_unjudged(run: Run, qrels: Qrels) -> Run:
+    judged = {
+        (user, item)
+        for user, item, grade in zip(qrels.users, qrels.items, qrels.grades, strict=True)
+        if grade >= 0
+    }
+    items = np.full_like(run.items, -1)
+    for user, row in enumerate(run.items):
+        kept = [item for item in row if (user, item) in judged]
+        items[user, : len(kept)] = kept
+    return Run(run.system, items)
+
+
+@given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
+def test_condensed_lists_score_as_those_without_unjudged_items(
+    case: tuple[Run, Qrels], cutoff: int | None
+) -> None:
+    run, qrels = case
+    judged, shortened = judge(run, qrels), without_unjudged(run, qrels)
+    for name, metric in METRICS.items():
+        scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
+        expected = metric(judge(shortened, qrels), cutoff=cutoff)
+        np.testing.assert_array_equal(scores, expected, err_msg=name)
+    for name, measure in PYTREC_EVAL.items() if cutoff else NO_CUTOFF.items():
+        cut = None if "{}" in measure else cutoff
+        scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
+        expected = pytrec_eval_scores(shortened, qrels, measure.format(cutoff), cutoff=cut)
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
@@ -138,13 +180,13 @@ def test_doubled_grades_leave_ndcg_as_it_is() -> None:
     np.testing.assert_allclose(ndcg(judge(run, doubled)), ndcg(judge(run, qrels)), atol=1e-12)
 
 
-def test_the_lenskit_discount_is_lenskits() -> None:
-    pytest.importorskip("lenskit")
+@pytest.mark.parametrize("name", ["nDCG", "DCG"])
+def test_the_lenskit_discount_is_lenskits(name: str) -> None:
+    metrics = pytest.importorskip("lenskit.metrics")
     from lenskit.data import ItemList
-    from lenskit.metrics import NDCG
 
     run, qrels = random_case(7, n_users=30, n_items=60, depth=20, n_judged=20)
-    theirs = NDCG(10, discount=np.log2, gain="rating")
+    theirs = getattr(metrics, name.upper())(10, discount=np.log2, gain="rating")
     ends = qrels.offsets[1:]
     expected = [
         theirs.measure_list(
@@ -153,11 +195,53 @@ def test_the_lenskit_discount_is_lenskits() -> None:
         )
         for ranked, start, end in zip(run.items, qrels.offsets, ends, strict=False)
     ]
-    scores = find_metric("nDCG(discount=lenskit)", METRICS)(judge(run, qrels), cutoff=10)
+    scores = find_metric(f"{name}(discount=lenskit)", METRICS)(judge(run, qrels), cutoff=10)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "theirs"), [("Success", "Hit"), ("RelP", "Recall")])
+def test_hits_are_counted_as_by_lenskit(name: str, theirs: str) -> None:
+    metrics = pytest.importorskip("lenskit.metrics")
+    from lenskit.data import ItemList
+
+    run, qrels = random_case(7, n_users=60, n_items=60, depth=20, n_judged=9)
+    lists = zip(run.items, qrels.offsets, qrels.offsets[1:], strict=False)
+    expected = [
+        getattr(metrics, theirs)(5).measure_list(
+            ItemList(item_ids=ranked, ordered=True), ItemList(item_ids=qrels.items[start:end])
+        )
+        for ranked, start, end in lists
+    ]
+    scores = find_metric(f"{name}(rel=1)", METRICS)(judge(run, qrels), cutoff=5)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
+def test_a_hit_is_counted_alike_where_each_user_has_one_relevant_item(
+    case: tuple[Run, Qrels], cutoff: int
+) -> None:
+    judged = judge(*case)
+    (alone,) = np.nonzero(judged.n_relevant == 1)
+    scores = [METRICS[name](judged, cutoff=cutoff) for name in ("Success", "Recall", "RelP")]
+    for others in scores[1:]:
+        np.testing.assert_array_equal(others[alone], scores[0][alone])
+
+
+def test_dividing_by_the_ideal_may_turn_two_systems_round() -> None:
+    grades = np.array([[1.0, np.nan, np.nan], [5.0, 5.0, 5.0]])
+    serves_the_first = Judged(np.array([[1.0], [np.nan]]), grades)
+    serves_the_second = Judged(np.array([[np.nan], [5.0]]), grades)
+    ndcg, dcg = METRICS["nDCG"], METRICS["DCG"]
+    assert ndcg(serves_the_first).mean() > ndcg(serves_the_second).mean()
+    assert dcg(serves_the_first).mean() < dcg(serves_the_second).mean()
+
+
 Grades = dict[int, int]
+
+
+def dcg_by_hand(items: list[int], grades: Grades, level: int, base: float) -> float:
+    ranked = enumerate(items, start=1)
+    return sum((base ** grades.get(item, 0) - 1) / np.log2(rank + 1) for rank, item in ranked)
 
 
 def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float:
@@ -167,6 +251,22 @@ def rbp_by_hand(items: list[int], grades: Grades, level: int, p: float) -> float
             score += seen * (1 - p)
         seen *= p
     return score
+
+
+def inst_by_hand(
+    items: list[int], grades: Grades, level: int, wanted: float, *, adapts: bool = True
+) -> float:
+    reached, found, score, steps, last = 1.0, 0.0, 0.0, 0.0, 300
+    for rank in range(1, last + 1):
+        steps += reached
+        if grades.get(items[rank - 1] if rank <= len(items) else -1, 0) >= level:
+            score += reached
+            found += adapts
+        goes_on = 1 - 1 / (rank + wanted + (wanted - found))
+        reached *= goes_on**2
+    start = last + 2 * wanted - found
+    middle = start - 0.5  # sum of 1 / x^2 from start on, by the midpoint rule
+    return score / (steps + reached * start**2 * (1 / middle - 1 / (12 * middle**3)))
 
 
 def err_by_hand(items: list[int], grades: Grades, level: int, top: float) -> float:
@@ -215,8 +315,14 @@ def nearest_interpolated_by_hand(
 
 ByHand = Callable[[list[int], Grades, int, float], float]
 BY_HAND: list[tuple[str, ByHand, float]] = [
+    ("DCG(gains=exp)", dcg_by_hand, 2),
     ("RBP", rbp_by_hand, 0.9),
     ("RBP(p=0.5)", rbp_by_hand, 0.5),
+    ("INST", inst_by_hand, 1),
+    ("INST(T=0.5)", inst_by_hand, 0.5),
+    ("INST(T=3)", inst_by_hand, 3),
+    ("INSQ", partial(inst_by_hand, adapts=False), 1),
+    ("INSQ(T=2.5)", partial(inst_by_hand, adapts=False), 2.5),
     ("ERR", err_by_hand, 0),
     ("ERR(top=5)", err_by_hand, 5),
     ("ERR(top=7)", err_by_hand, 7),
@@ -243,6 +349,55 @@ def test_metrics_are_what_a_loop_over_one_list_says(
         expected = [by_hand(*listed, qrels.relevance_level, option) for listed in lists]
         scores = find_metric(name, METRICS)(judged, cutoff=cutoff)
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+def ideal_lists(grades: Grades) -> Iterator[list[int]]:
+    """All lists of the items by falling grade."""
+    alike = [
+        [item for item, own in grades.items() if own == grade]
+        for grade in sorted(set(grades.values()), reverse=True)
+    ]
+    for orders in product(*map(permutations, alike)):
+        yield [item for order in orders for item in order]
+
+
+def overlap(ranked: list[int], ideal: list[int], *, depth: int, p: float) -> float:
+    depths = range(1, depth + 1)
+    return sum(p ** (d - 1) * len({*ranked[:d]} & {*ideal[:d]}) / d for d in depths)
+
+
+@given(
+    ranked=st.lists(st.none() | st.integers(-1, 3), max_size=5),
+    missed=st.lists(st.integers(-1, 3), max_size=2),
+    cutoff=st.none() | st.integers(1, 9),
+    p=st.sampled_from([0.3, 0.95]),
+)
+def test_compatibility_is_the_overlap_with_the_nearest_of_all_ideal_lists(
+    ranked: list[int | None], missed: list[int], cutoff: int | None, p: float
+) -> None:
+    items = dict(enumerate([*ranked, *missed]))
+    relevant = {item: grade for item, grade in items.items() if grade is not None and grade >= 1}
+    listed, depth = list(range(len(ranked))), cutoff or max(len(ranked), len(relevant))
+    expected = max(
+        overlap(listed, ideal, depth=depth, p=p) / overlap(ideal, ideal, depth=depth, p=p)
+        if ideal
+        else 0.0
+        for ideal in ideal_lists(relevant)
+    )
+    lists = np.array([np.nan if grade is None else float(grade) for grade in ranked]).reshape(1, -1)
+    grades = [float(grade) for grade in items.values() if grade is not None]
+    judged = Judged(lists, np.array(grades).reshape(1, -1))
+    (score,) = find_metric(f"Compat(p={p})", METRICS)(judged, cutoff=cutoff)
+    assert score == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [5, 30])
+def test_compatibility_is_that_of_ir_measures(depth: int) -> None:
+    judged = judge(*random_case(7, n_users=20, n_items=60, depth=depth, n_judged=20))
+    for p in (0.5, 0.95):
+        ours = find_metric(f"Compat(rel=1,p={p})", METRICS)(judged)
+        theirs = find_metric(f"ir_measures:Compat(p={p})", METRICS)(judged)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_grades_above_the_top_of_the_scale_are_refused() -> None:
@@ -424,5 +579,7 @@ def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
     run, qrels = case
     judged, levelled = judge(run, qrels), judge(run, replace(qrels, relevance_level=level))
     for name in (name for name, metric in METRICS.items() if metric.has_level):
-        named = find_metric(f"{name}(rel={level})", METRICS)(judged, cutoff=5)
-        np.testing.assert_array_equal(named, METRICS[name](levelled, cutoff=5), err_msg=name)
+        for options in ("", ",condensed=true"):
+            named = find_metric(f"{name}(rel={level}{options})", METRICS)(judged, cutoff=5)
+            expected = find_metric(f"{name}({options})", METRICS)(levelled, cutoff=5)
+            np.testing.assert_array_equal(named, expected, err_msg=name)

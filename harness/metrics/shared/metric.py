@@ -41,6 +41,17 @@ LEVEL = Option(
 """The option that every metric with relevant items has: the relevance level."""
 
 
+CONDENSED = Option(
+    "condensed",
+    False,
+    "true or false",
+    "Take unjudged items out of the lists first, so that the others move up, as with trec_eval's "
+    "-J (Sakai 2007).",
+    lambda value: isinstance(value, bool),
+)
+"""The option that every metric has: whether ranks count judged items alone."""
+
+
 MEAN = Option(
     "mean",
     "arithmetic",
@@ -50,6 +61,9 @@ MEAN = Option(
     lambda value: value in ("arithmetic", "geometric"),
 )
 """The option of every metric that is never negative: how its scores are averaged over users."""
+
+SHARED = (LEVEL, CONDENSED, MEAN)
+"""The options that metrics have in common."""
 
 
 def no_lattice(cutoff: int) -> int | None:
@@ -150,10 +164,15 @@ class Metric:
 
     @property
     def all_options(self) -> tuple[Option, ...]:
-        """The options: the relevance level where there is one, its own, the mean."""
+        """The options: the relevance level where there is one, its own, those of all metrics."""
         level = (LEVEL,) if self.has_level else ()
         mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
-        return (*level, *self.options, *mean)
+        return (*level, *self.options, CONDENSED, *mean)
+
+    @property
+    def is_condensed(self) -> bool:
+        """Whether unjudged items are taken out of the lists first."""
+        return dict(self.given).get(CONDENSED.name) is True
 
     @property
     def is_geometric(self) -> bool:
@@ -248,7 +267,10 @@ class Metric:
     def _score(self, judged: Judged, cutoff: int | None) -> NDArray[np.float64]:
         options = dict(self.given)
         level = options.pop(LEVEL.name, None) if self.has_level else None
-        options.pop(MEAN.name, None)
+        for shared in (CONDENSED, MEAN):
+            options.pop(shared.name, None)
+        if self.is_condensed:
+            judged = judged.condensed
         if isinstance(level, int):
             judged = judged.at_level(level)
         try:
@@ -331,7 +353,7 @@ def metric(
 def _own_options(name: str, function: Callable[..., Any]) -> tuple[Option, ...]:
     own = options_of(function)
     for option in own:
-        if option.name in (LEVEL.name, MEAN.name):
+        if option.name in [shared.name for shared in SHARED]:
             raise InputError(f"{name}: {option.name!r} is an option that metrics have already.")
     return own
 

@@ -43,6 +43,7 @@ def by_definition(
 
 GEOMETRIC = [f"{name}(mean=geometric)" for name in FUSED]
 NOT_FUSED = ["RBP(p=0.5)", "nDCG(gains=exp)", "P(rel=4)"]
+NOT_FUSED += [f"{name}(condensed=true)" for name in ("P", "AUC", "nDCG", "infAP_trec")]
 NOT_FUSED += [name for name in METRICS if name not in FUSED]
 
 
@@ -112,6 +113,26 @@ def test_every_built_in_metric_needs_judged_ranks_alone(name: str) -> None:
     metrics = {name: find_metric(name, METRICS)}
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
     assert not SampleScorer([run], qrels, measures, metrics).by_definition
+
+
+def test_condensed_lists_reach_below_the_deepest_cutoff() -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    label = "P(condensed=true)"
+    metrics = {"P": METRICS["P"], label: find_metric(label, METRICS)}
+    measures = [Measure("P", 5), Measure(label, 5)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    scorer = SampleScorer([run], qrels, measures, metrics)
+    judged = judge(run, qrels.keep(kept[:, 1]))
+    expected = [metrics[measure.metric](judged, cutoff=5).mean() for measure in measures]
+    means = means_on(scorer, qrels, kept)[:, 0, 1]
+    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
+    assert means[1] > means[0]
+    np.testing.assert_allclose(
+        by_definition([run], qrels, measures, kept, metrics)[:, 0, 1],
+        expected,
+        rtol=0,
+        atol=1e-12,
+    )
 
 
 def share_unjudged(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:

@@ -1,0 +1,67 @@
+"""DCG: discounted cumulative gain."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.ndcg import Discount, Gains, discounted_gains
+from harness.metrics.shared.metric import metric
+from qrels import Judged
+
+
+@metric(
+    "DCG",
+    source="Järvelin & Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques; "
+    "as it is: Jeunen, Potapov & Ustimenko (2024), On (normalised) discounted cumulative gain as "
+    "an off-policy evaluation metric for top-n recommendation",
+    has_level=False,
+    high=inf,
+)
+def dcg(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    gains: Gains = "rating",
+    discount: Discount = "log2",
+) -> NDArray[np.float64]:
+    r"""Gain of the list, discounted by rank; not divided by that of the best list, as nDCG is.
+
+    .. math:: \mathrm{DCG}@n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
+
+    The gain of an item is its grade g (the rating), 0 where unjudged.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    gains
+        As of nDCG: the grade, ``exp``, or a map of grades to gains.
+    discount
+        As of nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
+
+    Returns
+    -------
+    Values of at least 0, without a bound above, of shape (n_users,).
+
+    Notes
+    -----
+    Users with many high grades count for more in the mean than in that of nDCG, and dividing by the
+    best list can turn the order of two systems round. Jeunen et al. show under which assumptions
+    the mean of DCG estimates the reward of an experiment without bias (propensities, which are not
+    here, are among them), and that nDCG then need not order systems alike. Doubling all grades, as
+    with half stars, doubles DCG. LensKit's ``DCG`` is that with its discount; its gain is 1 unless
+    told to be the rating. trec_eval has no DCG.
+
+    Examples
+    --------
+    Grades 3 and 2 at ranks 1 and 3: 3 / log2(2) + 2 / log2(4).
+
+    >>> dcg(Judged(np.array([[3.0, np.nan, 2.0]]), np.array([[3.0, 2.0]])))
+    array([4.])
+    """
+    return judged.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)

@@ -1,0 +1,77 @@
+"""INSQ: inverse squares."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from harness.metrics.shared.metric import metric
+from qrels import Judged
+
+Wanted: TypeAlias = Annotated[float, Ge(0.5)]
+
+
+@metric(
+    "INSQ",
+    source="Moffat, Scholer & Thomas (2012), Models and metrics: IR evaluation as a user process",
+)
+def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArray[np.float64]:
+    r"""Relevant items seen per step by a user who is the more patient the deeper the rank.
+
+    .. math::
+        \mathrm{INSQ}(T)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, (k + 2T - 1)^{-2}}
+        {\sum_{k \ge 1} (k + 2T - 1)^{-2}}
+
+    A user at rank k goes on to the next with probability :math:`((k + 2T - 1) / (k + 2T))^2`.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    T
+        Relevant items that the user wants to find; the more, the deeper the user looks.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,): a perfect list reaches 1 at no cut-off, and less the
+    fewer relevant items there are.
+
+    Notes
+    -----
+    A lower bound, as RBP is: what is below the list is taken as non-relevant, and the residual is
+    not given. Gain is binary here; cwl_eval, and so ir_measures, takes grades scaled to [0, 1], and
+    ends the sum of all weights at rank 1000, so that its scores are higher by about T / 500 of
+    themselves.
+
+    Examples
+    --------
+    With T = 1/2 the weights are 1, 1/4, 1/9 ..., whose sum is pi^2 / 6; relevant items at ranks 1
+    and 3: (1 + 1/9) / 1.6449.
+
+    >>> insq(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), T=0.5).round(4)
+    array([0.6755])
+    """
+    return judged.total(_weights, cutoff=cutoff, wanted=T) / tail_of_squares(2 * T)
+
+
+def tail_of_squares(start: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add the inverse squares of start, start + 1, start + 2 and so on without end.
+
+    Examples
+    --------
+    >>> tail_of_squares(1.0).round(4)  # pi^2 / 6
+    np.float64(1.6449)
+    """
+    from scipy.special import zeta
+
+    return np.asarray(zeta(2, start), dtype=np.float64)
+
+
+def _weights(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+    """Weight of every rank that holds a relevant item, 0 at the other ranks."""
+    return judged.relevant / (judged.ranks + 2 * wanted - 1) ** 2
