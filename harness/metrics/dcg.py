@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from harness.metrics.ndcg import Discount, Gains, discounted_gains
 from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import Beta, Clip, Propensity, weighting_of
 from qrels import Judged
 
 
@@ -26,6 +27,9 @@ def dcg(
     cutoff: int | None = None,
     gains: Gains = "rating",
     discount: Discount = "log2",
+    beta: Beta = 0.0,
+    propensity: Propensity = "popularity",
+    clip: Clip = 0.0,
 ) -> NDArray[np.float64]:
     r"""Gain of the list, discounted by rank; not divided by that of the best list, as nDCG is.
 
@@ -43,6 +47,8 @@ def dcg(
         As of nDCG: the grade, ``exp``, or a map of grades to gains.
     discount
         As of nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
+    beta, propensity, clip
+        As of Recall: weights of the items, by which gains are multiplied.
 
     Returns
     -------
@@ -52,10 +58,10 @@ def dcg(
     -----
     Users with many high grades count for more in the mean than in that of nDCG, and dividing by the
     best list can turn the order of two systems round. Jeunen et al. show under which assumptions
-    the mean of DCG estimates the reward of an experiment without bias (propensities, which are not
-    here, are among them), and that nDCG then need not order systems alike. Doubling all grades, as
-    with half stars, doubles DCG. LensKit's ``DCG`` is that with its discount; its gain is 1 unless
-    told to be the rating. trec_eval has no DCG.
+    the mean of DCG, its gains weighted by inverse propensities, estimates the reward of an
+    experiment without bias, and that nDCG then need not order systems alike. Doubling all grades,
+    as with half stars, doubles DCG. LensKit's ``DCG`` is that with its discount; its gain is 1
+    unless told to be the rating. trec_eval has no DCG.
 
     Examples
     --------
@@ -64,4 +70,10 @@ def dcg(
     >>> dcg(Judged(np.array([[3.0, np.nan, 2.0]]), np.array([[3.0, 2.0]])))
     array([4.])
     """
-    return judged.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
+    return judged.total(
+        discounted_gains,
+        cutoff=cutoff,
+        gains=gains,
+        discount=discount,
+        weighting=weighting_of(beta, propensity, clip),
+    )

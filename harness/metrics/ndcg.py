@@ -10,6 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
 
 Gains: TypeAlias = (
@@ -30,6 +31,9 @@ def ndcg(
     cutoff: int | None = None,
     gains: Gains = "rating",
     discount: Discount = "log2",
+    beta: Beta = 0.0,
+    propensity: Propensity = "popularity",
+    clip: Clip = 0.0,
 ) -> NDArray[np.float64]:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.
 
@@ -52,6 +56,8 @@ def ndcg(
         grades in it; the others keep their grade, as with trec_eval's ``-m ndcg.1=0,2=0``.
     discount
         ``log2``: log2(k + 1). ``lenskit``: log2(max(k, 2)), so that ranks 1 and 2 count alike.
+    beta, propensity, clip
+        As of Recall: weights of the items, by which gains are multiplied in the list and the ideal.
 
     Returns
     -------
@@ -77,47 +83,45 @@ def ndcg(
     >>> ndcg(judged, discount="lenskit").round(4)
     array([0.6667])
     """
-    gained = judged.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
-    return ratio(gained, _ideal(judged, cutoff=cutoff, gains=gains, discount=discount))
+    weighting = weighting_of(beta, propensity, clip)
+    gained = judged.total(
+        discounted_gains, cutoff=cutoff, gains=gains, discount=discount, weighting=weighting
+    )
+    plain = weighting is None and not isinstance(gains, Mapping)
+    best = judged.best if plain else judged.once(_by_gain, gains=gains, weighting=weighting)
+    earned = gains if plain else "rating"
+    return ratio(
+        gained, best.total(discounted_gains, cutoff=cutoff, gains=earned, discount=discount)
+    )
 
 
-def discounted_gains(judged: Judged, *, gains: Gains, discount: Discount) -> NDArray[np.float64]:
+def discounted_gains(
+    judged: Judged, *, gains: Gains, discount: Discount, weighting: Weighting | None = None
+) -> NDArray[np.float64]:
     """Give what the item at each rank earns."""
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
-    return _gains(judged, gains) / np.log2(ranks)
+    earned = gains_of(judged.grades, gains) / np.log2(ranks)
+    return earned if weighting is None else earned * weighting.of(judged.items, judged.catalogue)
 
 
-def _gains(judged: Judged, gains: Gains) -> NDArray[np.float64]:
-    if isinstance(gains, Mapping):
-        return gains_of(judged.grades, gains)
-    return np.exp2(judged.gains) - 1 if gains == "exp" else judged.gains
+def _by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Judged:
+    """See gains in the place of grades, in falling order, which may be another than of grades."""
+    values = gains_of(judged.judgements, gains)
+    if weighting is not None:
+        values *= weighting.of(judged.judged_items, judged.catalogue)
+    return judged.with_lists(-np.sort(-values, axis=1), None)
 
 
-def _ideal(
-    judged: Judged, *, cutoff: int | None, gains: Gains, discount: Discount
-) -> NDArray[np.float64]:
-    """Give what the best list earns."""
-    best = judged.best
-    if isinstance(gains, Mapping):
-        best = best.once(_by_gain, gains=gains)
-        gains = "rating"
-    return best.total(discounted_gains, cutoff=cutoff, gains=gains, discount=discount)
-
-
-def _by_gain(best: Judged, *, gains: Mapping[int, float]) -> Judged:
-    """See gains in the place of grades, in falling order: a map may turn that of grades round."""
-    return best.with_lists(-np.sort(-gains_of(best.judgements, gains), axis=1), None)
-
-
-def gains_of(grades: NDArray[np.float64], gains: Mapping[int, float]) -> NDArray[np.float64]:
-    """Put gains in the place of the grades listed; 0 where there is no grade.
+def gains_of(grades: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
+    """Give what grades are worth; 0 where there is no grade.
 
     Examples
     --------
     >>> gains_of(np.array([[1.0, 2.0, np.nan, -1.0]]), {1: 0.5})
     array([[0.5, 2. , 0. , 0. ]])
     """
-    replaced = np.nan_to_num(np.maximum(grades, 0.0))
-    for grade, gain in gains.items():
-        replaced[grades == grade] = gain
-    return replaced
+    worth = np.fmax(grades, 0.0)
+    if isinstance(gains, Mapping):
+        for grade, gain in gains.items():
+            worth[grades == grade] = gain
+    return np.exp2(worth) - 1 if gains == "exp" else worth

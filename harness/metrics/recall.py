@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import metric, ratio
-from harness.metrics.shared.weights import Beta, Clip, Propensity, is_weighted, weights_of_items
+from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
 
 
@@ -84,19 +82,19 @@ def recall(
     >>> recall(judged.with_items(lambda: items), beta=1.0)
     array([0.2])
     """
-    if not is_weighted(beta, propensity):
+    weighting = weighting_of(beta, propensity, clip)
+    if weighting is None:
         return ratio(judged.hits(cutoff), judged.n_relevant)
-    options = {"beta": beta, "propensity": propensity, "clip": clip}
-    found = judged.total(_weights, cutoff=cutoff, **options)
-    return ratio(found, judged.once(_all_weights, **options))
+    found = judged.total(_weights, cutoff=cutoff, weighting=weighting)
+    return ratio(found, judged.once(_all_weights, weighting=weighting))
 
 
-def _weights(judged: Judged, **options: Any) -> NDArray[np.float64]:
+def _weights(judged: Judged, *, weighting: Weighting) -> NDArray[np.float64]:
     """Weight of the item at every rank that holds a relevant one, 0 at the others."""
-    return judged.relevant * weights_of_items(judged.catalogue, **options)[judged.items]
+    return judged.relevant * weighting.of(judged.items, judged.catalogue)
 
 
-def _all_weights(judged: Judged, **options: Any) -> NDArray[np.float64]:
+def _all_weights(judged: Judged, *, weighting: Weighting) -> NDArray[np.float64]:
     """Weight of all relevant items of each user."""
-    weights = weights_of_items(judged.catalogue, **options)[judged.judged_items]
+    weights = weighting.of(judged.judged_items, judged.catalogue)
     return np.where(judged.judgements >= judged.relevance_level, weights, 0.0).sum(axis=1)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.weights import weighting_of
 from harness.readers.item_tables import Features, read_features, read_item_values
 from harness.study.collection import Collection
 from harness.study.items_section import ItemsSection
 from harness.study.study import Study
-from qrels import Catalogue, Split
+from qrels import Catalogue, Qrels, Split
 
 LOWEST = np.finfo(np.float64).tiny
+
+WEIGHTS: dict[str, Any] = {"beta": 0.0, "propensity": "popularity", "clip": 0.0}
+"""Options of metrics that weigh items, and their defaults."""
 
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
@@ -43,11 +49,9 @@ def example_catalogue(study: Study) -> Catalogue:
     """Give a catalogue of three items, of whom that is known which will be known in the study."""
     known: dict[str, Any] = {}
     if study.ratings is not None:
-        known = {
-            "popularity": np.ones(3, dtype=np.int64),
-            "n_raters": 3,
-            "profiles": csr_array(np.eye(3)),
-        }
+        known = {"n_raters": 3, "profiles": csr_array(np.eye(3))}
+    if study.ratings is not None or study.items.popularity is not None:
+        known["popularity"] = np.ones(3, dtype=np.int64)
     if study.items.propensities is not None:
         known["propensities"] = np.ones(3)
     if study.items.features is not None:
@@ -73,3 +77,19 @@ def _of_training(split: Split) -> dict[str, Any]:
 
 def _as_known(features: Features) -> dict[str, Any]:
     return {"features": features.values, "feature_names": features.names}
+
+
+def effects_of_weights(
+    metrics: Iterable[Metric], qrels: Qrels, catalogue: Catalogue
+) -> Iterator[str]:
+    """Say how many equal judgements the relevant ones count as where metrics weigh items."""
+    items = qrels.items[qrels.relevant]
+    for metric in metrics:
+        given = {name: value for name, value in metric.given if name in WEIGHTS}
+        weighting = weighting_of(**{**WEIGHTS, **given}) if given else None
+        if weighting is not None:
+            effective = weighting.effective_number(items, catalogue)
+            yield (
+                f"{metric.label} weighs the {len(items):,} relevant judgements so unequally that "
+                f"they count as {effective:,.0f} of equal weight."
+            )

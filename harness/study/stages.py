@@ -34,7 +34,7 @@ from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
 from harness.study.collection import Collection, checksum
-from harness.study.known_items import read_catalogue, without_features
+from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import (
@@ -221,7 +221,12 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),
-            "notes": [worded(_about_users(facts)), TIES, *_about_ids(self.collection)],
+            "notes": [
+                worded(_about_users(facts)),
+                TIES,
+                *_about_ids(self.collection),
+                *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
+            ],
         }
 
     @property

@@ -276,6 +276,8 @@ class Metric:
         try:
             scores = self.function(judged, cutoff=cutoff, **options)
             values = np.asarray(scores, dtype=np.float64)
+        except InputError as error:
+            raise InputError(f"metric {self.label!r}: {error}") from error
         except Exception as error:
             raise InputError(f"metric {self.label!r} fails {failure_of(error)}") from error
         if values.shape != (judged.n_users,):

@@ -1,0 +1,155 @@
+"""Recall, nDCG and DCG weighted by inverse propensities, against loops over users and items."""
+
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.shared.measure import Measure, Measures
+from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.scoring.score import SampleScorer, score
+from harness.study.run import run_study
+from harness.study.study import parse_study
+from qrels import Catalogue, Qrels, judge
+from runs import InputError, Run
+from runs.shared.progress import Silent
+from tests.lists import means_on, random_case
+
+METRICS = built_in_metrics()
+WEIGHTED = ["Recall(beta=0.5)", "nDCG(beta=1)", "DCG(beta=0.25)", "nDCG(beta=1,gains=exp)"]
+CUTOFF = 7
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[Run, Qrels, Catalogue]:
+    run, qrels = random_case(8, n_users=30, n_items=60, depth=20, n_judged=20)
+    popularity = np.random.default_rng(1).integers(0, 50, 60)
+    return run, qrels, Catalogue(60, popularity=popularity)
+
+
+def grades_of(qrels: Qrels, user: int) -> dict[int, int]:
+    rows = slice(qrels.offsets[user], qrels.offsets[user + 1])
+    return dict(zip(qrels.items[rows].tolist(), qrels.grades[rows].tolist(), strict=True))
+
+
+def weights(catalogue: Catalogue, beta: float) -> NDArray[np.float64]:
+    counts = np.maximum(catalogue.known("popularity"), 1)
+    return np.asarray((counts / counts.max()) ** -beta)
+
+
+def test_recall_is_the_estimate_of_yang_et_al(case: tuple[Run, Qrels, Catalogue]) -> None:
+    run, qrels, catalogue = case
+    gamma = 1.5
+    counts = np.maximum(catalogue.known("popularity"), 1).astype(float)
+    propensity = counts ** ((gamma + 1) / 2)
+    found = find_metric("Recall(beta=1.25)", METRICS)(judge(run, qrels, catalogue), cutoff=CUTOFF)
+    for user in range(qrels.n_users):
+        relevant = {i for i, grade in grades_of(qrels, user).items() if grade >= 4}
+        hits = relevant & set(run.items[user, :CUTOFF].tolist())
+        total = sum(1 / propensity[i] for i in relevant)
+        expected = sum(1 / propensity[i] for i in hits) / total if relevant else 0.0
+        assert found[user] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("gains", "worth"), [("rating", float), ("exp", lambda g: 2.0**g - 1)])
+def test_gains_are_weighted_in_the_list_and_in_the_ideal(
+    case: tuple[Run, Qrels, Catalogue], gains: str, worth: type[float]
+) -> None:
+    run, qrels, catalogue = case
+    weight, judged = weights(catalogue, 0.5), judge(run, qrels, catalogue)
+    dcg, ndcg = (
+        find_metric(f"{name}(beta=0.5,gains={gains})", METRICS)(judged, cutoff=CUTOFF)
+        for name in ("DCG", "nDCG")
+    )
+    for user in range(qrels.n_users):
+        worths = {i: worth(g) * weight[i] for i, g in grades_of(qrels, user).items()}
+        listed = enumerate(run.items[user, :CUTOFF].tolist(), start=1)
+        gained = sum(worths.get(i, 0.0) / log2(k + 1) for k, i in listed)
+        best = sorted(worths.values(), reverse=True)[:CUTOFF]
+        ideal = sum(gain / log2(k + 1) for k, gain in enumerate(best, start=1))
+        assert dcg[user] == pytest.approx(gained, rel=1e-12)
+        assert ndcg[user] == pytest.approx(gained / ideal if ideal else 0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["Recall", "nDCG", "DCG"])
+def test_a_table_of_propensities_weighs_like_popularity(
+    case: tuple[Run, Qrels, Catalogue], name: str
+) -> None:
+    run, qrels, catalogue = case
+    table = Catalogue(60, propensities=1 / weights(catalogue, 0.5))
+    expected = find_metric(f"{name}(beta=0.5)", METRICS)(judge(run, qrels, catalogue))
+    found = find_metric(f"{name}(propensity=table)", METRICS)(judge(run, qrels, table))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_clipping_makes_rare_items_weigh_less(case: tuple[Run, Qrels, Catalogue]) -> None:
+    run, qrels, catalogue = case
+    clipped = find_metric("Recall(beta=1,clip=0.999)", METRICS)(judge(run, qrels, catalogue))
+    plain = METRICS["Recall"](judge(run, qrels))
+    np.testing.assert_allclose(clipped, plain, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_samples_are_scored_from_judged_ranks_alone(
+    case: tuple[Run, Qrels, Catalogue], name: str
+) -> None:
+    run, qrels, catalogue = case
+    own = {name: find_metric(name, METRICS)}
+    measures = Measures([Measure(name, 1), Measure(name, 20)])
+    kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
+    scorer = SampleScorer([run], qrels, measures, own, catalogue)
+    assert not scorer.by_definition
+    users = np.arange(qrels.n_users).astype(np.str_)
+    for sample, found in zip(kept.T, means_on(scorer, qrels, kept)[:, 0].T, strict=True):
+        left = qrels.keep(sample)
+        expected = score([run], left, measures, own, users=users, catalogue=catalogue).means()
+        np.testing.assert_allclose(found, expected[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("Recall(beta=-1)", "at least 0, got -1"),
+        ("nDCG(clip=1)", "below 1, got 1"),
+        ("DCG(propensity=guess)", "'guess'"),
+    ],
+)
+def test_weights_out_of_range_are_refused(name: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        find_metric(name, METRICS)
+
+
+def test_a_study_without_popularity_is_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("u Q0 i 1 2 a\n")
+    (tmp_path / "test.qrels").write_text("u 0 i 1\n")
+    text = (
+        'name = "s"\n[runs]\npaths = ["a.run"]\n[qrels]\npath = "test.qrels"\n'
+        '[metrics]\nnames = ["Recall(beta=0.5)"]\n'
+    )
+    changes = {"output": str(tmp_path / "study")}
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    with pytest.raises(InputError, match=r'line 7: .*popularity = "counts.csv" in \[items\]'):
+        run_study(study, n_jobs=1, progress=Silent())
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_study_says_how_many_equal_judgements_there_are(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("u Q0 i 1 2 a\nu Q0 j 2 1 a\n")
+    (tmp_path / "b.run").write_text("u Q0 j 1 2 b\n")
+    (tmp_path / "test.qrels").write_text("u 0 i 1\nu 0 j 1\n")
+    (tmp_path / "counts.csv").write_text("item,count\ni,3\nj,1\n")
+    text = (
+        'name = "s"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
+        '[metrics]\nnames = ["Recall(beta=1)", "P"]\ncutoffs = [1]\n'
+        '[items]\npopularity = "counts.csv"\n[analyses]\nnames = []\n'
+    )
+    changes = {"output": str(tmp_path / "study")}
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    run_study(study, n_jobs=1, progress=Silent())
+    means = (tmp_path / "study" / "tables" / "means.csv").read_text()
+    assert "a,Recall(beta=1),1,0.25," in means
+    assert "b,Recall(beta=1),1,0.75," in means
+    report = (tmp_path / "study" / "report.html").read_text()
+    assert "the 2 relevant judgements so unequally that they count as 2 of" in report
