@@ -14,7 +14,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric
 from harness.scoring.blocks import Block, Samples, depth_seen, divide
-from harness.scoring.trial import Needs, needs_of
+from harness.scoring.trial import NEEDS, Needs, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 
@@ -136,6 +136,12 @@ class SampleScorer:
             dict.fromkeys(self._measures[number].metric for number in self._that_need("all ranks"))
         )
 
+    def needs(self, metric: str) -> Needs:
+        """Tell what the scores of a metric on a sample are made from, at the worst cut-off."""
+        names = (self._measures[number].metric for number in self._others)
+        found = [needs for name, needs in zip(names, self._needs, strict=True) if name == metric]
+        return max(found, key=NEEDS.index, default="judged ranks")
+
     def seconds_by_definition(self) -> float:
         """Measure the CPU time that these metrics take for one sample: all judgements."""
         everything, _ = np.ones((len(self._qrels.items), 1), dtype=np.bool_), self._blocks
@@ -208,6 +214,8 @@ class SampleScorer:
     @cached_property
     def _needs(self) -> list[Needs]:
         """Find out what the measures that the kernel does not know need of the lists."""
+        if not self._others:
+            return []
         others = [self._measures[number] for number in self._others]
         return needs_of(
             self._runs, self._qrels, others, self._metrics, self._catalogue, depth=self._depth
@@ -215,8 +223,6 @@ class SampleScorer:
 
     def _that_need(self, what: Needs) -> list[int]:
         """Number the measures that need this of the lists when judgements are lost."""
-        if not self._others:
-            return []
         return [n for n, needs in zip(self._others, self._needs, strict=True) if needs == what]
 
     @cached_property

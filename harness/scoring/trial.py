@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ SHARES = (1.0, 0.5, 0.1, 0.0)
 
 Needs = Literal["nothing", "judged ranks", "all ranks"]
 """What the scores of a sample are made from: those on all judgements will do, or these ranks."""
+
+NEEDS: tuple[Needs, ...] = get_args(Needs)
+"""From the cheapest on."""
 
 TOLERANCE = 1e-12
 

@@ -1,0 +1,69 @@
+"""How long each metric takes on samples of the judgements, as a table for the documentation.
+
+Run with ``make speed``: 21 systems x 1,000 samples x 11 cut-offs of 6,040 users with lists of 100
+items, as in `tests.benchmarks.test_scoring_speed`; CPU time of one thread, extrapolated from fewer
+systems and samples.
+"""
+
+import csv
+import sys
+from functools import partial
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from analyses.shared.judgement_samples import sample_judgements
+from analyses.shared.measure import Measure
+from harness.metrics.shared.register import built_in_metrics
+from harness.scoring.score import SampleScorer, is_fused
+from qrels import Catalogue
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.test_scoring_speed import CUTOFFS, N_ITEMS, N_SYSTEMS, N_USERS, simulate
+from tests.lists import means_on
+
+SAMPLES = 1_000
+TIMED_SYSTEMS = 3
+
+
+def main() -> None:
+    """Print the table as CSV."""
+    runs, qrels = simulate(N_USERS, n_systems=TIMED_SYSTEMS)
+    catalogue = known_items()
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(["metric", "what it is", "scored from", "CPU-s"])
+    for name, metric in sorted(built_in_metrics().items(), key=lambda pair: pair[0].casefold()):
+        measures = [Measure(name, cutoff) for cutoff in CUTOFFS]
+        scorer = SampleScorer(runs, qrels, measures, {name: metric}, catalogue)
+        road = "judged ranks, fused" if is_fused(metric) else scorer.needs(name)
+        n_samples = 2 if road == "all ranks" else 64
+        kept = sample_judgements(len(qrels.items), level=0.5, n_samples=n_samples, seed=0)
+        work = partial(means_on, scorer, qrels, kept)
+        with threadpool_limits(1):
+            work()
+            seconds = min(cpu_seconds(work) for _ in range(2))
+        whole = seconds * N_SYSTEMS / TIMED_SYSTEMS
+        whole *= 1 if road == "nothing" else SAMPLES / n_samples
+        table.writerow(
+            [name, metric.summary, road, f"{whole:.1f}" if whole < 10 else f"{whole:.0f}"]
+        )
+        sys.stdout.flush()
+
+
+def known_items() -> Catalogue:
+    """Make up what metrics may ask of items."""
+    from scipy.sparse import random_array
+
+    generator = np.random.default_rng(1)
+    return Catalogue(
+        N_ITEMS,
+        popularity=generator.integers(1, 1000, N_ITEMS),
+        n_raters=N_USERS,
+        features=(generator.random((N_ITEMS, 18)) < 0.1).astype(float),
+        feature_names=tuple(f"genre {number}" for number in range(18)),
+        propensities=generator.uniform(0.01, 1, N_ITEMS),
+        profiles=random_array((N_USERS, N_ITEMS), density=0.04, random_state=generator).tocsr(),
+    )
+
+
+if __name__ == "__main__":
+    main()
