@@ -442,10 +442,8 @@ class Discrimination(Result):
         powers = self.summary()[convention].iloc[self.measures.numbers(shown_of)]
         cells = shown_of.crossed(powers, heading="power")
         by = "metric and cut-off" if shown_of.is_grid else "measure"
-        title, note = (
-            f"Discriminative power by {by}",
-            f"The numbers are {words}.{self._left_out_in_words()}",
-        )
+        title = f"Discriminative power by {by}"
+        note = f"The numbers are {words}.{self._left_out_in_words()}"
         return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")

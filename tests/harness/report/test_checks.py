@@ -9,6 +9,7 @@ import pytest
 
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.report.card import metric_card
 from harness.report.checks import COUNTS, checks_of, judgement_checks
 from harness.report.study_folder import FinishedStudy
 from tests.harness.results import discrimination_of, keep
@@ -37,8 +38,8 @@ def make_alike(folder: Path) -> None:
     """Let the last two of the three systems have the same scores."""
     means = FinishedStudy.at(folder).means
     same = [0, 1, 1]
-    columns = {"values": means.values[:, same], "deviations": means.deviations[:, same]}
-    keep(folder, "means", replace(means, **columns))
+    values, deviations = means.values[:, same], means.deviations[:, same]
+    keep(folder, "means", replace(means, values=values, deviations=deviations))
     scores = scores_from_parquet((folder / SCORES_FILE).read_bytes())
     copied = replace(scores, values=scores.values[:, same])
     (folder / SCORES_FILE).write_bytes(scores_to_parquet(copied))
@@ -126,3 +127,13 @@ def test_a_study_of_trec_files_speaks_of_topics(given: Path, tmp_path: Path) -> 
     told = "1 of the 3 topics (33 %) has no judged non-relevant item: for them bpref is Recall."
     assert said(folder)[0] == told
     assert not any("user" in sentence for sentence in said(folder))
+
+
+@pytest.mark.slow
+def test_a_card_has_the_checks_that_name_its_metric(given: Path, tmp_path: Path) -> None:
+    folder = copytree(given, tmp_path / "study")
+    count(folder, {"topics without judged non-relevant items": 1})
+    study = FinishedStudy.at(folder)
+    told = "given: 1 of the 3 topics (33 %) has no judged non-relevant item"
+    assert told in metric_card("bpref@50", [study], tries=2).decode()
+    assert told not in metric_card("nDCG@50", [study], tries=2).decode()
