@@ -17,6 +17,7 @@ from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
@@ -258,6 +259,19 @@ class Discrimination(Result):
         return corrected(self.dp, self.samples.powers)
 
     @property
+    def alike(self) -> NDArray[np.bool_]:
+        """Mark pairs of systems that score every user alike by every measure: their p is 1.
+
+        Of shape (n_pairs,).
+        """
+        return np.asarray((self.effects["equal"] == 1).all(axis=0))
+
+    @property
+    def dp_without_alike(self) -> NDArray[np.float64]:
+        """DP over the pairs that are not `alike`, of shape (n_measures,)."""
+        return np.asarray(self.p[:, ~self.alike].sum(axis=1))
+
+    @property
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
@@ -315,8 +329,9 @@ class Discrimination(Result):
         number of pairs) and ``significant_01``; ``required_max`` and ``required_median`` over
         pairs of the difference in means that is significant at ``alpha`` (Sakai 2006);
         ``dp_sd``, ``dp_low``, ``dp_high`` and ``dp_corrected`` over resampled users (see `interval`
-        and `dp_corrected`); and, with a correction, ``significant_adjusted``, the share of pairs
-        with adjusted p at most ``alpha``.
+        and `dp_corrected`); with a correction, ``significant_adjusted``, the share of pairs
+        with adjusted p at most ``alpha``; and, where there are pairs that are `alike`,
+        ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -339,6 +354,8 @@ class Discrimination(Result):
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
+        if self.alike.any():
+            columns["dp_without_alike"] = self.dp_without_alike
         return pd.DataFrame(columns)
 
     def estimates(self) -> Estimates:
@@ -362,8 +379,21 @@ class Discrimination(Result):
         differences = self.dp[first] - self.dp[second]
         return spread_around(differences, self.samples.powers[first] - self.samples.powers[second])
 
+    def findings(self) -> Sequence[str]:
+        """Give DP without the pairs of systems that are alike, if there are any."""
+        if not self.alike.any():
+            return []
+        compared = self.measures.reported
+        powers = self.dp_without_alike[self.measures.numbers(compared)]
+        by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
+        return [f"DP without {self._alike_in_words()}: {listed(by)}."]
+
+    def _alike_in_words(self) -> str:
+        pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
+        return f"pairs of systems that score every user alike by every measure ({pairs})"
+
     def cautions(self) -> Sequence[str]:
-        """Say what the literature warns of, and where significance tells little."""
+        """Say where differences tell little, and what the literature warns of."""
         drawn = self.test in ("monte-carlo", "bootstrap")
         warned = cautions(
             self.p,
@@ -372,7 +402,19 @@ class Discrimination(Result):
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
         )
-        return [*warned, *self._all_significant()]
+        return [*self._near_ties(), *self._all_significant(), *warned]
+
+    def _near_ties(self) -> list[str]:
+        reported = self.p[self.measures.numbers(self.measures.reported)]
+        near = (reported >= 0.05).all(axis=0) & ~self.alike
+        if not near.any():
+            return []
+        pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
+        return [
+            f"No metric tells {len(pairs):,} of the {len(self.pairs):,} pairs of systems apart at "
+            f"p < .05 ({paired(pairs)}): their order may be chance, and a tau counts it like any "
+            "other."
+        ]
 
     def _all_significant(self) -> list[str]:
         shares = (self.p[self.measures.numbers(self.measures.reported)] < 0.05).mean(axis=1)
@@ -400,7 +442,8 @@ class Discrimination(Result):
         powers = self.summary()[convention].iloc[self.measures.numbers(shown_of)]
         cells = shown_of.crossed(powers, heading="power")
         by = "metric and cut-off" if shown_of.is_grid else "measure"
-        title, note = f"Discriminative power by {by}", f"The numbers are {words}."
+        title = f"Discriminative power by {by}"
+        note = f"The numbers are {words}.{self._left_out_in_words()}"
         return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
@@ -421,6 +464,8 @@ class Discrimination(Result):
             columns["95 % interval"] = [
                 " to ".join(shown(end, decimals=2) for end in pair) for pair in ends
             ]
+        if "dp_without_alike" in summary:
+            columns["without alike"] = [shown(dp, decimals=2) for dp in summary["dp_without_alike"]]
         columns["DP/pair"] = summary["dp_mean"].tolist()
         columns["median p"] = summary["median_p"].tolist()
         columns["p < .05"] = summary["significant_05"].tolist()
@@ -492,7 +537,13 @@ class Discrimination(Result):
             f"two-sided {self._test_in_words()}.{self._correction_in_words()} "
             "DP is the sum of the p-values over unordered pairs. Lower is more discriminative; "
             f"DPs compare only for the same systems on the same data.{self._bands_in_words()}"
+            f"{self._left_out_in_words()}"
         )
+
+    def _left_out_in_words(self) -> str:
+        if not self.alike.any():
+            return ""
+        return f" Every DP has 1 for each of the {self._alike_in_words()}."
 
     def _frame_plot(self, ax: Axes, n_shown: int, *, title: str) -> None:
         from matplotlib.ticker import MaxNLocator

@@ -9,7 +9,20 @@ from runs import InputWarning
 
 
 def judgement_facts(qrels: Qrels) -> dict[str, int]:
-    """Count judgements, and the users for whom a metric can say little; warn of what collapses."""
+    """Count judgements, and the users for whom a metric can say little."""
+    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    return {
+        "users": qrels.n_users,
+        "judgements": len(qrels.items),
+        "relevant judgements": int(qrels.relevant.sum()),
+        "relevance level": qrels.relevance_level,
+        "users without relevant items": int((n_relevant == 0).sum()),
+        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
+    }
+
+
+def warn_of_one_kind(qrels: Qrels) -> None:
+    """Warn of metrics that collapse because all judgements, or all of each user, are of a kind."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     if not qrels.relevant.any():
         finding = f"{nothing_relevant(qrels)} What asks for relevant items is 0; nDCG does not."
@@ -23,14 +36,6 @@ def judgement_facts(qrels: Qrels) -> dict[str, int]:
     elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
         finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
         warnings.warn(finding, InputWarning, stacklevel=2)
-    return {
-        "users": qrels.n_users,
-        "judgements": len(qrels.items),
-        "relevant judgements": int(qrels.relevant.sum()),
-        "relevance level": qrels.relevance_level,
-        "users without relevant items": int((n_relevant == 0).sum()),
-        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
-    }
 
 
 def nothing_relevant(qrels: Qrels) -> str:

@@ -19,6 +19,7 @@ from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
 from runs.shared.numbering import Numbering
 from runs.shared.pairs import ITEM, USER, Pairs
+from runs.shared.remarks import NearTies
 
 N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
 LAYOUT = Layout(
@@ -100,13 +101,9 @@ class RunFile:
         self, topic: NDArray[np.int32], double: NDArray[np.floating], single: NDArray[np.float32]
     ) -> None:
         same = (topic[1:] == topic[:-1]) & (single[1:] == single[:-1])
-        coinciding = np.count_nonzero(same & (double[1:] != double[:-1]))
+        coinciding = int(np.count_nonzero(same & (double[1:] != double[:-1])))
         if coinciding:
-            finding = (
-                f"{self.path}: {coinciding} neighbours in the lists have scores that differ in "
-                "double precision only; trec_eval 9 and pytrec_eval rank them as ties."
-            )
-            warnings.warn(finding, InputWarning, stacklevel=3)
+            warnings.warn(NearTies(self.path, coinciding), stacklevel=3)
 
 
 def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:

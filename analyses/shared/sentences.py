@@ -9,6 +9,9 @@ from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
 from analyses.shared.table import shown
 
+MOST_NAMED = 5
+"""So many pairs are named in a sentence."""
+
 
 def best_of(estimates: Estimates) -> str:
     """Say which report measure has the best number; empty if none is defined."""
@@ -121,6 +124,19 @@ def listed(names: Sequence[str]) -> str:
     """
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def paired(pairs: Sequence[tuple[str, str]]) -> str:
+    """Name pairs, the first few of many.
+
+    Examples
+    --------
+    >>> paired([("a", "b"), ("a", "c")])
+    'a and b; a and c'
+    """
+    named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
+    n_others = len(pairs) - MOST_NAMED
+    return f"{named}; and {n_others:,} other pairs" if n_others > 0 else named
 
 
 def capitalised(text: str) -> str:

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 MANY_USERS = 1000
-NEARLY_ALL = 0.95
 # Sums of fewer differences are not close to normal.
 FEW_USERS = 200
 RANK_TESTS = ("wilcoxon", "sign")
@@ -39,7 +38,6 @@ are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the permutation t
     """
     found = (
         _of_rank_tests(test, n_users),
-        _of_many_users(p, n_users, alpha),
         _of_few_users(p, test, n_users),
         _of_coarse_draws(p, draws, alpha),
     )
@@ -54,17 +52,6 @@ def _of_rank_tests(test: str, n_users: int) -> str:
         f"The {name} test is about {about}: with {n_users:,} users it rejects too often where mean "
         "differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the "
         "permutation test."
-    )
-
-
-def _of_many_users(p: NDArray[np.float64], n_users: int, alpha: float) -> str:
-    share = float((p < alpha).mean())
-    if n_users < MANY_USERS or share <= NEARLY_ALL:
-        return ""
-    return (
-        f"{share:.0%} of the {p.size:,} tests have p < {alpha:g}: with {n_users:,} users nearly "
-        "every difference is significant. Look at the sizes of the effects, and at how "
-        "discriminative power grows with the number of users."
     )
 
 

@@ -21,12 +21,13 @@ BROKEN = 1
 def warnings_as_sentences() -> Iterator[None]:
     """Say what is remarkable about the input, without Python's places in the code."""
     from runs import InputWarning
+    from runs.shared.remarks import remarks_of
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         yield
-    for warning in caught:
-        click.echo(f"Warning: {warning.message}", err=True)
+    for remark in remarks_of(caught):
+        click.echo(f"Warning: {remark}", err=True)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from harness.metrics.shared.docstring import formulas_in, words_in
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
+from harness.report.checks import checks_of
 from harness.report.page import Overlay, image_source, overlay_of, render_page
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
@@ -48,6 +49,11 @@ class Measured:
     study: FinishedStudy
     measure: Measure
     results: Mapping[str, Result]
+
+    def warnings(self) -> list[str]:
+        """Say what keeps the metric from telling what it is for in the study."""
+        checks = checks_of(self.study)
+        return [check.sentence for check in checks if self.measure.metric in check.metrics]
 
     def estimates(self) -> dict[str, str]:
         """Print the estimates of the measure, each with its place among those of all metrics."""
@@ -98,6 +104,7 @@ def metric_card(
         notation=NOTATION if metric.name in built_in_metrics() else "",
         laws=None if metric.name in kept.keys() - defined.keys() else _laws(metric, tries),
         studies=[m.study for m in measured],
+        warnings=[f"{m.study.name}: {sentence}" for m in measured for sentence in m.warnings()],
         panels=list(_panels(measured)),
         tables=list(_tables(measured)),
     )

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyses.shared.sentences import best_of, deeper_or_shallower
+from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
-
-FEW_SYSTEMS = 10
 
 
 @dataclass(frozen=True)
@@ -33,19 +32,12 @@ def summarise(study: FinishedStudy) -> Summary:
     )
     known = [np.isfinite(estimates.low).any() for estimates in every]
     cautions = (
-        *(study.worded(caution) for result in results for caution in result.cautions()),
-        *_few_systems(len(study.manifest["systems"])),
+        *(check.sentence for check in checks_of(study)),
         *_intervals(any(known)),
         "Robust and discriminative is not the same as right: none of these numbers says whether a "
         "metric measures what users want.",
     )
-    return Summary(tuple(filter(None, findings)), tuple(dict.fromkeys(cautions)))
-
-
-def _few_systems(n_systems: int) -> Iterator[str]:
-    n_pairs = n_systems * (n_systems - 1) // 2
-    if n_systems <= FEW_SYSTEMS:
-        yield f"With {n_systems} systems, one pair that is swapped lowers tau by {2 / n_pairs:.2f}."
+    return Summary(tuple(filter(None, findings)), cautions)
 
 
 def _intervals(are_known: bool) -> Iterator[str]:

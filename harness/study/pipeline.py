@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analyses.shared.analysis import Analysis
+from harness.report.checks import checks_of
 from harness.report.page import render_report
+from harness.report.study_folder import FinishedStudy
 from harness.study.collection import checksum
 from harness.study.parts import result_files
 from harness.study.provenance import ANALYSES, DRAWING, machine, made_by, versions
@@ -62,7 +64,7 @@ class Source(Protocol):
         """
 
 
-def run_source(source: Source, remarks: Sequence[str]) -> Path:
+def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str] = ()) -> Path:
     """Make a study, or what is left of it, in its folder, and its manifest and report.
 
     Parameters
@@ -71,14 +73,17 @@ def run_source(source: Source, remarks: Sequence[str]) -> Path:
         What is studied.
     remarks
         Warnings about the input.
+    foreseen
+        Sentences of checks that are known before any work.
 
     Returns
     -------
     Path of the report.
     """
     folder = source.store.folder
-    for remark in remarks:
-        source.progress.note(f"Warning: {remark}")
+    warned = [*foreseen, *remarks]
+    for warning in warned:
+        source.progress.note(f"Warning: {warning}")
     _note_version(folder, source.progress)
     with source.store.held():
         # The manifest says that a study is finished: it comes last, and does not outlive a change.
@@ -89,6 +94,7 @@ def run_source(source: Source, remarks: Sequence[str]) -> Path:
         manifest = json.dumps(_manifest(source, remarks), indent=1, ensure_ascii=False)
         write_whole(folder / "manifest.json", manifest.encode())
         write_whole(folder / "report.html", render_report(folder))
+    _note_checks(folder, source.progress, said=warned)
     return folder / "report.html"
 
 
@@ -133,11 +139,9 @@ def make_analysis(
 def _analyse(
     source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any
 ) -> dict[str, bytes]:
-    """Make an analysis, say what to beware of, and give its files."""
+    """Make an analysis, and give its files."""
     with source.study.errors_at("analyses", analysis.section):
         result = analysis(work, settings)
-    for caution in result.cautions():
-        source.progress.note(caution)
     with source.progress("Drawing figures", 1) as bar:
         files = result_files(analysis.key, result, is_users=_is_users(analysis))
         bar.advance()
@@ -170,6 +174,16 @@ def _note_version(folder: Path, progress: Progress) -> None:
             f"{folder} was made by the harness {version}; this is {__version__}, and what differs "
             "is made again."
         )
+
+
+def _note_checks(folder: Path, progress: Progress, *, said: Sequence[str]) -> None:
+    """List what to bear in mind, but for what was said at the beginning."""
+    sentences = [check.sentence for check in checks_of(FinishedStudy.at(folder))]
+    unsaid = [sentence for sentence in sentences if sentence not in said]
+    if unsaid:
+        progress.note("To bear in mind, beside the warnings above:" if said else "To bear in mind:")
+    for sentence in unsaid:
+        progress.note(f"- {sentence}")
 
 
 def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from analyses.shared.sentences import listed
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
+from harness.report.checks import BECOMES, judgement_checks
+from harness.report.study_folder import of_topics
 from harness.study.collection import Collection, collect
 from harness.study.known_items import example_catalogue
 from harness.study.pipeline import run_source
@@ -26,8 +28,7 @@ from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
 from runs.shared.progress import Progress
-
-NEED_NONRELEVANT = ("bpref", "infAP")
+from runs.shared.remarks import remarks_of
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
@@ -178,8 +179,11 @@ def _without_needless(study: Study, collection: Collection) -> Study:
     """Leave out what needs judged non-relevant items where there are none, unless it is named."""
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
-    names = tuple(name for name in study.metrics.names if name not in NEED_NONRELEVANT)
-    finding = "bpref and infAP are left out; a study has them if `names` in [metrics] names them."
+    names = tuple(name for name in study.metrics.names if name not in BECOMES)
+    finding = (
+        "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
+        "study has them if `names` in [metrics] names them."
+    )
     warnings.warn(finding, InputWarning, stacklevel=2)
     metrics = study.metrics.model_copy(update={"names": names})
     return study.model_copy(update={"metrics": metrics})
@@ -219,5 +223,8 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
         stages.check_settings()
-    remarks = [str(w.message) for w in caught if issubclass(w.category, InputWarning)]
-    return run_source(stages, remarks)
+    of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
+    worded = of_topics if collection.split is None else str
+    checks = judgement_checks(collection.facts, metrics)
+    foreseen = [worded(check.sentence) for check in checks]
+    return run_source(stages, remarks_of(of_input), foreseen=foreseen)

@@ -67,6 +67,8 @@ from runs.shared.clock import Cost
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
 
+INFAP = "infAP is the paper's, not trec_eval's."
+
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
     "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
@@ -222,7 +224,7 @@ class Stages:
             "collection": {worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),
             "notes": [
-                worded(_about_users(facts)),
+                INFAP,
                 TIES,
                 *_about_ids(self.collection),
                 *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
@@ -576,12 +578,3 @@ def _about_ids(collection: Collection) -> list[str]:
         "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
         "place, and ids.csv says for which."
     ]
-
-
-def _about_users(facts: Mapping[str, Any]) -> str:
-    return (
-        f"{facts['users without relevant items']} of the {facts['users']:,} users have no relevant "
-        "item and score 0 (but for nDCG, which counts low grades too), "
-        f"{facts['users without judged non-relevant items']} have no judged non-relevant one. "
-        f"Relevance level {facts['relevance level']}. infAP is the paper's, not trec_eval's."
-    )

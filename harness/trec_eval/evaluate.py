@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from harness.trec_eval.measures import Column
 from qrels import Judged, judge
-from qrels.facts import judgement_facts
+from qrels.facts import judgement_facts, warn_of_one_kind
 from qrels.trec import read_qrels
 from runs import Run
 from runs.trec import Precision, common_items, read_run, require_known_users
@@ -123,6 +123,7 @@ def evaluate_runs(
                 n_missing=int((run.lengths == 0).sum()),
             )
         )
+    warn_of_one_kind(qrels)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
 

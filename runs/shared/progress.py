@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from textwrap import fill
 from typing import Protocol
 
 SECONDS_OF_SILENCE = 60.0
@@ -105,8 +106,10 @@ class Bars:
             yield _RichBar(bars, bars.add_task(label, total=total))
 
     def note(self, message: str) -> None:
-        """Write a line above the bars."""
-        self._console.print(message, highlight=False, markup=False, soft_wrap=True)
+        """Write a line above the bars, broken between words where it is longer than the screen."""
+        width = self._console.width
+        lines = fill(message, width, break_long_words=False, break_on_hyphens=False)
+        self._console.print(lines, highlight=False, markup=False, soft_wrap=True)
 
 
 class _RichBar:

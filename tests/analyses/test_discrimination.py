@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -299,8 +300,54 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
 @pytest.mark.slow
 def test_few_users_are_a_caution_where_normality_is_relied_on(scores: Scores) -> None:
     cautions = discriminate(scores, test="t", replicates=0).cautions()
-    assert any("fewer than 200 users who differ" in caution for caution in cautions)
-    assert not discriminate(scores, replicates=0).cautions()
+    (added,) = set(cautions) - set(discriminate(scores, replicates=0).cautions())
+    assert "fewer than 200 users who differ" in added
+
+
+@pytest.fixture
+def twins(scores: Scores) -> Discrimination:
+    """The same, but that c scores every user as b does."""
+    return discriminate(replace(scores, values=scores.values[:, [0, 1, 1, 3, 4]]), replicates=0)
+
+
+def test_systems_that_score_all_users_alike_are_left_out_of_a_second_power(
+    twins: Discrimination,
+) -> None:
+    assert [pair for pair, alike in zip(twins.pairs, twins.alike, strict=True) if alike] == [
+        ("b", "c")
+    ]
+    assert twins.p[:, twins.alike].tolist() == [[1.0]] * 4
+    np.testing.assert_allclose(twins.dp_without_alike, twins.dp - 1, atol=1e-12)
+    assert twins.summary()["dp_without_alike"].tolist() == twins.dp_without_alike.tolist()
+
+
+def test_both_powers_are_tabulated_and_said(twins: Discrimination) -> None:
+    assert "without alike" in twins.conventions().headings
+    opening = "DP without pairs of systems that score every user alike by every measure (b and c): "
+    (finding,) = twins.findings()
+    assert finding.startswith(opening)
+    assert twins.caption().endswith("score every user alike by every measure (b and c).")
+    assert twins.power().note.endswith("(b and c).")
+
+
+def test_a_tie_by_one_measure_leaves_a_pair_in(scores: Scores) -> None:
+    values = scores.values.copy()
+    values[:3, 2] = values[:3, 1]
+    found = discriminate(replace(scores, values=values), replicates=0)
+    assert not found.alike.any()
+    assert not found.findings()
+    assert "dp_without_alike" not in found.summary()
+    assert "without alike" not in found.conventions().headings
+
+
+def test_pairs_that_no_metric_tells_apart_are_a_caution(exact: Discrimination) -> None:
+    told = "No metric tells 2 of the 10 pairs of systems apart at p < .05 (b and c; d and e): "
+    assert any(caution.startswith(told) for caution in exact.cautions())
+
+
+def test_pairs_that_are_alike_are_no_near_ties(twins: Discrimination) -> None:
+    near = [caution for caution in twins.cautions() if caution.startswith("No metric tells")]
+    assert not any("b and c" in caution for caution in near)
 
 
 def test_a_result_is_kept_as_evidence(scores: Scores, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from analyses.significance.permutation.critical import first_significant
 
 MOST_USERS = 40
 TOLERANCE = 1e-9
+LONG = 1 << 14
+"""Lists of so many sums (28 users) are walked by compiled loops, which cost half a second once."""
 
 
 def p_by_enumeration(differences: NDArray[np.float64]) -> float:
@@ -74,8 +76,8 @@ class _Sums:
     def p_beyond(self, total: float) -> float:
         """Give the probability of a sum at least as far from 0."""
         threshold = total - self.tolerance
-        n_upper = np.searchsorted(self.right, self.left - threshold, side="right")
-        return float(min(1.0, np.ldexp(float(n_upper.sum(dtype=np.int64)), 1 - self.n_users)))
+        n_upper = _count_upper(self.left, self.right, threshold)
+        return float(min(1.0, np.ldexp(float(n_upper), 1 - self.n_users)))
 
     def next_from(self, total: float) -> float:
         """Give the smallest sum that is not below the total."""
@@ -84,8 +86,23 @@ class _Sums:
         return float((self.left[there] + self.right[places[there]]).min())
 
 
+def _count_upper(
+    left: NDArray[np.float64], right: NDArray[np.float64], threshold: float
+) -> int | np.int64:
+    """Count the pairs in which the left sum exceeds the right one by the threshold at least."""
+    if len(left) >= LONG:
+        from analyses.significance.permutation.enumeration_loop import count_upper
+
+        return count_upper(left, right, threshold)
+    return np.searchsorted(right, left - threshold, side="right").sum(dtype=np.int64)
+
+
 def _signed_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """All sums of +-sizes, rising; each step merges two sorted lists."""
+    if 2 ** len(sizes) >= LONG:
+        from analyses.significance.permutation.enumeration_loop import merged_sums
+
+        return merged_sums(sizes)
     sums = np.zeros(1)
     for size in sizes:
         sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")

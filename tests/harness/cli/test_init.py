@@ -54,9 +54,8 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     folder = report_of("seen.inter")
     manifest = manifest_of(folder)
     assert manifest["warnings"] == [
-        "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall less a "
-        "small term.",
-        "bpref and infAP are left out; a study has them if `names` in [metrics] names them.",
+        "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
+        "study has them if `names` in [metrics] names them.",
     ]
     assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]
 

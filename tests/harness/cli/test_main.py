@@ -157,7 +157,19 @@ def test_a_warning_is_said_on_standard_error(tmp_path: Path) -> None:
     (tmp_path / "test.qrels").write_text("u1 0 a 1\nu2 0 d 1\nu3 0 z 1\n")
     (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
     answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
-    assert "Warning: the qrels hold relevant items only" in answer.stderr
+    told = "3 of the 3 topics (100 %) have no judged non-relevant item: for them bpref is Recall."
+    assert f"Warning: {told}\n" in answer.stderr
+    assert answer.stderr.count(told) == 1
+
+
+def test_what_to_bear_in_mind_is_listed_at_the_end(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
+    answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
+    assert answer.stderr.endswith(
+        "To bear in mind, beside the warnings above:\n"
+        "- With 2 systems, one pair that is swapped lowers tau by 2.00.\n"
+    )
 
 
 def test_quiet_says_nothing_but_the_result(tmp_path: Path) -> None:

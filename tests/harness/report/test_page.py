@@ -137,7 +137,8 @@ def test_positive_only_qrels_are_warned_of_on_the_page(tmp_path: Path) -> None:
     write_qrels(tmp_path, {"u1": {"a": 1}})
     folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
     html = (folder / "report.html").read_text(encoding="utf-8")
-    assert '<p class="warning">the qrels hold relevant items only' in html
+    top, _, _ = html.partition('<h2 id="summary">')
+    assert "<li>1 of the 1 topics (100 %) has no judged non-relevant item: for them bpref" in top
 
 
 def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:

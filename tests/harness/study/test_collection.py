@@ -237,18 +237,6 @@ def test_a_user_without_relevant_ratings_stays_a_topic(tmp_path: Path) -> None:
     assert collection.topics.ids.tolist() == ["sour", "u"]
 
 
-def test_positive_only_judgements_are_warned_of(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2")
-    with pytest.warns(InputWarning, match="the qrels hold relevant items only: bpref becomes"):
-        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-
-
-def test_judgements_of_one_kind_for_each_user_are_warned_of(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "sour,a,4,1", "sour,b,1,2")
-    with pytest.warns(InputWarning, match="no user has both relevant and judged non-relevant"):
-        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-
-
 def test_the_truth_is_kept_beside_a_simulated_log(tmp_path: Path) -> None:
     assert collect_text(WORLD, tmp_path).truth is not None
 

@@ -13,6 +13,7 @@ from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of
 from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.checks import Check, checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.run import check, run_study
 from harness.study.store import Store
@@ -478,12 +479,13 @@ def test_paths_may_have_spaces_and_letters_of_any_script(tmp_path: Path) -> None
     assert (folder / "report.html").is_file()
 
 
-def test_positive_only_qrels_are_remarked_in_the_manifest(tmp_path: Path) -> None:
+def test_positive_only_qrels_are_to_be_borne_in_mind(tmp_path: Path) -> None:
     write_collection(tmp_path)
     positive = {u: {i: g for i, g in js.items() if g > 0} for u, js in JUDGEMENTS.items()}
     write_qrels(tmp_path, positive)
     folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
-    assert "relevant items only" in " ".join(manifest_of(folder)["warnings"])  # type: ignore[arg-type]
+    told = "3 of the 3 topics (100 %) have no judged non-relevant item: for them bpref is Recall."
+    assert checks_of(FinishedStudy.at(folder))[0] == Check(told, ("bpref",))
 
 
 # Ratings

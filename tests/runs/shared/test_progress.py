@@ -39,6 +39,17 @@ def test_brackets_in_a_remark_are_printed_as_they_are(
     assert "Warning: [/data] is [bold]odd[/bold]." in capsys.readouterr().err
 
 
+def test_a_long_remark_is_broken_between_words_and_said_in_full(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    remark, path = " ".join(["judgements"] * 12), "a/long-path" * 10
+    Bars().note(f"{remark} {path}.")
+    *lines, last = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines) == remark
+    assert last == f"{path}."
+
+
 def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     work(Silent())
     assert capsys.readouterr().err == ""

@@ -29,7 +29,18 @@ def test_a_smooth_p_value_needs_few_looks() -> None:
         return float(np.exp(-k / 1e6))
 
     assert first_significant(p_of, alpha=ALPHA, deviation=2e6, highest=10**9) == 2_995_733
-    assert len(looks) < 50
+    assert len(looks) < 20
+
+
+def test_a_steep_p_value_needs_hardly_more_looks_than_halving() -> None:
+    looks: list[int] = []
+
+    def p_of(k: int) -> float:
+        looks.append(k)
+        return 0.01 if k >= 123_456_789 else 0.9
+
+    first_significant(p_of, alpha=ALPHA, deviation=2e6, highest=2**30)
+    assert len(looks) <= 32
 
 
 def moved(sizes: Floats, total: float) -> Floats:

@@ -1,0 +1,151 @@
+"""What keeps a study from telling what it is asked: one list of checks, the weightiest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.sentences import listed, paired
+from harness.metrics.shared.names import parse_name
+from harness.readers.scores import SCORES_FILE
+from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.study_folder import FinishedStudy
+
+BECOMES: Mapping[str, str] = {
+    "bpref": "Recall",
+    "infAP": "Recall less a small term",
+    "infAP_trec": "AP",
+    "AUC": "0",
+}
+"""What metrics are for a user without judged non-relevant items."""
+
+WITHOUT_NONRELEVANT = "users without judged non-relevant items"
+WITHOUT_RELEVANT = "users without relevant items"
+COUNTS = ("users", WITHOUT_NONRELEVANT, WITHOUT_RELEVANT)
+"""What is counted of the judgements."""
+
+GRADED = "nDCG"
+"""The metric that grades below the relevance level count for."""
+
+FEW_SYSTEMS = 10
+"""From so many systems on, one swapped pair hardly moves tau."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something to bear in mind, and the metrics that it is about; none if it is about all."""
+
+    sentence: str
+    metrics: tuple[str, ...] = ()
+
+
+def checks_of(study: FinishedStudy) -> list[Check]:
+    """Check a finished study; each thing is said once, the weightiest first."""
+    found: dict[str, Check] = {}
+    for checks in CHECKS:
+        for check in checks(study):
+            found.setdefault(check.sentence, check)
+    return list(found.values())
+
+
+def judgement_checks(facts: Mapping[str, Any], metrics: Iterable[str]) -> Iterator[Check]:
+    """Count users whom metrics cannot tell systems apart by, from counts of the judgements.
+
+    Examples
+    --------
+    >>> facts = {"users": 10, WITHOUT_NONRELEVANT: 9, WITHOUT_RELEVANT: 0}
+    >>> print(*(check.sentence for check in judgement_checks(facts, ["AP", "bpref"])))
+    9 of the 10 users (90 %) have no judged non-relevant item: for them bpref is Recall.
+    """
+    names = [*metrics]
+    without = facts[WITHOUT_NONRELEVANT]
+    become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}
+    if without and become:
+        told = listed([f"{name} is {other}" for name, other in become.items()])
+        sentence = f"{_users(without, facts)} no judged non-relevant item: for them {told}."
+        yield Check(sentence, tuple(become))
+    emptied = facts[WITHOUT_RELEVANT]
+    if emptied:
+        graded = any(parse_name(name).name == GRADED for name in names)
+        but = f" (but for {GRADED}, which counts low grades too)" if graded else ""
+        yield Check(f"{_users(emptied, facts)} no relevant item: for them all scores are 0{but}.")
+
+
+def _users(count: int, facts: Mapping[str, Any]) -> str:
+    n_users = facts["users"]
+    share = f"{count / n_users:.0%}".replace("%", " %")
+    return f"{count:,} of the {n_users:,} users ({share}) {'has' if count == 1 else 'have'}"
+
+
+def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
+    if "means" in study.kinds:
+        counted = study.manifest["collection"]
+        facts = {name: counted.get(study.worded(name), 0) for name in COUNTS}
+        for check in judgement_checks(facts, study.metrics):
+            yield replace(check, sentence=study.worded(check.sentence))
+
+
+def _of_input(study: FinishedStudy) -> Iterator[Check]:
+    """Repeat what was remarkable about the input."""
+    yield from map(Check, study.manifest["warnings"])
+
+
+def _of_systems_alike(study: FinishedStudy) -> Iterator[Check]:
+    """Name systems that order all lists alike."""
+    pairs = _systems_alike(study)
+    if pairs:
+        sentence = (
+            f"{paired(pairs)} score every user alike by every measure. Such a pair is tied in "
+            "every ordering, and its p of 1 adds 1 to every DP (2 over ordered pairs, as in print)."
+        )
+        yield Check(study.worded(sentence))
+
+
+def _systems_alike(study: FinishedStudy) -> list[tuple[str, str]]:
+    """Find pairs of systems with the same scores; these are read only if means are the same."""
+    if "means" not in study.kinds:
+        return []
+    means = study.means
+    moments = np.concatenate([means.values, means.deviations])
+    if not _same_columns(moments):
+        return []
+    scores = scores_from_parquet((study.folder / SCORES_FILE).read_bytes())
+    by_system = scores.values.swapaxes(1, 2).reshape(-1, len(scores.systems))
+    return [(scores.systems[i], scores.systems[j]) for i, j in _same_columns(by_system)]
+
+
+def _same_columns(values: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Number the pairs of columns that are the same."""
+    pairs = combinations(range(values.shape[1]), 2)
+    return [(i, j) for i, j in pairs if np.array_equal(values[:, i], values[:, j], equal_nan=True)]
+
+
+def _of_few_systems(study: FinishedStudy) -> Iterator[Check]:
+    """Say what one swapped pair is worth."""
+    n_systems = len(study.manifest["systems"])
+    n_pairs = n_systems * (n_systems - 1) // 2
+    if n_pairs and n_systems < FEW_SYSTEMS:
+        yield Check(
+            f"With {n_systems} systems, one pair that is swapped lowers tau by {2 / n_pairs:.2f}."
+        )
+
+
+def _of_results(study: FinishedStudy) -> Iterator[Check]:
+    """Give the cautions of the analyses."""
+    for _, result in study.results():
+        yield from (Check(study.worded(caution)) for caution in result.cautions())
+
+
+CHECKS: tuple[Callable[[FinishedStudy], Iterator[Check]], ...] = (
+    _of_judgements,
+    _of_input,
+    _of_systems_alike,
+    _of_few_systems,
+    _of_results,
+)
+"""All checks, in order of weight."""

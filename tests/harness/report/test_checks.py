@@ -1,0 +1,139 @@
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+from harness.readers.scores import SCORES_FILE
+from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.report.card import metric_card
+from harness.report.checks import COUNTS, checks_of, judgement_checks
+from harness.report.study_folder import FinishedStudy
+from tests.harness.results import discrimination_of, keep
+
+
+def said(folder: Path) -> list[str]:
+    return [check.sentence for check in checks_of(FinishedStudy.at(folder))]
+
+
+def of_judgements(*metrics: str, without: int = 0, emptied: int = 0) -> list[str]:
+    facts = dict(zip(COUNTS, (1000, without, emptied), strict=True))
+    return [check.sentence for check in judgement_checks(facts, metrics)]
+
+
+def change_manifest(folder: Path, **changes: Any) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def count(folder: Path, counts: Mapping[str, int]) -> None:
+    collection = FinishedStudy.at(folder).manifest["collection"]
+    change_manifest(folder, collection=collection | counts)
+
+
+def make_alike(folder: Path) -> None:
+    """Let the last two of the three systems have the same scores."""
+    means = FinishedStudy.at(folder).means
+    same = [0, 1, 1]
+    values, deviations = means.values[:, same], means.deviations[:, same]
+    keep(folder, "means", replace(means, values=values, deviations=deviations))
+    scores = scores_from_parquet((folder / SCORES_FILE).read_bytes())
+    copied = replace(scores, values=scores.values[:, same])
+    (folder / SCORES_FILE).write_bytes(scores_to_parquet(copied))
+
+
+@pytest.mark.parametrize(
+    ("metric", "other"),
+    [("bpref", "Recall"), ("infAP", "Recall less a small term"), ("infAP_trec", "AP")],
+)
+def test_users_without_judged_non_relevant_items_are_counted(metric: str, other: str) -> None:
+    assert of_judgements("AP", metric, without=900) == [
+        "900 of the 1,000 users (90 %) have no judged non-relevant item: for them "
+        f"{metric} is {other}."
+    ]
+
+
+def test_they_are_named_with_all_measures_that_need_them() -> None:
+    (sentence,) = of_judgements("bpref(rel=4)", "nDCG", "AUC", without=1)
+    assert sentence == (
+        "1 of the 1,000 users (0 %) has no judged non-relevant item: for them bpref(rel=4) is "
+        "Recall and AUC is 0."
+    )
+
+
+def test_metrics_that_need_no_judged_non_relevant_items_leave_them_alone() -> None:
+    assert of_judgements("AP", "nDCG", without=900) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "but"), [("AP", ""), ("nDCG", " (but for nDCG, which counts low grades too)")]
+)
+def test_users_without_relevant_items_are_counted(metric: str, but: str) -> None:
+    assert of_judgements(metric, emptied=20) == [
+        f"20 of the 1,000 users (2 %) have no relevant item: for them all scores are 0{but}."
+    ]
+
+
+def test_systems_that_score_all_users_alike_are_named(copied: Path) -> None:
+    make_alike(copied)
+    assert any(
+        sentence.startswith("popularity and puresvd score every user alike by every measure.")
+        for sentence in said(copied)
+    )
+
+
+def test_equal_means_do_not_make_systems_alike(copied: Path) -> None:
+    scores = (copied / SCORES_FILE).read_bytes()
+    make_alike(copied)
+    (copied / SCORES_FILE).write_bytes(scores)
+    assert not any("alike" in sentence for sentence in said(copied))
+
+
+@pytest.mark.parametrize(("n_systems", "worth"), [(2, "2.00"), (3, "0.67"), (9, "0.06")])
+def test_one_swapped_pair_of_few_systems_is_worth_a_share_of_tau(
+    copied: Path, n_systems: int, worth: str
+) -> None:
+    change_manifest(copied, systems=[str(number) for number in range(n_systems)])
+    sentence = f"With {n_systems} systems, one pair that is swapped lowers tau by {worth}."
+    assert sentence in said(copied)
+
+
+@pytest.mark.parametrize("n_systems", [1, 10])
+def test_ten_systems_are_not_few_and_one_has_no_pair(copied: Path, n_systems: int) -> None:
+    change_manifest(copied, systems=[str(number) for number in range(n_systems)])
+    assert not any(sentence.startswith("With ") for sentence in said(copied))
+
+
+def test_the_weightiest_checks_come_first_and_each_once(copied: Path) -> None:
+    count(copied, dict(zip(COUNTS, (60, 54, 6), strict=True)))
+    make_alike(copied)
+    change_manifest(copied, warnings=["odd input.", "odd input."])
+    keep(copied, "discrimination", discrimination_of({("P", 20): [*[0.01] * 20, 0.5]}))
+    openings = ["6 of the 60 users (10 %)", "odd", "popularity and", "With 3", "No metric", "With "]
+    found = said(copied)
+    assert len(found) == len(openings)
+    assert all(
+        sentence.startswith(opening) for sentence, opening in zip(found, openings, strict=True)
+    )
+
+
+@pytest.mark.slow
+def test_a_study_of_trec_files_speaks_of_topics(given: Path, tmp_path: Path) -> None:
+    folder = copytree(given, tmp_path / "study")
+    count(folder, {"topics without judged non-relevant items": 1})
+    told = "1 of the 3 topics (33 %) has no judged non-relevant item: for them bpref is Recall."
+    assert said(folder)[0] == told
+    assert not any("user" in sentence for sentence in said(folder))
+
+
+@pytest.mark.slow
+def test_a_card_has_the_checks_that_name_its_metric(given: Path, tmp_path: Path) -> None:
+    folder = copytree(given, tmp_path / "study")
+    count(folder, {"topics without judged non-relevant items": 1})
+    study = FinishedStudy.at(folder)
+    told = "given: 1 of the 3 topics (33 %) has no judged non-relevant item"
+    assert told in metric_card("bpref@50", [study], tries=2).decode()
+    assert told not in metric_card("nDCG@50", [study], tries=2).decode()
