@@ -77,6 +77,10 @@ class Work(Protocol):
         """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
 
     @property
+    def recommended(self) -> Mapping[str, NDArray[np.int32]]:
+        """By system: the items of its lists, (n_users, depth), -1 at the end of a row."""
+
+    @property
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""
 
@@ -115,6 +119,11 @@ class Alone:
     def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
         """Refuse: there are none."""
         self._refuse("counts of ratings")
+
+    @property
+    def recommended(self) -> Mapping[str, NDArray[np.int32]]:
+        """Refuse: there are none."""
+        self._refuse("lists of items")
 
     @cached_property
     def full_ranks(self) -> Mapping[str, FullRanks]:

@@ -70,6 +70,11 @@ class StudyWork:
         """Ratings of every item, by where they are counted."""
         return self.collection.popularity_counts()
 
+    @property
+    def recommended(self) -> Mapping[str, NDArray[np.int32]]:
+        """By system: the items of its lists."""
+        return {run.system: run.items for run in self.runs}
+
     @cached_property
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""

@@ -63,6 +63,7 @@ class JudgedWork:
     n_jobs: int = 1
     progress: Progress = field(default_factory=Silent)
     popularity_counts: Mapping[CountedIn, NDArray[np.intp]] = field(default_factory=dict)
+    recommended: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     full_ranks: Mapping[str, FullRanks] = field(default_factory=dict)
     scales: Mapping[Measure, int] = field(default_factory=dict)
     name: str = "made"

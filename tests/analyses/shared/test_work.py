@@ -15,7 +15,7 @@ RANKS = RanksAlone(full_ranks={})
     ("known", "what"),
     [
         *((RANKS, what) for what in ("scores", "scales", "qrels", "popularity_counts")),
-        *((SCORES, what) for what in ("qrels", "popularity_counts", "full_ranks")),
+        *((SCORES, what) for what in ("qrels", "popularity_counts", "recommended", "full_ranks")),
     ],
 )
 def test_what_is_not_known_is_refused_in_a_sentence(known: Alone, what: str) -> None:

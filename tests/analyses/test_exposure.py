@@ -1,0 +1,167 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses.exposure import (
+    ASPECTS,
+    Exposure,
+    Settings,
+    exposure,
+    gini,
+    pop_reo,
+    popularity_groups,
+    shannon_entropy,
+)
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Measures
+from qrels import qrels_from_columns
+from runs import InputError
+from tests.analyses.blocks import sums_of
+from tests.analyses.made import JudgedWork
+
+COUNTS = np.array([4, 2, 1, 1])
+LISTS = {
+    "spread": np.array([[0, 1], [2, 3]], dtype=np.int32),
+    "one": np.array([[0, -1], [0, -1]], dtype=np.int32),
+}
+
+counts = st.lists(st.integers(0, 5), min_size=2, max_size=6).filter(any)
+
+
+@sums_of
+def unscored(kept: np.ndarray) -> np.ndarray:
+    raise AssertionError("nothing is scored anew")
+
+
+def study(**settings: Any) -> Exposure:
+    """Two users: items 0 and 2 are relevant to the first, item 0 to the second."""
+    qrels = qrels_from_columns(
+        np.array([0, 0, 1, 1]),
+        np.array([0, 2, 0, 3]),
+        np.array([1, 1, 1, 0]),
+        n_users=2,
+        relevance_level=1,
+    )
+    work = JudgedWork(
+        unscored,
+        qrels,
+        Measures([Measure("P", 1), Measure("P", 2)]),
+        n_systems=2,
+        popularity_counts={"train": COUNTS},
+        recommended=LISTS,
+    )
+    return exposure(work, Settings(**({"groups": 2, "replicates": 0} | settings)))
+
+
+def test_the_aspects_are_those_found_by_hand() -> None:
+    # At 1 "spread" shows items 0 and 2 once each, of four; at 2 all four. Of the popular item 0,
+    # half of the hits are found; of the rare item 2, none.
+    assert dict(zip(ASPECTS, study().values[:, :, 0].tolist(), strict=True)) == {
+        "coverage": [0.5, 1.0],
+        "Gini index": [0.5, 0.0],
+        "Shannon entropy": [1.0, 2.0],
+        "PopREO": [1.0, 1.0],
+    }
+
+
+def test_one_item_for_everybody_is_as_uneven_as_can_be() -> None:
+    coverage, index, entropy, reo = study().values[:, -1, 1]
+    assert (coverage, index, entropy, reo) == (1 / 4, 3 / 4, 0.0, 1.0)
+
+
+@given(counts=counts)
+def test_the_gini_index_is_half_the_relative_mean_difference(counts: list[int]) -> None:
+    pairs = [abs(a - b) for a in counts for b in counts]
+    expected = sum(pairs) / (2 * len(counts) * sum(counts))
+    assert gini(np.array(counts, dtype=np.float64)) == pytest.approx(expected)
+
+
+@given(counts=counts)
+def test_entropy_is_the_mean_surprise(counts: list[int]) -> None:
+    shares = [count / sum(counts) for count in counts if count]
+    expected = -sum(share * np.log2(share) for share in shares)
+    assert shannon_entropy(np.array(counts, dtype=np.float64)) == pytest.approx(expected)
+
+
+def test_where_nothing_is_recommended_nothing_is_even() -> None:
+    nothing = np.zeros((1, 3))
+    assert np.isnan([gini(nothing), pop_reo(nothing)]).all()
+
+
+def test_groups_found_alike_have_no_reo() -> None:
+    assert pop_reo(np.array([0.2, 0.2, np.nan])) == 0.0
+
+
+def test_groups_have_equally_many_ratings() -> None:
+    # In a row 1, 2, 3, 4, 5, 9 have their middles at .5, 2, 4.5, 8, 12.5 and 19.5; thirds end at 8
+    # and 16.
+    ratings = np.array([1, 9, 2, 4, 3, 5])
+    groups = popularity_groups(ratings, 3)
+    assert np.bincount(groups, ratings).tolist() == [6, 9, 9]
+    assert groups[np.argsort(ratings)].tolist() == sorted(groups)
+
+
+def test_recalls_of_groups_are_kept() -> None:
+    frame = study().frames()["exposure_groups"]
+    deepest = frame[(frame.system == "spread") & (frame.cutoff == 2)]
+    assert deepest[["group", "items", "relevant", "recall"]].values.tolist() == [
+        [1, 3, 1, 0.0],
+        [2, 1, 2, 0.5],
+    ]
+
+
+def test_what_all_users_share_has_no_width() -> None:
+    found = study(replicates=20)
+    frame = found.frames()["exposure"].query("aspect == 'coverage' and cutoff == 2")
+    spread, one = frame[["low", "high"]].to_numpy()
+    assert one.tolist() == [1 / 4, 1 / 4]
+    assert spread[0] < 1.0
+
+
+def test_systems_are_compared_over_the_same_users() -> None:
+    found = study(replicates=20)
+    (row,) = (
+        found.frames()["exposure_differences"]
+        .query("aspect == 'coverage' and cutoff == 1")[["system_a", "system_b", "difference"]]
+        .values.tolist()
+    )
+    assert row == ["spread", "one", 0.25]
+
+
+def test_a_paired_test_does_not_apply() -> None:
+    assert "a paired test does not apply" in study().cautions()[0]
+
+
+def test_groups_that_nobody_likes_are_said() -> None:
+    assert "leaves out 2 of the 4 groups" in study(groups=4).cautions()[1]
+
+
+def test_the_table_marks_what_is_most_even() -> None:
+    made = study().table()
+    assert made.rows[0][:2] == ["spread", 1.0]
+    assert [made.is_best(0, column) for column in (1, 2, 3)] == [True] * 3
+
+
+def test_a_cutoff_that_was_not_measured_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing was measured for cut-off 7"):
+        study().table(cutoff=7)
+
+
+def test_a_cutoff_beyond_the_metrics_is_refused_before_any_work() -> None:
+    measures = Measures([Measure("P", 5)])
+    given = Given(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(SettingError, match="not be deeper than those of the metrics, 5, got 6"):
+        Settings(cutoffs=(6, 1)).check(given)
+
+
+def test_it_can_be_kept(tmp_path: Path) -> None:
+    result = study(replicates=3)
+    (tmp_path / "exposure.npz").write_bytes(to_evidence(result))
+    kept = read_evidence(tmp_path / "exposure.npz", Exposure)
+    assert kept.findings() == result.findings()
+    assert kept.plot(aspect="PopREO").get_ylabel() == "PopREO"
