@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ WANTING = {
     "propensities": "the chance of every item to be observed: write "
     'propensities = "propensities.csv" in [items]',
     "profiles": "what users rated in training: begin with [ratings]",
+    "hidden_ranks": "where systems rank items that are hidden from them: run a study that begins "
+    'with [ratings]; a metric of yours says needs=("loo",) or ("lloo",)',
 }
 """What to do where something that a metric asks for is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """What is known of the items of a collection, and of what its users rated in training.
+    """What is known of the items of a collection, of what its users rated, and of hidden items.
 
     Parameters
     ----------
@@ -47,6 +50,8 @@ class Catalogue:
         Chance of every item to be observed, above 0 and up to 1, of shape (n_items,).
     profiles
         What every user rated in training, of shape (n_users, n_items).
+    hidden_ranks
+        By system: where it ranks each judged item that is hidden from it.
 
     What is not known is None.
     """
@@ -58,6 +63,7 @@ class Catalogue:
     feature_names: Sequence[str] = ()
     propensities: NDArray[np.float64] | None = None
     profiles: csr_array[Any] | None = None
+    hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
     def known(self, what: str) -> Any:
         """Give what is known of items by its name.
@@ -81,9 +87,13 @@ class Catalogue:
             raise InputError(f"nothing says {WANTING[what]}.")
         return value
 
-    def of_users(self, users: NDArray[np.integer]) -> Catalogue:
-        """Know the profiles of some users, numbered anew in this order."""
-        return replace(self, profiles=None if self.profiles is None else self.profiles[users])
+    def of_users(self, users: NDArray[np.integer], judgements: NDArray[np.integer]) -> Catalogue:
+        """Know the profiles of some users, and what is hidden from them, numbered anew so."""
+        profiles = None if self.profiles is None else self.profiles[users]
+        hidden = self.hidden_ranks
+        if hidden is not None:
+            hidden = {system: ranks.select(judgements) for system, ranks in hidden.items()}
+        return replace(self, profiles=profiles, hidden_ranks=hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +110,28 @@ class ItemsSeen:
         Item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none.
     judged
         Item of each judgement, int32 of shape (n, n_lists), -1 where there is none.
+    judgements
+        Number of each judgement in the qrels, likewise.
+    system
+        Whose lists they are.
     """
 
     catalogue: Catalogue
     users: NDArray[np.integer]
     listed: NDArray[np.integer]
     judged: NDArray[np.integer]
+    judgements: NDArray[np.integer] | None = None
+    system: str = ""
+
+    def hidden_ranks(self) -> JudgedRanks:
+        """Give the ranks of the judged items when they are hidden, of shape (n, n_lists).
+
+        Raises
+        ------
+        InputError
+            If they are not known.
+        """
+        of_systems: Mapping[str, JudgedRanks] = self.catalogue.known("hidden_ranks")
+        if self.judgements is None or self.system not in of_systems:
+            raise InputError(f"nothing says {WANTING['hidden_ranks']}.")
+        return of_systems[self.system].select(self.judgements)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qrels.catalogue import Catalogue, ItemsSeen
 from qrels.qrels import Qrels
+from qrels.ranks.judged_ranks import JudgedRanks
 from runs import NO_ITEM, InputError, Run
 
 UNJUDGED = -1
@@ -21,6 +22,7 @@ CELLS_AT_ONCE = 250_000
 """Size of the table of users x items through which items are looked up: 2 MB."""
 
 T = TypeVar("T")
+Number = TypeVar("Number", bound=np.integer)
 
 Cutoff: TypeAlias = int | NDArray[np.integer] | None
 """Ranks considered: of all users, of each of them (n_users,), or all ranks."""
@@ -303,6 +305,11 @@ class Judged:
         """Number of the item of each judgement, of shape (n_users, n), -1 where there is none."""
         return self._for_each_row(self._items_seen.judged)
 
+    @cached_property
+    def hidden_ranks(self) -> JudgedRanks:
+        """Rank of the item of each judgement when it is hidden, each of shape (n_users, n)."""
+        return self._items_seen.hidden_ranks().map(self._for_each_row)
+
     def with_items(self, see: Callable[[], ItemsSeen]) -> Judged:
         """Let metrics ask for items; ``see`` is called if one does."""
         vars(self)["_see_items"] = see
@@ -315,7 +322,7 @@ class Judged:
             raise InputError("these lists are of grades alone: nothing says which items they hold.")
         return see()
 
-    def _for_each_row(self, table: NDArray[np.integer]) -> NDArray[np.integer]:
+    def _for_each_row(self, table: NDArray[Number]) -> NDArray[Number]:
         """Repeat columns for all samples of the judgements, and lay them in rows."""
         return np.repeat(table, self.n_users // max(table.shape[1], 1), axis=1).T
 
@@ -540,8 +547,10 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     if catalogue is None:
         return judged
     items = _rows(qrels.items, qrels, -1)
+    numbers = _rows(np.arange(len(qrels.items)), qrels, -1)
+    users = np.arange(run.n_users)
     return judged.with_items(
-        lambda: ItemsSeen(catalogue, np.arange(run.n_users), run.items.T, items.T)
+        lambda: ItemsSeen(catalogue, users, run.items.T, items.T, numbers.T, run.system)
     )
 
 

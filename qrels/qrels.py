@@ -88,10 +88,15 @@ class Qrels:
 
     def of_users(self, users: NDArray[np.integer]) -> Qrels:
         """Keep some users, given by number in the order wanted."""
-        counts = np.diff(self.offsets)[users]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.repeat(self.offsets[users] - offsets[:-1], counts) + np.arange(offsets[-1])
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[users])])
+        rows = self.rows_of(users)
         return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
+
+    def rows_of(self, users: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Number the judgements of some users, those of one after those of the other."""
+        counts = np.diff(self.offsets)[users]
+        before = np.cumsum(counts) - counts
+        return np.repeat(self.offsets[users] - before, counts) + np.arange(counts.sum())
 
 
 def qrels_from_columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from recommenders.shared.system import Settings, system
 
 if TYPE_CHECKING:
     from lenskit.basic import PopScorer
+    from scipy.sparse import csr_array
 
 
 class PopularitySettings(Settings):
@@ -49,3 +50,7 @@ class PopularityScorer(TrainedOnRatings):
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these users."""
         return np.tile(self.item_scores, (len(user_numbers), 1))
+
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings."""
+        return np.tile(self.item_scores, (histories.shape[0], 1))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
+from recommenders.shared.sparse import with_data
 from recommenders.shared.system import Settings, system
 from runs import Numbering
 from runs.shared.streams import mixed
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class RandomSettings(Settings):
@@ -46,9 +51,17 @@ class RandomScorer:
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these users."""
-        of_users = _hashes(self.users.ids[user_numbers], salt=f"user {self.seed}")
+        return self._scores(_hashes(self.users.ids[user_numbers], salt=f"user {self.seed}"))
+
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for these rows of ratings, by the items that a row holds."""
+        held = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
+        return self._scores(mixed(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))
+
+    def _scores(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """Score every item for each of these keys."""
         of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
-        words = mixed(of_users[:, np.newaxis] ^ of_items)
+        words = mixed(keys[:, np.newaxis] ^ of_items)
         return (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
 
 

@@ -23,7 +23,7 @@ from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy
 from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
-from harness.study.run import run_study
+from harness.study.run import check, run_study
 from harness.study.stages import spelled_out
 from harness.study.study import Study, demo_study, parse_study
 from qrels import Judged
@@ -147,6 +147,11 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     run_study(study, n_jobs=1, progress=Silent())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
+
+
+def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:
+    metrics = check(parsed(block_with("toml", "LLOO@10"), tmp_path))
+    assert {metric.needs for metric in metrics.values()} == {(), ("loo",), ("lloo",)}
 
 
 def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:

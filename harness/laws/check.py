@@ -40,7 +40,8 @@ def chosen(
     if name is not None:
         raise InputError("--metric chooses from a file with metrics (.py).")
     known = built_in_metrics()
-    return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else known)]
+    of_lists = [label for label, metric in known.items() if not metric.needs]
+    return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else of_lists)]
 
 
 def _at_cutoff(label: str, known: dict[str, Metric], cutoff: int | None) -> tuple[Metric, int]:

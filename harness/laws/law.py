@@ -89,15 +89,19 @@ class Law:
         """Search for the smallest case that breaks the law."""
         reason = self.reason_against(bench)
         if reason:
-            return self._outcome(Verdict.NOT_APPLICABLE, reason)
+            return self.outcome_without(reason)
         try:
             evidence = self._search(bench)
         except UnscoredError as unscored:
-            return self._outcome(Verdict.NOT_APPLICABLE, str(unscored))
+            return self.outcome_without(str(unscored))
         if self.if_kept:
             sentence = self.if_broken if evidence else self.if_kept
             return self._outcome(Verdict.REPORT, sentence, evidence)
         return self._outcome(Verdict.FAIL if evidence else Verdict.PASS, "", evidence)
+
+    def outcome_without(self, reason: str) -> Outcome:
+        """Say why the law does not apply."""
+        return self._outcome(Verdict.NOT_APPLICABLE, reason)
 
     def _search(self, bench: Bench) -> tuple[Evidence, ...]:
         """Go through the drawn cases, and shrink what breaks the law."""

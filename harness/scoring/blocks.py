@@ -113,6 +113,8 @@ class Block:
             self.users,
             lists.items(self.users, samples.qrels),
             _judged_items(self.judgements, samples.qrels),
+            self.judgements,
+            lists.run.system,
         )
 
 

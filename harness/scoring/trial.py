@@ -45,9 +45,10 @@ def needs_of(
     """
     users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
     runs = [Run(run.system, run.items[users]) for run in runs]
+    catalogue = catalogue.of_users(users, qrels.rows_of(users))
     qrels = qrels.of_users(users)
     chances = np.random.default_rng(0).random((len(qrels.items), 1))
-    samples = Samples.of(qrels, catalogue.of_users(users), chances < SHARES)
+    samples = Samples.of(qrels, catalogue, chances < SHARES)
     whole, hits = (
         divide(
             runs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,11 @@ from harness.study.collection import Collection
 from harness.study.items_section import ItemsSection
 from harness.study.study import Study
 from qrels import Catalogue, Qrels, Split
+from qrels.ranks.hidden_ranks import MISS
+from qrels.ranks.judged_ranks import JudgedRanks, Validation
+
+EXAMPLE_SYSTEM = "example"
+EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
 
 LOWEST = np.finfo(np.float64).tiny
 
@@ -45,11 +50,17 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     return Catalogue(len(items), **known)
 
 
-def example_catalogue(study: Study) -> Catalogue:
-    """Give a catalogue of three items, of whom that is known which will be known in the study."""
+def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
+    """Give a catalogue of three items and four judgements.
+
+    What will be known in the study is known of them: of hidden items what a metric needs.
+    """
     known: dict[str, Any] = {}
     if study.ratings is not None:
         known = {"n_raters": 3, "profiles": csr_array(np.eye(3))}
+        if needs:
+            ranks = JudgedRanks(**dict.fromkeys(needs, EXAMPLE_RANKS))
+            known["hidden_ranks"] = {EXAMPLE_SYSTEM: ranks}
     if study.ratings is not None or study.items.popularity is not None:
         known["popularity"] = np.ones(3, dtype=np.int64)
     if study.items.propensities is not None:

@@ -17,7 +17,7 @@ from harness.metrics.shared.register import available_metrics, find_metric, plug
 from harness.report.checks import BECOMES, judgement_checks
 from harness.report.study_folder import of_topics
 from harness.study.collection import Collection, collect
-from harness.study.known_items import example_catalogue
+from harness.study.known_items import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.pipeline import run_source
 from harness.study.stages import Stages
 from harness.study.store import Store
@@ -79,9 +79,9 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
             metrics |= {label: find_metric(label, available) for label in labels}
             _check_difference(metrics)
     with study.errors_at("metrics", "names"):
-        example = example_catalogue(study)
         for measure in study.measures:
-            try_out(metrics[measure.metric], [measure.cutoff], example)
+            metric = metrics[measure.metric]
+            try_out(metric, [measure.cutoff], example_catalogue(study, metric.needs))
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -91,6 +91,7 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
             find_system(name)
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems of one name: the name without folders must differ.")
+        _check_profiles(study.systems.names, metrics)
     for name, settings in study.systems.settings.items():
         with study.errors_at("systems", "settings", label_of(name)):
             if name not in study.systems.names:
@@ -104,6 +105,17 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
         with study.errors_at("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics
+
+
+def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> None:
+    """Refuse metrics that hide items from systems which score training users alone."""
+    hiding = [name for name, metric in metrics.items() if metric.needs]
+    unable = [label_of(name) for name in systems if not find_system(name).scores_histories]
+    if hiding and unable:
+        raise InputError(
+            f"{hiding[0]} hides items and asks systems for scores of what is left of a profile; "
+            f"{', '.join(unable)} can only score users as they were in training."
+        )
 
 
 def _check_difference(metrics: Mapping[str, Metric]) -> None:
@@ -140,8 +152,11 @@ def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
     judged = Judged(lists[users], judgements[users], relevance_level=4.0)
     listed = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])[users].T
     about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
-    numbers = np.arange(3)[users]
-    return judged.with_items(lambda: ItemsSeen(catalogue or Catalogue(3), numbers, listed, about))
+    judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
+    numbers, known = np.arange(3)[users], catalogue or Catalogue(3)
+    return judged.with_items(
+        lambda: ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
+    )
 
 
 def _check_alone(metric: Metric, together: float, alone: float) -> None:

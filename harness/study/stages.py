@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -22,7 +22,7 @@ import psutil
 from numpy.typing import NDArray
 
 from analyses.shared.analysis import Analysis, Given, SettingError
-from analyses.shared.evidence import to_evidence
+from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.sentences import listed
 from harness.metrics.shared.kept_metric import keep_metrics
@@ -49,8 +49,9 @@ from harness.study.provenance import (
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.work import StudyWork
-from harness.study.workers import learnt_from, restarts_in_silence, train_and_rank
+from harness.study.workers import Hidden, learnt_from, restarts_in_silence, train_and_rank
 from qrels import Catalogue, FullRanks, Ratings, Split
+from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.trec import format_qrels
 from recommenders import (
@@ -62,6 +63,7 @@ from recommenders import (
     require_memory,
     workers_within,
 )
+from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
 from runs.shared.clock import Cost
 from runs.shared.progress import Progress
@@ -112,6 +114,17 @@ class Stages:
         needed = any("full_ranks" in analysis.needs for analysis, _ in self.wanted)
         return tuple(self.study.systems.labels) if needed else ()
 
+    @property
+    def hidden_under(self) -> tuple[Validation, ...]:
+        """Validations under which metrics ask where hidden items are ranked."""
+        needed = {name for metric in self.metrics.values() for name in metric.needs}
+        return tuple(name for name in VALIDATIONS if name in needed)
+
+    @property
+    def ranked_hidden(self) -> tuple[str, ...]:
+        """Names of the systems whose hidden ranks are kept: all, if a metric needs them."""
+        return tuple(self.study.systems.labels) if self.hidden_under else ()
+
     @cached_property
     def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
         """The analyses of the study, with their settings."""
@@ -125,8 +138,17 @@ class Stages:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What metrics may know of items."""
+        """What metrics may know of items, before systems are trained."""
         return read_catalogue(self.study.items, self.collection)
+
+    @property
+    def trained_catalogue(self) -> Catalogue:
+        """What metrics may know of items, with the hidden ranks of systems if any are kept."""
+        if not self.ranked_hidden:
+            return self.catalogue
+        names = {system: hidden_name(system) for system in self.ranked_hidden}
+        ranks = {s: read_evidence(self.store.folder / n, JudgedRanks) for s, n in names.items()}
+        return replace(self.catalogue, hidden_ranks=ranks)
 
     @property
     def parts(self) -> list[str]:
@@ -135,7 +157,8 @@ class Stages:
         runs = [run_part(system) for system in self.systems]
         ranks = [ranks_part(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
-        return ["qrels", *split, *world, *runs, *ranks, "scores", *self.analyses]
+        hidden = [hidden_part(system) for system in self.ranked_hidden]
+        return ["qrels", *split, *world, *runs, *ranks, *hidden, "scores", *self.analyses]
 
     @property
     def analyses(self) -> list[str]:
@@ -157,6 +180,8 @@ class Stages:
         """
         with self.study.errors_at("items"):
             self._check_features()
+        with self.study.errors_at("metrics", "names"):
+            self._check_hidden()
         given = Given(
             systems=self.systems,
             measures=self.measures,
@@ -180,6 +205,19 @@ class Stages:
                 "judged items; to metrics they are like no other item."
             )
             warnings.warn(finding, InputWarning, stacklevel=2)
+
+    def _check_hidden(self) -> None:
+        """Refuse to hide items from runs, or in time where ratings have none."""
+        split = self.collection.split
+        if not self.hidden_under or split is None:
+            return
+        if self.collection.runs:
+            raise InputError(
+                "LOO and LLOO hide items from systems that are trained here; the run "
+                f"{self.collection.runs[0].system!r} was made elsewhere."
+            )
+        if "lloo" in self.hidden_under and split.train.time is None:
+            raise InputError("LLOO hides what is later than an item, and the ratings have no time.")
 
     def _best_ranks(self) -> FullRanks:
         """Rank as a perfect system does."""
@@ -296,7 +334,7 @@ class Stages:
                 self.study.measures,
                 self.metrics,
                 users=self.collection.topics.ids,
-                catalogue=self.catalogue,
+                catalogue=self.trained_catalogue,
                 advance=bar.advance,
             )
 
@@ -311,7 +349,7 @@ class Stages:
             runs=runs,
             scores=scores,
             metrics=self.metrics,
-            catalogue=self.catalogue,
+            catalogue=self.trained_catalogue,
             ranks={
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
@@ -336,8 +374,15 @@ class Stages:
         marks = "" if relevant is None else ratings_digest(relevant)
         ranks_keys = {system: content_key(keys[system], marks) for system in self.ranked_in_full}
         by = self._trained_by
+        hidden, hidden_keys = self._hidden(split), self._hidden_keys(split, keys)
         unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
-        pending = [s for s in names if s in unranked or not self._has_full_ranks(s, ranks_keys)]
+        pending = [
+            s
+            for s in names
+            if s in unranked
+            or not self._has(ranks_part(s), ranks_keys.get(s))
+            or not self._has(hidden_part(s), hidden_keys.get(s))
+        ]
         if not pending:
             return
         positives = {s: self.study.systems.positives_of(names[s]) for s in names}
@@ -359,6 +404,7 @@ class Stages:
                 candidates=candidates_of(self.study.systems, split),
                 relevant=relevant,
                 positives=positives[system],
+                hidden=hidden,
                 main_process=os.getpid(),
             )
             for system in pending
@@ -367,28 +413,38 @@ class Stages:
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for run, cost, ranks, ranks_cost in workers(tasks):
-                if not self.store.is_complete(
-                    run_part(run.system), keys[run.system], self._trained_by
+            for run, cost, ranks, ranks_cost, found, found_cost in workers(tasks):
+                system = run.system
+                if not self.store.is_complete(run_part(system), keys[system], by):
+                    self._write_run(run, keys[system], cost)
+                for part, key, name, made, made_cost in (
+                    (ranks_part, ranks_keys, ranks_name, ranks, ranks_cost),
+                    (hidden_part, hidden_keys, hidden_name, found, found_cost),
                 ):
-                    self._write_run(run, keys[run.system], cost)
-                if ranks is not None and not self._has_full_ranks(run.system, ranks_keys):
-                    files = {ranks_name(run.system): to_evidence(ranks)}
-                    key = ranks_keys[run.system]
-                    self.store.write(
-                        ranks_part(run.system),
-                        key,
-                        files,
-                        cost=ranks_cost,
-                        made_by=self._trained_by,
-                    )
-                bar.advance(done=f"{run.system}, {cost.seconds + ranks_cost.seconds:.1f} s")
+                    if made is not None and not self._has(part(system), key[system]):
+                        files = {name(system): to_evidence(made)}
+                        self.store.write(
+                            part(system), key[system], files, cost=made_cost, made_by=by
+                        )
+                seconds = cost.seconds + ranks_cost.seconds + found_cost.seconds
+                bar.advance(done=f"{system}, {seconds:.1f} s")
 
-    def _has_full_ranks(self, system: str, keys: Mapping[str, str]) -> bool:
-        """Tell whether the full ranks of a system are kept, or not asked for."""
-        return not keys or self.store.is_complete(
-            ranks_part(system), keys[system], self._trained_by
-        )
+    def _has(self, part: str, key: str | None) -> bool:
+        """Tell whether a part of a system is kept, or not asked for."""
+        return key is None or self.store.is_complete(part, key, self._trained_by)
+
+    def _hidden(self, split: Split) -> Hidden | None:
+        """Say what is hidden in turn: the relevant items; None if no hidden ranks are asked for."""
+        if not self.ranked_hidden:
+            return None
+        # Test ratings and judgements have one order: by user, then item.
+        return Hidden(split, self.collection.qrels.relevant, self.hidden_under)
+
+    def _hidden_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
+        if not self.ranked_hidden:
+            return {}
+        marks = (ratings_digest(split.test), digest(self.collection.qrels.relevant))
+        return {s: content_key(keys[s], *marks, self.hidden_under) for s in self.ranked_hidden}
 
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
@@ -440,7 +496,12 @@ class Stages:
         measures = self.measures
         return content_key(
             self._qrels_key,
-            self._files_of([run_part(system) for system in self.systems]),
+            self._files_of(
+                [
+                    *(run_part(system) for system in self.systems),
+                    *(hidden_part(system) for system in self.ranked_hidden),
+                ]
+            ),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
@@ -506,6 +567,16 @@ def ranks_name(system: str) -> str:
 def ranks_part(system: str) -> str:
     """Name the part of the study that is the full ranks of a system."""
     return f"ranks-{file_stem(system)}"
+
+
+def hidden_name(system: str) -> str:
+    """Name the file that keeps the hidden ranks of a system."""
+    return f"hidden/{file_stem(system)}.npz"
+
+
+def hidden_part(system: str) -> str:
+    """Name the part of the study that is the hidden ranks of a system."""
+    return f"hidden-{file_stem(system)}"
 
 
 def file_stem(system: str) -> str:

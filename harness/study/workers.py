@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -14,8 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels import FullRanks, Ratings
-from recommenders import full_ranks, label_of, recommend, train
+from qrels import FullRanks, Ratings, Split
+from qrels.ranks.judged_ranks import JudgedRanks, Validation
+from recommenders import BatchScorer, full_ranks, label_of, recommend, train
+from recommenders.kernels.hidden import rank_held_out
+from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
 
@@ -23,12 +26,22 @@ Label = TypeVar("Label")
 
 
 class Trained(NamedTuple):
-    """What a trained system recommends, where it ranks the relevant items, and what each cost."""
+    """What a system recommends, where it ranks relevant and hidden items, and what each cost."""
 
     run: Run
     cost: Cost
     ranks: FullRanks | None
     ranks_cost: Cost
+    hidden: JudgedRanks | None
+    hidden_cost: Cost
+
+
+class Hidden(NamedTuple):
+    """What is hidden in turn: a split, which of its test ratings, and under which validations."""
+
+    split: Split
+    relevant: NDArray[np.bool_]
+    validations: Sequence[Validation]
 
 
 def train_and_rank(
@@ -42,9 +55,10 @@ def train_and_rank(
     candidates: NDArray[np.bool_] | None,
     relevant: Ratings | None = None,
     positives: float | None = None,
+    hidden: Hidden | None = None,
     main_process: int,
 ) -> Trained:
-    """Train one system, rank for the users, and find the full ranks of their relevant items.
+    """Train one system, rank for the users, and find full and hidden ranks of relevant items.
 
     Parameters
     ----------
@@ -63,6 +77,8 @@ def train_and_rank(
     positives
         The lowest rating that is learnt from; by default all are. What a user has rated is never
         recommended, however low.
+    hidden
+        What is hidden in turn; None if no hidden ranks are asked for.
     main_process
         Id of the process that asked; a worker ends when the process that started it does.
     """
@@ -77,7 +93,24 @@ def train_and_rank(
     ranks = None
     if relevant is not None:
         ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
-    return Trained(run, cost, ranks, clock.cost())
+    ranks_cost, clock = clock.cost(), Clock()
+    judged = (
+        None
+        if hidden is None
+        else _hidden_ranks(scorer, hidden, candidates=candidates, positives=positives)
+    )
+    return Trained(run, cost, ranks, ranks_cost, judged, clock.cost())
+
+
+def _hidden_ranks(
+    scorer: BatchScorer,
+    hidden: Hidden,
+    **options: Any,
+) -> JudgedRanks:
+    if not isinstance(scorer, HistoriesScorer):
+        raise InputError("a system whose hidden ranks are asked for cannot score profiles.")
+    split, relevant, validations = hidden
+    return rank_held_out(scorer, split, relevant, validations=validations, **options)
 
 
 def learnt_from(ratings: Ratings, positives: float | None) -> Ratings:

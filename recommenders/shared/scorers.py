@@ -54,6 +54,14 @@ class BestScorer(BatchScorer, Protocol):
         """
 
 
+@runtime_checkable
+class HistoriesScorer(Protocol):
+    """Scores all items for anybody's ratings, not for training users alone."""
+
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings, (n_rows, n_items)."""
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedOnRatings:
     """What was trained on ratings scores their users and items."""

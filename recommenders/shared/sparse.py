@@ -23,7 +23,7 @@ def pattern(matrix: csr_array[Any]) -> csr_array[Any]:
     return with_data(matrix, np.ones(matrix.nnz))
 
 
-def with_data(matrix: csr_array[Any], data: NDArray[np.floating]) -> csr_array[Any]:
+def with_data(matrix: csr_array[Any], data: NDArray[np.number]) -> csr_array[Any]:
     """Give a matrix with the entries of this one where they are, and other values."""
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 

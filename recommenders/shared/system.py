@@ -99,6 +99,12 @@ class SystemSpec(Member[Any]):
     lenskit: Callable[[Any], Component[Any]] | None = None
     need: Callable[[Ratings, Any], Need] | None = None
 
+    @property
+    def scores_histories(self) -> bool:
+        """Whether it scores anybody's ratings, as the annotation of what it trains says."""
+        made = self._annotated("return") if "return" in self.make.__annotations__ else None
+        return hasattr(made, "score_histories")
+
     def facts(self) -> dict[str, Any]:
         """Say what is known of the system, as data: all but how it is trained."""
         schema = self.settings.model_json_schema(mode="serialization")["properties"]

@@ -7,6 +7,7 @@ systems and samples.
 
 import csv
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from analyses.shared.measure import Measure
 from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.score import SampleScorer, is_fused
 from qrels import Catalogue
+from qrels.ranks.judged_ranks import JudgedRanks
 from tests.benchmarks.machine import cpu_seconds
 from tests.benchmarks.test_scoring_speed import CUTOFFS, N_ITEMS, N_SYSTEMS, N_USERS, simulate
 from tests.lists import means_on
@@ -28,7 +30,7 @@ TIMED_SYSTEMS = 3
 def main() -> None:
     """Print the table as CSV."""
     runs, qrels = simulate(N_USERS, n_systems=TIMED_SYSTEMS)
-    catalogue = known_items()
+    catalogue = known_items([run.system for run in runs], n_judgements=len(qrels.items))
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["metric", "what it is", "scored from", "CPU-s"])
     for name, metric in sorted(built_in_metrics().items(), key=lambda pair: pair[0].casefold()):
@@ -49,7 +51,7 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def known_items() -> Catalogue:
+def known_items(systems: Sequence[str], *, n_judgements: int) -> Catalogue:
     """Make up what metrics may ask of items."""
     from scipy.sparse import random_array
 
@@ -62,6 +64,10 @@ def known_items() -> Catalogue:
         feature_names=tuple(f"genre {number}" for number in range(18)),
         propensities=generator.uniform(0.01, 1, N_ITEMS),
         profiles=random_array((N_USERS, N_ITEMS), density=0.04, random_state=generator).tocsr(),
+        hidden_ranks={
+            system: JudgedRanks(*generator.integers(1, 999, (2, n_judgements), dtype=np.uint16))
+            for system in systems
+        },
     )
 
 

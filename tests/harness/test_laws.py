@@ -277,6 +277,13 @@ def test_cards_are_the_same_each_time() -> None:
     assert without_times(first) == without_times(second)
 
 
+def test_laws_of_lists_do_not_apply_to_hidden_items() -> None:
+    metric = find_metric("LOO", built_in_metrics())
+    verdicts = {outcome.verdict for outcome in check_metric(metric, tries=5).outcomes}
+    assert verdicts == {Verdict.NOT_APPLICABLE}
+    assert metric not in [each for each, _ in chosen(None, None, None, everything=True)]
+
+
 @pytest.mark.slow
 def test_a_card_is_at_most_eighty_columns_wide() -> None:
     card = check_metric(toy(hits, low=-1), tries=20)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.names import Value, print_name
 from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
+from qrels.ranks.judged_ranks import Validation
 from runs import InputError
+from runs.shared.errors import require_choice
 from runs.shared.modules import failure_of
 
 
@@ -101,6 +103,8 @@ class Metric:
         Whether more is better.
     has_level
         Whether it asks which items are relevant, and so has the option ``rel``.
+    needs
+        What must be made of systems before they are scored: ranks of hidden items ("loo", "lloo").
     per_user
         Whether the definition scores one user at a time, which is slower.
     given
@@ -130,6 +134,7 @@ class Metric:
     high: float = 1.0
     higher_is_better: bool = True
     has_level: bool = True
+    needs: tuple[Validation, ...] = ()
     per_user: bool = False
     given: tuple[tuple[str, Value], ...] = ()
     cutoff: int | None = None
@@ -311,6 +316,7 @@ def metric(
     high: float = 1.0,
     higher_is_better: bool = True,
     has_level: bool = True,
+    needs: tuple[Validation, ...] = (),
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Make a metric of a function over judged lists.
 
@@ -319,7 +325,7 @@ def metric(
 
     Parameters
     ----------
-    name, source, trec_eval, aliases, lattice, low, high, higher_is_better, has_level
+    name, source, trec_eval, aliases, lattice, low, high, higher_is_better, has_level, needs
         See `Metric`.
 
     Examples
@@ -333,6 +339,8 @@ def metric(
     >>> hits(Judged(np.array([[1.0, 0.0]]), np.ones((1, 1))), times=2)
     array([2.])
     """
+    for need in needs:
+        require_choice("needs", need, get_args(Validation))
 
     def declare(function: Callable[..., Any]) -> Metric:
         return Metric(
@@ -347,6 +355,7 @@ def metric(
             high=high,
             higher_is_better=higher_is_better,
             has_level=has_level,
+            needs=needs,
         )
 
     return declare

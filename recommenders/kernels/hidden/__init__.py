@@ -3,5 +3,6 @@
 from recommenders.kernels.hidden.by_scores import ProfileScorer, rank_hidden_by_scores
 from recommenders.kernels.hidden.by_similarity import rank_hidden
 from recommenders.kernels.hidden.hiding import Hiding
+from recommenders.kernels.hidden.of_systems import rank_held_out
 
-__all__ = ["Hiding", "ProfileScorer", "rank_hidden", "rank_hidden_by_scores"]
+__all__ = ["Hiding", "ProfileScorer", "rank_held_out", "rank_hidden", "rank_hidden_by_scores"]

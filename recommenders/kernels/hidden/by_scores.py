@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
-from recommenders.kernels.hidden.hiding import Hiding
+from qrels.ranks.judged_ranks import Validation
+from recommenders.kernels.hidden.hiding import VALIDATIONS, Hiding
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_of_entry
 from runs import InputError, top_items
@@ -28,7 +30,7 @@ class ProfileScorer(Protocol):
     """Scores all items for profiles, such as ``score_histories`` of a system of this package."""
 
     def __call__(self, profiles: csr_array[Any], /) -> NDArray[np.floating]:
-        """Score profiles, rows of ones of shape (rows, n_items), as an array of this shape.
+        """Score profiles, of shape (rows, n_items), as an array of this shape.
 
         An item that cannot be scored is NaN. A row must not depend on the others.
         """
@@ -40,12 +42,26 @@ def rank_hidden_by_scores(
     hiding: Hiding | None = None,
     *,
     n_jobs: int,
+    hidden: HiddenItems | None = None,
+    values: NDArray[np.floating] | None = None,
+    validations: Sequence[Validation] = VALIDATIONS,
 ) -> HiddenRanks:
     """Rank the hidden items of test users by the scores of each profile without them.
 
     Arguments are as of `recommenders.kernels.hidden.rank_hidden`. Ranks are by falling score and
     then item number. The time is that of the model for as many users as there are hidden items,
-    twice.
+    for each validation.
+
+    Parameters
+    ----------
+    score, test, hiding, n_jobs
+        What scores profiles, the events of the users who are tested, and how they are hidden.
+    hidden
+        The items that are hidden, one at a time, if these are not all of the test users.
+    values
+        What profiles hold of each event, of shape (n_events,); 1 by default.
+    validations
+        Of the others all ranks are misses.
 
     Raises
     ------
@@ -72,22 +88,27 @@ def rank_hidden_by_scores(
             "coverage by scores is of the lists of a measurement: `lists` must be loo or lloo, "
             "got 'profile'."
         )
-    hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
-    task = _Task(score, hiding, hidden, test.select(test.is_first))
+    if hidden is None:
+        hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
+    shown = np.ones(len(test)) if values is None else values
+    first = test.is_first
+    task = _Task(score, hiding, hidden, test.select(first), shown[first])
     row_bytes = 8 * len(hidden.items)
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
-    wanted = [(name, rows) for name in ("loo", "lloo") for rows in blocks]
+    wanted = [(name, rows) for name in validations for rows in blocks]
     delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
     best = np.full(len(test.items), MISS, dtype=np.uint16)
-    columns: dict[str, list[Ranks]] = {"loo": [best[:0]], "lloo": [best[:0]]}
+    columns: dict[Validation, list[Ranks]] = {name: [best[:0]] for name in validations}
     for (name, _), (ranks, lists) in zip(wanted, ranked, strict=True):
         columns[name].append(ranks)
         best = np.minimum(best, lists)
+    misses = np.full(len(hidden), MISS, dtype=np.uint16)
+    loo, lloo = (np.concatenate(columns.get(name, [misses])) for name in VALIDATIONS)
     return HiddenRanks(
         hidden,
-        np.concatenate(columns["loo"]),
-        np.concatenate(columns["lloo"]),
+        loo,
+        lloo,
         hiding.deepest,
         best if hiding.lists else None,
     )
@@ -105,14 +126,18 @@ def _rows_of(
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What ranks a block of hidden items; the histories hold the distinct items of every user."""
+    """What ranks a block of hidden items; the histories hold the distinct items of every user.
+
+    Values are what profiles hold of the events of the histories.
+    """
 
     score: ProfileScorer
     hiding: Hiding
     hidden: HiddenItems
     histories: Interactions
+    values: NDArray[np.floating]
 
-    def rank(self, validation: str, rows: slice) -> tuple[Ranks, Ranks]:
+    def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
         """Rank these hidden items, and give the best rank of every item in their lists."""
         profiles = self._profiles(validation, rows)
         scores = self._scores(profiles)
@@ -124,8 +149,8 @@ class _Task:
             return ranks, self._best_in(scores[has_profile])
         return ranks, np.full(scores.shape[1], MISS, dtype=np.uint16)
 
-    def _profiles(self, validation: str, rows: slice) -> csr_array[Any]:
-        """Give what the model is shown for each hidden item, as rows of ones."""
+    def _profiles(self, validation: Validation, rows: slice) -> csr_array[Any]:
+        """Give what the model is shown for each hidden item, a row each."""
         from scipy.sparse import csr_array
 
         item, time = self.hidden.item[rows], self.hidden.time[rows]
@@ -134,9 +159,10 @@ class _Task:
             shown = self.histories.item[of_user] != item[owner]
         else:
             shown = self.histories.time[of_user] < time[owner]
-        columns = self.histories.item[of_user[shown]]
+        events = of_user[shown]
         shape = (len(item), len(self.hidden.items))
-        return csr_array((np.ones(len(columns)), (owner[shown], columns)), shape=shape)
+        places = (owner[shown], self.histories.item[events])
+        return csr_array((self.values[events], places), shape=shape)
 
     def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
         """Score profiles, in a new array, NaN for what is not recommended."""

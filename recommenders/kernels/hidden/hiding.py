@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from qrels.ranks.hidden_ranks import MISS
+from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.errors import require_choice
 
 Repeats: TypeAlias = Literal["first", "all"]
 Reachable: TypeAlias = Literal["positive", "all"]
 Lists: TypeAlias = Literal["profile", "loo", "lloo"]
+VALIDATIONS: tuple[Validation, ...] = get_args(Validation)
 
 
 @dataclass(frozen=True)

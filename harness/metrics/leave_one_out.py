@@ -1,0 +1,67 @@
+"""Recall under leave one out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.hidden_recall import hidden_recall
+from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import Beta
+from qrels import Judged
+
+
+@metric(
+    "LOO",
+    source="Kasalický (2021), (1.30), (1.32), (2.1)",
+    has_level=False,
+    needs=("loo",),
+)
+def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArray[np.float64]:
+    r"""Share of the user's relevant items that are found when each alone is hidden.
+
+    .. math:: \mathrm{LOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
+        p_i^{-\beta}} {\sum_{i \in H_u} p_i^{-\beta}}
+
+    with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
+    the items that are not in the profile, which is all else that the user rated, in training and in
+    test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists, with hidden ranks.
+    cutoff
+        Ranks considered, n; all of them by default.
+    beta
+        Exponent of popularity in the weights, at least 0.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,).
+
+    Notes
+    -----
+    Lists do not matter: every item that is hidden has a profile, and so a list, of its own. Means
+    over users are the recall with uniform weights of `analyses.recall`.
+
+    Examples
+    --------
+    Of two relevant items one is found at rank 2 when it is hidden, the other nowhere; as it is the
+    more popular one, it counts less with beta 1, 1/3 to 1/2:
+
+    >>> from qrels import Catalogue
+    >>> from qrels.catalogue import ItemsSeen
+    >>> from qrels.ranks.judged_ranks import JudgedRanks
+    >>> ranks = {"s": JudgedRanks(loo=np.array([2, 65535], dtype=np.uint16))}
+    >>> items = ItemsSeen(
+    ...     Catalogue(2, popularity=np.array([2, 1]), hidden_ranks=ranks), users=np.array([0]),
+    ...     listed=np.zeros((0, 1), dtype=int), judged=np.array([[0], [1]]),
+    ...     judgements=np.array([[0], [1]]), system="s",
+    ... )
+    >>> judged = Judged(np.zeros((1, 0)), np.ones((1, 2))).with_items(lambda: items)
+    >>> loo(judged, cutoff=1), loo(judged, cutoff=2), loo(judged, cutoff=2, beta=1.0).round(3)
+    (array([0.]), array([0.5]), array([0.4]))
+    """
+    ranks = judged.hidden_ranks.known("loo")
+    return hidden_recall(judged, ranks, cutoff=cutoff, beta=beta)

@@ -1,0 +1,63 @@
+"""Hidden ranks beside judgements: where a system puts an item that it alone is not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.ranks.hidden_ranks import MISS, Ranks
+from runs import InputError
+
+Validation: TypeAlias = Literal["loo", "lloo"]
+"""Leave one out, leave last one out."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRanks:
+    """Hidden ranks of one system, one for each judgement, of shape (n_judgements,); see `MISS`.
+
+    Judged items that are not relevant are not hidden, and misses. What is not known is None.
+
+    Parameters
+    ----------
+    loo
+        The item alone is hidden from all that its user rated (leave one out).
+    lloo
+        All that the user rated at its time or later is hidden (leave last one out).
+    """
+
+    loo: Ranks | None = None
+    lloo: Ranks | None = None
+
+    def known(self, validation: Validation) -> Ranks:
+        """Give the ranks under a validation.
+
+        Raises
+        ------
+        InputError
+            If they are not known.
+        """
+        ranks: Ranks | None = getattr(self, validation)
+        if ranks is None:
+            raise InputError(f"nothing was ranked under {validation.upper()}.")
+        return ranks
+
+    def select(self, judgements: NDArray[np.integer]) -> JudgedRanks:
+        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss.
+
+        Examples
+        --------
+        >>> ranks = JudgedRanks(loo=np.array([3, 1], dtype=np.uint16))
+        >>> ranks.select(np.array([1, -1])).loo
+        array([    1, 65535], dtype=uint16)
+        """
+        return self.map(lambda ranks: np.append(ranks, np.uint16(MISS))[judgements])
+
+    def map(self, change: Callable[[Ranks], Ranks]) -> JudgedRanks:
+        """Change the ranks that are known, in one way."""
+        loo, lloo = (None if r is None else change(r) for r in (self.loo, self.lloo))
+        return JudgedRanks(loo, lloo)

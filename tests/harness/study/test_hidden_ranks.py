@@ -1,0 +1,120 @@
+"""Ranks of hidden items, which metrics may ask for."""
+
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pytest
+
+from analyses.shared.evidence import read_evidence
+from analyses.shared.measure import Measure
+from harness.readers.scores_parquet import scores_from_parquet
+from harness.study.run import check
+from harness.study.study import parse_study
+from qrels.ranks.judged_ranks import JudgedRanks
+from qrels.trec import read_qrels
+from runs import InputError
+from tests.harness.small import (
+    ANALYSES,
+    METRICS,
+    NO_ANALYSES,
+    SYSTEMS,
+    TREC,
+    WORLD,
+    contents,
+    made_again,
+    made_at,
+    manifest_of,
+    read_frame,
+    run_text,
+)
+
+HIDING = METRICS.replace('"P", "nDCG"', '"LOO(beta=0.5)@5", "LLOO@5", "nDCG@20"')
+MINE = """
+from harness import metric
+
+@metric("mine", source="by hand")
+def mine(judged, *, cutoff=None):
+    \"\"\"Whether any hidden item is found.\"\"\"
+    return (judged.hidden_ranks.known("loo") <= cutoff).any(axis=1)
+"""
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose metrics hide items, with all analyses."""
+    base = tmp_path_factory.mktemp("hidden")
+    return run_text(WORLD + SYSTEMS + HIDING + ANALYSES, base, output=base / "study")
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as found:
+        check(parse_study(text, source="study.toml", base=Path(), changes={}))
+    return str(found.value)
+
+
+def test_systems_that_score_training_users_alone_are_refused_before_any_work() -> None:
+    text = WORLD + SYSTEMS.replace('"random"', '"random", "svd", "wrmf"') + HIDING
+    assert "LOO(beta=0.5) hides items" in refusal(text)
+    assert "svd, wrmf can only score users as they were in training" in refusal(text)
+
+
+def test_runs_without_ratings_have_no_hidden_ranks() -> None:
+    assert "run a study that begins with [ratings]" in refusal(TREC + HIDING)
+
+
+def test_a_metric_that_does_not_say_what_it_needs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    named = HIDING.replace('"LOO(beta=0.5)@5"', '"mine@5"')
+    text = WORLD + SYSTEMS + f'{named}plugins = ["{tmp_path}/mine.py"]\n'
+    assert 'a metric of yours says needs=("loo",)' in refusal(text)
+    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("loo",), source='))
+    check(parse_study(text, source="study.toml", base=Path(), changes={}))
+    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("last",), source='))
+    assert "`needs` must be loo or lloo, got 'last'" in refusal(text)
+
+
+def test_last_items_are_not_known_without_times(tmp_path: Path) -> None:
+    rows = [f"u{user},i{item},5" for user in range(4) for item in range(user, user + 5)]
+    (tmp_path / "ratings.csv").write_text("\n".join(["user,item,rating", *rows]))
+    begin = 'name = "x"\n[ratings]\npath = "ratings.csv"\nthreshold = 4.0\n'
+    text = begin + SYSTEMS + HIDING + NO_ANALYSES
+    with pytest.raises(InputError, match=r"line 13: LLOO hides what is later .* have no time"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+
+
+@pytest.mark.slow
+def test_scores_are_those_of_the_ranks_that_are_kept(hidden: Path) -> None:
+    scores = scores_from_parquet((hidden / "scores.parquet").read_bytes())
+    level = manifest_of(hidden)["collection"]["relevance level"]  # type: ignore[index]
+    file = read_qrels(hidden / "qrels/test.qrels")
+    qrels = file.to_qrels(file.items, relevance_level=level)
+    for system, found in zip(
+        scores.systems, scores.values[scores.measures.index(Measure("LLOO", 5))], strict=True
+    ):
+        ranks = read_evidence(hidden / f"hidden/{system}.npz", JudgedRanks).known("lloo")
+        n_found, n_hidden = qrels.per_user(ranks <= 5), qrels.per_user(qrels.relevant)
+        np.testing.assert_allclose(found, n_found / np.maximum(n_hidden, 1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_all_analyses_are_made_of_them(hidden: Path) -> None:
+    for name in ("sparsity", "popularity", "users", "discrimination"):
+        assert {"LOO(beta=0.5)", "LLOO"} <= set(read_frame(hidden, name).metric)
+    lost = read_frame(hidden, "sparsity").query("metric == 'LLOO' and level < 1")
+    assert lost.tau.notna().any()
+
+
+@pytest.mark.slow
+def test_hidden_ranks_join_a_study_and_leave_it_with_the_metric(
+    hidden: Path, tmp_path: Path
+) -> None:
+    copied = copytree(hidden, tmp_path / "study")
+    before = made_at(copied)
+    (copied / "hidden/popularity.npz").unlink()
+    run_text(WORLD + SYSTEMS + HIDING + ANALYSES, tmp_path, output=copied)
+    assert made_again(copied, before) == {"hidden-popularity"}
+    assert contents(copied, "hidden/*") == contents(hidden, "hidden/*")
+    run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=copied)
+    assert contents(copied, "hidden/*") == {}
+    assert contents(copied, "runs/*") == contents(hidden, "runs/*")
