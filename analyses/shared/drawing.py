@@ -25,12 +25,13 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """Give the axes back, or those of a new figure."""
+    """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot
 
-    return Figure(figsize=(5.0, 3.6), layout="constrained").subplots()
+    axes: Axes = pyplot.figure(figsize=(5.0, 3.6), layout="constrained").subplots()
+    return axes
 
 
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
