@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from analyses.shared.analysis import Analysis, Given, find_analysis
-from analyses.shared.measure import Scores
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAlone
 from harness.metrics.shared.metric import Metric
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.discrimination import Discrimination
     from analyses.popularity import Popularity
+    from analyses.shared.measure import Scores
     from analyses.sparsity import Sparsity
     from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
