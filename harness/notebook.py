@@ -98,6 +98,10 @@ def discriminate(
     settings
         Those of [analyses.discrimination]: ``test``, ``correction``, ``replicates``, ...
 
+    Returns
+    -------
+    p-values of shape (n_measures, n_pairs), and the powers that they add up to.
+
     Raises
     ------
     InputError
@@ -115,7 +119,23 @@ def discriminate(
 
 
 def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
-    """Compare how measures order the systems; see `discriminate` for the parameters.
+    """Compare how measures order the systems.
+
+    Parameters
+    ----------
+    scores, seed
+        See `discriminate`.
+    settings
+        Those of [analyses.correlation]: ``coefficient``, ``replicates``, ...
+
+    Returns
+    -------
+    Coefficients of shape (n_measures, n_measures), with their limits.
+
+    Raises
+    ------
+    InputError
+        If scores or settings break a rule.
 
     Examples
     --------
