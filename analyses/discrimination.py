@@ -380,13 +380,14 @@ class Discrimination(Result):
         return spread_around(differences, self.samples.powers[first] - self.samples.powers[second])
 
     def findings(self) -> Sequence[str]:
-        """Give DP without the pairs of systems that are alike, if there are any."""
+        """Add DP without the pairs of systems that are alike, if there are any."""
+        said = super().findings()
         if not self.alike.any():
-            return []
+            return said
         compared = self.measures.reported
         powers = self.dp_without_alike[self.measures.numbers(compared)]
         by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
-        return [f"DP without {self._alike_in_words()}: {listed(by)}."]
+        return [*said, f"DP without {self._alike_in_words()}: {listed(by)}."]
 
     def _alike_in_words(self) -> str:
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])

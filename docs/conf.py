@@ -16,6 +16,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "mathml",
+    "notebooks",
     "reference",
 ]
 exclude_patterns = ["build"]
@@ -41,6 +42,9 @@ autodoc_type_aliases = {
     "Estimates": "analyses.shared.estimate.Estimates",
     "Scores": "analyses.shared.measure.Scores",
     "Framed": "harness.readers.frames.Framed",
+    "Runs": "harness.readers.rankings.Runs",
+    "Judgements": "harness.readers.judgements.Judgements",
+    "Counts": "harness.readers.judgements.Counts",
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88

@@ -36,6 +36,7 @@ __all__ = [
     "open_study",
     "ratio",
     "read_study",
+    "robustness",
     "run_study",
     "score",
     "user_metric",
@@ -53,6 +54,7 @@ _HOMES = {
     "open_study": "harness.report.open_study",
     "ratio": "harness.metrics.shared.metric",
     "read_study": "harness.study.study",
+    "robustness": "harness.notebook",
     "run_study": "harness.study.run",
     "score": "harness.notebook",
     "user_metric": "harness.metrics.shared.user_metric",
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
     from harness.metrics.shared.metric import Metric, metric, ratio
     from harness.metrics.shared.user_metric import user_metric
-    from harness.notebook import analyse, correlate, discriminate, score
+    from harness.notebook import analyse, correlate, discriminate, robustness, score
     from harness.report.open_study import open_study
     from harness.study.run import run_study
     from harness.study.study import Study, read_study

@@ -1,42 +1,59 @@
-"""Analyses as functions of a data frame of scores, and scores of runs, for notebooks."""
+"""Runs, qrels and scores as notebooks have them, to scores and results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from analyses.shared.analysis import Analysis, find_analysis
+from analyses.shared.analysis import Analysis, Given, find_analysis
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAlone
 from harness.metrics.shared.metric import Metric
 from harness.readers.frames import Framed, scores_of
+from harness.readers.judgements import Counts, Judgements, counts_of, judgements_of
+from harness.readers.rankings import Runs, runs_of
+from harness.study.study_file import Origin, sentence_of
+from qrels import Catalogue
 from runs import InputError
+from runs.shared.errors import require_choice
+from runs.shared.progress import Silent
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.discrimination import Discrimination
+    from analyses.popularity import Popularity
     from analyses.shared.measure import Scores
+    from analyses.sparsity import Sparsity
+    from harness.study.study import MetricsSection
+    from harness.study.work import StudyWork
+
+Loss = Literal["random", "popularity"]
+LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
+"""By the way in which judgements are lost: the analysis."""
 
 
 def score(
-    runs: str | Sequence[str | PathLike[str]],
-    qrels: str | PathLike[str],
-    measures: Sequence[str | Metric],
+    runs: Runs,
+    qrels: Judgements,
+    measures: str | Metric | Sequence[str | Metric],
     *,
     relevance_level: int = 1,
 ) -> Scores:
-    """Score TREC runs topic by topic; every topic of the qrels counts.
+    """Score runs topic by topic; every topic of the qrels counts.
+
+    Topics that a run lacks score 0; those that the qrels lack are left out, with a warning.
 
     Parameters
     ----------
     runs
-        Run files, or a pattern such as ``"runs/*.run"``.
+        Run files, or a pattern such as ``"runs/*.run"``; or runs by the names of their systems, as
+        dictionaries, data frames, or objects of ir_measures or ranx: see
+        `harness.readers.rankings.runs_of`.
     qrels
-        The judgements.
+        The judgements, in any of these forms: see `harness.readers.judgements.judgements_of`.
     measures
         Such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, which is ``"bpref@all"``: without
         a cut-off of whole lists. Or the same as values, ``P(rel=2) @ 5``, among them metrics of
@@ -44,36 +61,27 @@ def score(
     relevance_level
         Lowest relevant grade: trec_eval's ``-l``.
 
+    Returns
+    -------
+    Values of shape (n_measures, n_systems, n_topics), with their labels; ``frame()`` gives a row
+    for each.
+
     Raises
     ------
     InputError
-        If a file breaks a rule, or there is no such measure.
-    """
-    from harness.scoring.score import score as score_runs
-    from harness.study.collection import collect
-    from harness.study.run import check
-    from harness.study.study import MetricsSection, QrelsSection, RunsSection, Study
+        If a file or an object breaks a rule, or there is no such measure.
 
-    paths = (runs,) if isinstance(runs, str) else tuple(str(path) for path in runs)
-    try:
-        study = Study(
-            name="scores",
-            runs=RunsSection(paths=paths),
-            qrels=QrelsSection(path=Path(qrels), relevance_level=relevance_level),
-            metrics=MetricsSection(names=tuple(map(str, measures)), cutoffs=()),
-        )
-    except ValidationError as error:
-        finding = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"{finding}.") from None
-    own = [measure for measure in measures if not isinstance(measure, str)]
-    metrics, collection = check(study, own=own), collect(study)
-    return score_runs(
-        collection.runs,
-        collection.qrels,
-        study.measures,
-        metrics,
-        users=collection.topics.ids,
-    )
+    Examples
+    --------
+    >>> lists = {"a": {"t1": {"d1": 2.0, "d2": 1.0}}, "b": {"t1": {"d1": 1.0, "d2": 2.0}}}
+    >>> score(lists, {"t1": {"d1": 1, "d2": 0}}, ["RR", "P@1"]).frame()
+      measure system user  score
+    0      RR      a   t1    1.0
+    1      RR      b   t1    0.5
+    2     P@1      a   t1    1.0
+    3     P@1      b   t1    0.0
+    """
+    return _work(runs, qrels, measures, relevance_level=relevance_level).scores
 
 
 def discriminate(
@@ -90,6 +98,15 @@ def discriminate(
     settings
         Those of [analyses.discrimination]: ``test``, ``correction``, ``replicates``, ...
 
+    Returns
+    -------
+    p-values of shape (n_measures, n_pairs), and the powers that they add up to.
+
+    Raises
+    ------
+    InputError
+        If scores or settings break a rule.
+
     Examples
     --------
     >>> import pandas as pd
@@ -102,7 +119,23 @@ def discriminate(
 
 
 def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
-    """Compare how measures order the systems; see `discriminate` for the parameters.
+    """Compare how measures order the systems.
+
+    Parameters
+    ----------
+    scores, seed
+        See `discriminate`.
+    settings
+        Those of [analyses.correlation]: ``coefficient``, ``replicates``, ...
+
+    Returns
+    -------
+    Coefficients of shape (n_measures, n_measures), with their limits.
+
+    Raises
+    ------
+    InputError
+        If scores or settings break a rule.
 
     Examples
     --------
@@ -114,6 +147,73 @@ def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
     """
     every = {"every_pair": True} | settings
     found: Correlation = analyse("correlation", scores, seed=seed, **every)
+    return found
+
+
+def robustness(
+    runs: Runs,
+    qrels: Judgements,
+    measures: str | Metric | Sequence[str | Metric],
+    *,
+    loss: Loss = "random",
+    popularity: Counts | None = None,
+    relevance_level: int = 1,
+    seed: int = 0,
+    n_jobs: int = 1,
+    **settings: Any,
+) -> Sparsity | Popularity:
+    """Take judgements away, and compare the orderings of the systems with that on all of them.
+
+    Parameters
+    ----------
+    runs, qrels, measures, relevance_level
+        See `score`.
+    loss
+        "random": samples of the judgements; "popularity": those of the least popular items.
+    popularity
+        Training ratings of items, if they are known: a dictionary, what ``value_counts()`` gives,
+        or a data frame with columns item and count. Otherwise an item is as popular as it has
+        judgements.
+    seed, n_jobs
+        Of all draws; threads.
+    settings
+        Those of [analyses.sparsity] or [analyses.popularity]: ``levels``, ``samples``,
+        ``replicates``, ``cut``, ...
+
+    Returns
+    -------
+    Kendall's tau-b by measure and level, with bands and areas under the curves.
+
+    Raises
+    ------
+    InputError
+        If runs, qrels, measures or settings break a rule.
+
+    Examples
+    --------
+    Without the judgement of the popular item, d1, nothing tells the systems apart:
+
+    >>> lists = {"a": {"t1": {"d1": 2.0, "d2": 1.0}, "t2": {"d1": 1.0}},
+    ...          "b": {"t1": {"d2": 2.0, "d1": 1.0}, "t2": {"d3": 1.0}}}
+    >>> judged = {"t1": {"d1": 1, "d2": 0}, "t2": {"d1": 1, "d4": 1}}
+    >>> curves = robustness(lists, judged, ["RR"], loss="popularity", levels=[1.0, 0.7])
+    >>> curves.frame()[["metric", "level", "tau"]]
+      metric  level  tau
+    0     RR    1.0  1.0
+    1     RR    0.7  NaN
+    """
+    require_choice("loss", loss, [*LOSSES])
+    if popularity is not None and loss != "popularity":
+        raise InputError(f"`popularity` is for loss='popularity', got loss={loss!r}.")
+    analysis: Analysis[Any, Any] = find_analysis(LOSSES[loss])
+    asked = _settings_of(analysis, settings)
+    level, known = relevance_level, None if popularity is None else counts_of(popularity)
+    work = _work(
+        runs, qrels, measures, relevance_level=level, popularity=known, seed=seed, n_jobs=n_jobs
+    )
+    systems, measured = work.scores.systems, work.scores.measures
+    asked.check(Given(systems, measured, has_training=known is not None))
+    found: Sparsity | Popularity = analysis(work, asked)
     return found
 
 
@@ -129,18 +229,85 @@ def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **sett
 
     Returns
     -------
-    The result: ``frames()``, ``caption()``, ``findings()``, and its plots.
+    The result: ``frame()``, ``frames()``, ``caption()``, ``findings()``, ``plot()``.
 
     Raises
     ------
     InputError
         If there is no such analysis or setting, or it needs more than scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [0.3, 0.5, 0.4], "b": [0.1, 0.2, 0.6]})
+    >>> analyse("users", frame, sizes=[2], repeats=4, permutations=99).sizes
+    (2, 3)
     """
     analysis: Analysis[Any, Result] = find_analysis(name)
-    try:
-        asked = analysis.settings(**settings)
-    except ValidationError as error:
-        finding = error.errors()[0]
-        setting = ".".join(map(str, finding["loc"]))
-        raise InputError(f"{name}: `{setting}`: {finding['msg']}.") from None
+    asked = _settings_of(analysis, settings)
     return analysis(ScoresAlone(scores_of(scores), seed=seed, n_jobs=n_jobs), asked)
+
+
+def _work(
+    runs: Runs,
+    qrels: Judgements,
+    measures: str | Metric | Sequence[str | Metric],
+    *,
+    relevance_level: int,
+    popularity: Mapping[str, int] | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+) -> StudyWork:
+    """Read and score runs, and give what an analysis may use of them."""
+    from harness.scoring.score import score as score_runs
+    from harness.study.collection import collect_lists
+    from harness.study.run import check_metrics
+    from harness.study.work import StudyWork
+
+    named = [measures] if isinstance(measures, str | Metric) else measures
+    section = _section_of(named)
+    metrics = check_metrics(section, own=[each for each in named if isinstance(each, Metric)])
+    collection = collect_lists(
+        runs_of(runs),
+        judgements_of(qrels),
+        relevance_level=relevance_level,
+        source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
+        popularity=popularity,
+    )
+    known = Catalogue(len(collection.items))
+    users = collection.topics.ids
+    scores = score_runs(
+        collection.runs, collection.qrels, section.measures, metrics, users=users, catalogue=known
+    )
+    return StudyWork(
+        name="scores",
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=Silent(),
+        collection=collection,
+        runs=collection.runs,
+        scores=scores,
+        metrics=metrics,
+        catalogue=known,
+        ranks={},
+    )
+
+
+def _section_of(measures: Sequence[str | Metric]) -> MetricsSection:
+    from harness.study.study import MetricsSection
+
+    if not measures:
+        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
+    try:
+        return MetricsSection(names=tuple(map(str, measures)), cutoffs=())
+    except ValidationError as error:
+        finding = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{finding}.") from None
+
+
+def _settings_of(analysis: Analysis[Any, Any], settings: Mapping[str, Any]) -> Any:
+    try:
+        return analysis.settings(**settings)
+    except ValidationError as error:
+        origin = Origin(analysis.name, "")
+        raise InputError(sentence_of(error, origin, analysis.settings)) from None

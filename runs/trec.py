@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -38,7 +39,7 @@ class RunFile:
     Parameters
     ----------
     path, system
-        The file and the tag of its lines.
+        The file, or what it is called in messages, and the tag of its lines.
     users, items
         The ids in the file.
     user, item
@@ -47,7 +48,7 @@ class RunFile:
         float64 of shape (n_lines,).
     """
 
-    path: Path
+    path: Path | str
     system: str
     users: Numbering
     items: Numbering
@@ -145,6 +146,24 @@ def require_known_users(file: RunFile, topics: Numbering) -> None:
         warnings.warn(finding, InputWarning, stacklevel=2)
 
 
+def find_run_files(patterns: Iterable[str]) -> list[Path]:
+    """Find run files by their paths; ``*`` and ``?`` are welcome.
+
+    Raises
+    ------
+    InputError
+        If a pattern matches no file.
+    """
+    found: list[Path] = []
+    for pattern in patterns:
+        # Brackets stand for themselves: folders have them in their names.
+        matches = [Path(match) for match in sorted(glob(pattern.replace("[", "[[]")))]
+        if not matches:
+            raise InputError(f"{pattern}: no run file matches.")
+        found += matches
+    return list(dict.fromkeys(found))
+
+
 def read_run(path: Path) -> RunFile:
     """Read a run file (plain or gzipped) as trec_eval does, and refuse what it would misread.
 
@@ -216,9 +235,12 @@ def _join_rows(columns: Sequence[Any]) -> bytes:
     return rows.buffers()[2].to_pybytes()
 
 
-def common_items(files: Sequence[RunFile], judged: Numbering) -> Numbering:
-    """Number every item that the judgements or a run name."""
-    return Numbering.of(np.concatenate([judged.ids, *(file.items.ids for file in files)]))
+def common_items(
+    files: Sequence[RunFile], judged: Numbering, others: Sequence[str] = ()
+) -> Numbering:
+    """Number every item that the judgements or a run name, and others."""
+    named = (judged.ids, *(file.items.ids for file in files), np.array(others, dtype=np.str_))
+    return Numbering.of(np.concatenate(named))
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:

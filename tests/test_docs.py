@@ -30,7 +30,7 @@ def reference() -> Any:
 
 
 def extension(name: str) -> ModuleType:
-    for package in ("sphinx", "numpydoc"):
+    for package in ("sphinx", "numpydoc", "myst_parser"):
         pytest.importorskip(package, reason="needs the extra docs", exc_type=ImportError)
     return load_module(DOCS / "extensions" / f"{name}.py", what="extension")
 
@@ -54,7 +54,7 @@ def test_every_version_is_cited_and_told_of() -> None:
     assert cited[1] == told[1]
 
 
-@pytest.mark.parametrize("name", ["mathml", "reference"])
+@pytest.mark.parametrize("name", ["mathml", "notebooks", "reference"])
 def test_the_examples_of_an_extension_are_right(name: str) -> None:
     tried = doctest.testmod(extension(name))
     assert tried.attempted > 0

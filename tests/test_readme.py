@@ -235,17 +235,20 @@ def test_the_analysis_of_a_users_own_prints_that_table(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
-def test_the_lines_for_notebooks_run(
+def test_runs_become_an_answer_in_one_command_and_in_five_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_collection(tmp_path)
-    run_study(parsed(block_with("toml", '"their-runs"'), tmp_path), n_jobs=1, progress=Silent())
+    Path("study.toml").write_text(block_with("toml", '"their-runs"'))
+    answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
+    assert answer.exit_code == 0
+    assert "the most discriminative" in Path("study-their-runs/report.html").read_text()
     lines = block_with("python", "import harness\n")
     assert len(list(filter(None, lines.splitlines()[1:]))) == 5
     exec(lines, {})
-    assert "dp_corrected" in capsys.readouterr().out
-    assert Path("fig8.pdf").read_bytes().startswith(b"%PDF")
+    assert "the most discriminative" in capsys.readouterr().out
+    assert Path("fig6.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.slow

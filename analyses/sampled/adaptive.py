@@ -15,7 +15,13 @@ from analyses.sampled.shared.rows import tidy
 from analyses.sampled.shared.sampled_result import RankResult
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import axes_or_new, categories, legend_beside, scale_by_factors
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    has_positive,
+    legend_beside,
+    scale_by_factors,
+)
 from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
@@ -164,7 +170,8 @@ class AdaptiveSizes(RankResult):
         for (label, style), costs in zip(categories(self.systems), self.costs, strict=True):
             ax.plot(self.sizes[:-1], costs[:-1], label=label, **style)
         scale_by_factors(ax, along="y")
-        ax.set_xscale("log", base=2)
+        if has_positive(ax, along="x"):
+            ax.set_xscale("log", base=2)
         ax.set_xticks(self.sizes[:-1], [f"{size:,}" for size in self.sizes[:-1]], minor=False)
         ax.set_xlabel("size that adaptive samples end at")
         ax.set_ylabel("scores for a user who ends at the size")

@@ -130,7 +130,7 @@ class Curves(Result):
         """Say what is shown."""
         return self.said
 
-    def draw(self, ax: Axes | None, part: str) -> Axes:
+    def _draw(self, ax: Axes | None, part: str) -> Axes:
         """Draw a panel under its title."""
         ax = self.curves[part].plot(axes_or_new(ax))
         ax.set_title(part)
@@ -143,7 +143,7 @@ class Metrics(Curves):
     @figure("example_metrics", "Metrics by rank", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
-        return self.draw(ax, part)
+        return self._draw(ax, part)
 
 
 class Orders(Curves):
@@ -174,7 +174,7 @@ class Orders(Curves):
     @figure("example_sizes", "Metrics by negatives", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives."""
-        return self.draw(ax, part)
+        return self._draw(ax, part)
 
 
 class Expectations(Curves):
@@ -189,7 +189,7 @@ class Expectations(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives."""
-        return self.draw(ax, part)
+        return self._draw(ax, part)
 
 
 class Corrections(Curves):
@@ -200,7 +200,7 @@ class Corrections(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
-        return self.draw(ax, part)
+        return self._draw(ax, part)
 
 
 def _as_frame(table: Table) -> pd.DataFrame:

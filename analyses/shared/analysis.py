@@ -45,6 +45,10 @@ class SettingError(InputError):
         self.key = key
 
 
+def _no_ranks() -> FullRanks:
+    raise InputError("without training ratings there are no ranks among all candidates.")
+
+
 @dataclass(frozen=True)
 class Given:
     """What is known of a study before any work.
@@ -55,7 +59,7 @@ class Given:
     systems: tuple[str, ...]
     measures: Measures
     has_training: bool
-    best_ranks: Callable[[], FullRanks]
+    best_ranks: Callable[[], FullRanks] = _no_ranks
 
 
 class AnalysisSettings(Section):

@@ -25,12 +25,13 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """Give the axes back, or those of a new figure."""
+    """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot
 
-    return Figure(figsize=(5.0, 3.6), layout="constrained").subplots()
+    axes: Axes = pyplot.figure(figsize=(5.0, 3.6), layout="constrained").subplots()
+    return axes
 
 
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
@@ -124,15 +125,23 @@ def legend_beside(ax: Axes) -> None:
 
 
 def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with a few plain numbers beside it."""
+    """Make an axis logarithmic, with a few plain numbers beside it, if anything is drawn."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
+    if not has_positive(ax, along=along):
+        return
     ax.set(**{f"{along}scale": "log"})
     axis = ax.xaxis if along == "x" else ax.yaxis
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
+
+
+def has_positive(ax: Axes, *, along: Literal["x", "y"]) -> bool:
+    """Tell whether something is drawn that has a place on a logarithmic axis."""
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    return bool(np.isfinite(axis.get_minpos()))
 
 
 def draw_band(

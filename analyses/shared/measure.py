@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, nan
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.excerpt import excerpt
 from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -238,6 +242,35 @@ class Scores:
     def means(self) -> NDArray[np.float64]:
         """Mean over all users, of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
+
+    def frame(self) -> pd.DataFrame:
+        """Give one row per measure, system and user.
+
+        Returns
+        -------
+        Columns measure, system, user and score; `harness.discriminate` takes them, too.
+
+        Examples
+        --------
+        >>> values = np.array([[[0.5, 1.0]]])
+        >>> Scores(values, Measures([Measure("P", 5)]), ("ease",), np.array(["u1", "u2"])).frame()
+          measure system user  score
+        0     P@5   ease   u1    0.5
+        1     P@5   ease   u2    1.0
+        """
+        import pandas as pd
+
+        labels = [*map(str, self.measures)], self.systems, self.users
+        index = pd.MultiIndex.from_product(labels, names=["measure", "system", "user"])
+        return pd.DataFrame({"score": self.values.ravel()}, index=index).reset_index()
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        means = pd.DataFrame({"system": self.systems})
+        for measure, values in zip(self.measures, self.means(), strict=True):
+            means[str(measure)] = values
+        return excerpt(f"Mean scores of {len(self.users):,} users", means, ())
 
 
 def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:

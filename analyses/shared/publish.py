@@ -62,7 +62,7 @@ def first_frame(results: Results, _: Collection[str] = ()) -> str:
             "--output."
         )
     (result,) = results.values()
-    return as_csv(next(iter(result.frames().values())))
+    return as_csv(result.frame())
 
 
 def as_json(results: Results, _: Collection[str] = ()) -> str:

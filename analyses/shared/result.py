@@ -16,8 +16,13 @@ from typing import (
     get_type_hints,
 )
 
+from analyses.shared.drawing import axes_or_new
+from analyses.shared.excerpt import excerpt
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.sentences import said_by
 from analyses.shared.table import Table
+from runs import InputError
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +105,11 @@ class FigureFace:
         return float("inf") if self.number is None else self.number
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called."""
+        return self.short, self.name, self.file
+
+    @property
     def short(self) -> str:
         """What a user types to name it."""
         return self.name if self.number is None else f"fig{self.number}"
@@ -115,6 +125,13 @@ class FigureFace:
         if self.panels != METRIC:
             return tuple(getattr(result, f"{self.panels}s"))
         return tuple(result.measures.curves) if self.over_cutoffs else result.measures.metrics
+
+    def first_panel(self, result: Result) -> dict[str, str]:
+        """Choose the first panel, where the method that draws must be told of one."""
+        if self.panels is None:
+            return {}
+        told = signature(getattr(result, self.method)).parameters[self.panels]
+        return {self.panels: self.panels_of(result)[0]} if told.default is told.empty else {}
 
     def caption(self, result: Result) -> str:
         """Say in full sentences what it shows of a result."""
@@ -140,6 +157,10 @@ class Result:
         """Give everything that was found as tidy tables by name, in full."""
         raise NotImplementedError
 
+    def frame(self) -> pd.DataFrame:
+        """Give the main table in full: the first of `frames`."""
+        return next(iter(self.frames().values()))
+
     def caption(self) -> str:
         """Say in full sentences what tables and figures show."""
         raise NotImplementedError
@@ -148,6 +169,48 @@ class Result:
         """Say the same of a part that has a caption of its own; see `FigureFace`."""
         caption: str = getattr(self, part).caption()
         return caption
+
+    def plot(self, *args: Any, **chosen: Any) -> Axes:
+        """Draw the first figure that is declared; see `draw`. Most results do so themselves.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        faces = figures_of(type(self))
+        if not faces:
+            raise InputError(f"a {type(self).__name__} has no figure.")
+        return self.draw(faces[0].name, *args, **chosen)
+
+    def draw(self, name: str, ax: Axes | None = None, **chosen: Any) -> Axes:
+        """Draw a panel of a figure.
+
+        Parameters
+        ----------
+        name
+            Name or number of the figure, such as "users_dp" or "fig10".
+        ax
+            Axes to draw on; those of a new figure by default.
+        chosen
+            What the figure lets a reader choose, such as ``metric``. Where it has a panel for each
+            of something, and none is chosen, the first is drawn.
+
+        Returns
+        -------
+        The axes.
+
+        Raises
+        ------
+        InputError
+            If there is no such figure.
+        """
+        faces = {known: face for face in figures_of(type(self)) for known in face.names}
+        if name not in faces:
+            known = [face.short for face in figures_of(type(self))]
+            raise InputError(f"no figure is called {name!r}; {nearest(name, known)}")
+        face = faces[name]
+        return face.draw(self, axes_or_new(ax), **(face.first_panel(self) | chosen))
 
     def draw_part(self, part: str, ax: Axes | None, *, draw: str, **chosen: Any) -> Axes:
         """Draw a part by one of its own methods; see `part_figure`."""
@@ -159,8 +222,9 @@ class Result:
         return None
 
     def findings(self) -> Sequence[str]:
-        """Say in sentences what was found, beside what the estimates say."""
-        return ()
+        """Say in sentences what was found; by default what the estimates say."""
+        found = self.estimates()
+        return () if found is None else said_by(found)
 
     def conclusion(self) -> str:
         """Say below the tables of a command what was found; by default the findings."""
@@ -173,6 +237,9 @@ class Result:
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Say what its card shows of one measure, beside its estimate: labels and numbers."""
         return {}
+
+    def _repr_html_(self) -> str:
+        return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
 
 
 def measures_of(result: Result) -> Measures:

@@ -29,6 +29,11 @@ def best_of(estimates: Estimates) -> str:
     return f"{estimates.subject} ({estimates.quantity}{compared.where}{how}): {told}"
 
 
+def said_by(estimates: Estimates) -> tuple[str, ...]:
+    """Say what estimates say: which measure is best, and whether depth helps."""
+    return tuple(filter(None, (best_of(estimates), deeper_or_shallower(estimates))))
+
+
 def comparison(
     estimates: Mapping[str, Estimate],
     quality: str,

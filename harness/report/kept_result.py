@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.excerpt import excerpt
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import (
     METRIC,
@@ -183,6 +184,9 @@ class KeptResult(Result):
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give what it said of a measure."""
         return self.cards.get(str(measure), {})
+
+    def _repr_html_(self) -> str:
+        return excerpt(self.text, None, [*self.told, *self.beware])
 
 
 def keep_result(result: Result) -> bytes:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyses.shared.excerpt import excerpt
 from analyses.shared.figures import draw_figure
 from analyses.shared.result import Result
 from analyses.shared.table import Table
@@ -40,6 +41,12 @@ def open_study(
     ------
     InputError
         If no finished study is there.
+
+    Examples
+    --------
+    >>> open_study("study-of-nothing")
+    Traceback (most recent call last):
+    runs.InputError: study-of-nothing: no finished study is here (no manifest.json).
     """
     return OpenStudy(FinishedStudy.at(Path(folder), [*map(Path, plugins)]))
 
@@ -114,6 +121,11 @@ class OpenStudy:
         """
         key, face = find_figure(self.finished, name)
         return draw_figure(self.finished.result(key), face, chosen=chosen)
+
+    def _repr_html_(self) -> str:
+        """Show what was studied, and found, in a notebook."""
+        found = self.summary()
+        return excerpt(self.finished.manifest["lead"], None, [*found.findings, *found.cautions])
 
     def summary(self) -> Summary:
         """Say in plain words what was found, and what to bear in mind."""

@@ -25,11 +25,12 @@ def summarise(study: FinishedStudy) -> Summary:
     """Say in plain words what the results of a study show."""
     every = [estimates for _, estimates in estimates_of(study)]
     results = [result for _, result in study.results()]
-    findings = (
+    found = (
         *map(best_of, every),
         *map(deeper_or_shallower, every),
-        *(study.worded(finding) for result in results for finding in result.findings()),
+        *(finding for result in results for finding in result.findings()),
     )
+    findings = dict.fromkeys(map(study.worded, found))
     known = [np.isfinite(estimates.low).any() for estimates in every]
     cautions = (
         *(check.sentence for check in checks_of(study)),

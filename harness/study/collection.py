@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -40,7 +40,7 @@ from qrels.ratings.thresholds import (
     usual_threshold,
 )
 from qrels.ratings.world import Truth, make_world, world_settings
-from qrels.trec import read_qrels
+from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.shared.carried_ids import carried, id_table
 from runs.shared.files import read_bytes
@@ -76,6 +76,8 @@ class Collection:
         Lowest rating that is relevant, where the study begins with ratings.
     is_implicit
         Whether every rating is relevant.
+    trained
+        Training ratings of every item, of shape (n_items,), where they are known without a split.
     """
 
     topics: Numbering
@@ -88,6 +90,7 @@ class Collection:
     truth: Truth | None = None
     threshold: float | None = None
     is_implicit: bool = False
+    trained: NDArray[np.intp] | None = None
 
     @cached_property
     def carried(self) -> tuple[Numbering, Numbering]:
@@ -123,10 +126,10 @@ class Collection:
         The catalogue is every item with a rating; without ratings, every judged item.
         Other items count -1.
         """
-        if self.split is None:
-            judged = np.bincount(self.qrels.items, minlength=len(self.items))
-            return {"test": np.where(judged > 0, judged, -1)}
-        train, test = self.split.train.item_counts(), self.split.test.item_counts()
+        test = np.bincount(self.qrels.items, minlength=len(self.items))
+        train = self.trained if self.split is None else self.split.train.item_counts()
+        if train is None:
+            return {"test": np.where(test > 0, test, -1)}
         counts: dict[CountedIn, NDArray[np.intp]]
         counts = {"train": train, "test": test, "all": train + test}
         return {name: np.where(train + test > 0, counts[name], -1) for name in counts}
@@ -241,7 +244,7 @@ def _given_runs(
     return runs
 
 
-def _warn_of_training_items(path: Path, run: Run, rated: csr_array[Any]) -> None:
+def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -> None:
     """Warn of recommendations that the user has rated already: they fill ranks in vain.
 
     Parameters
@@ -386,22 +389,61 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     file = read_qrels(section.path)
     paths = run_paths(study)
     run_files = [read_run(path) for path in paths]
+    collection = collect_lists(
+        run_files, file, relevance_level=section.relevance_level, source=str(section.path)
+    )
+    inputs = tuple(checksum(path) for path in [section.path, *paths])
+    return replace(collection, inputs=inputs)
+
+
+def collect_lists(
+    run_files: Sequence[RunFile],
+    file: QrelsFile,
+    *,
+    relevance_level: int,
+    source: str,
+    popularity: Mapping[str, int] | None = None,
+) -> Collection:
+    """Judge runs by qrels, wherever they were read.
+
+    Parameters
+    ----------
+    run_files, file
+        What runs and qrels say.
+    relevance_level
+        Lowest relevant grade.
+    source
+        What the qrels are called in messages.
+    popularity
+        Training ratings by item, where they are known; 0 for judged items that are not named.
+
+    Raises
+    ------
+    InputError
+        If nothing is relevant, a run has no topic of the qrels, or two share a name.
+    """
     _check_tags(run_files)
-    items = common_items(run_files, file.items)
-    qrels = file.to_qrels(items, relevance_level=section.relevance_level)
+    items = common_items(run_files, file.items, [*(popularity or ())])
+    qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
-        raise InputError(f"{section.path}: {nothing_relevant(qrels)}")
+        raise InputError(f"{source}: {nothing_relevant(qrels)}")
     for run_file in run_files:
         require_known_users(run_file, file.users)
-    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
     return Collection(
         topics=file.users,
         items=items,
         qrels=qrels,
-        inputs=tuple(checksum(path) for path in [section.path, *paths]),
+        inputs=(),
         facts=judgement_facts(qrels),
-        runs=runs,
+        runs=tuple(run_file.to_run(file.users, items) for run_file in run_files),
+        trained=None if popularity is None else _counts_by_number(popularity, items),
     )
+
+
+def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np.intp]:
+    found = np.zeros(len(items), dtype=np.intp)
+    found[items.numbers(counts)] = [*counts.values()]
+    return found
 
 
 def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None:

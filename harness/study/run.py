@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -24,10 +26,11 @@ from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
+from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.progress import Progress
+from runs.shared.progress import Progress, Silent
 from runs.shared.remarks import remarks_of
 
 
@@ -56,10 +59,52 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     return study.model_copy(update={"metrics": section})
 
 
-def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
-    """Check, before any work, the names and settings that the study file itself cannot check.
+def check_metrics(
+    section: MetricsSection,
+    *,
+    own: Sequence[Metric] = (),
+    example: Callable[[Sequence[Validation]], Catalogue] = lambda _: Catalogue(3),
+    errors_at: Callable[..., AbstractContextManager[None]] = lambda *_: nullcontext(),
+) -> dict[str, Metric]:
+    """Find the metrics of a section, and try them out.
 
-    Metrics of one's own are known beside those of the plug-ins.
+    Parameters
+    ----------
+    section
+        What is measured.
+    own
+        Metrics of one's own, which are known beside those of the plug-ins.
+    example
+        Gives what they may know of three items, by what a metric needs of hidden items.
+    errors_at
+        Says where in a file a finding is.
+
+    Returns
+    -------
+    The metrics by their names with options.
+
+    Raises
+    ------
+    InputError
+        If a metric does not exist or breaks a rule.
+    """
+    with errors_at("metrics", "plugins"):
+        available = available_metrics(section.plugins, own)
+    metrics: dict[str, Metric] = {}
+    for key, names in (("names", section.names), ("report", section.report or ())):
+        with errors_at("metrics", key):
+            labels = [parse_name(name).label for name in names]
+            metrics |= {label: find_metric(label, available) for label in labels}
+            _check_difference(metrics)
+    with errors_at("metrics", "names"):
+        for measure in section.measures:
+            metric = metrics[measure.metric]
+            try_out(metric, [measure.cutoff], example(metric.needs))
+    return metrics
+
+
+def check(study: Study) -> dict[str, Metric]:
+    """Check, before any work, the names and settings that the study file itself cannot check.
 
     Returns
     -------
@@ -70,18 +115,9 @@ def check(study: Study, *, own: Sequence[Metric] = ()) -> dict[str, Metric]:
     InputError
         If a metric, system, setting or preset does not exist or breaks a rule.
     """
-    with study.errors_at("metrics", "plugins"):
-        available = available_metrics(study.metrics.plugins, own)
-    metrics: dict[str, Metric] = {}
-    for key, names in (("names", study.metrics.names), ("report", study.metrics.report or ())):
-        with study.errors_at("metrics", key):
-            labels = [parse_name(name).label for name in names]
-            metrics |= {label: find_metric(label, available) for label in labels}
-            _check_difference(metrics)
-    with study.errors_at("metrics", "names"):
-        for measure in study.measures:
-            metric = metrics[measure.metric]
-            try_out(metric, [measure.cutoff], example_catalogue(study, metric.needs))
+    metrics = check_metrics(
+        study.metrics, example=partial(example_catalogue, study), errors_at=study.errors_at
+    )
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -204,7 +240,7 @@ def _without_needless(study: Study, collection: Collection) -> Study:
     return study.model_copy(update={"metrics": metrics})
 
 
-def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
+def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
     """Run a study, or what is left of it, in its folder.
 
     Parameters
@@ -214,7 +250,7 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     n_jobs
         Workers; results do not depend on it.
     progress
-        Shows what is being done.
+        Shows what is being done; nothing by default.
 
     Returns
     -------
@@ -225,6 +261,7 @@ def run_study(study: Study, *, n_jobs: int, progress: Progress) -> Path:
     InputError
         If the study or its input breaks a rule.
     """
+    progress = Silent() if progress is None else progress
     metrics = check(study)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from glob import glob
 from importlib.resources import files
 from itertools import pairwise
 from math import isfinite
@@ -33,6 +32,7 @@ from runs.shared.settings import (
     Section,
     Whole,
 )
+from runs.trec import find_run_files
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
@@ -362,11 +362,4 @@ def run_paths(study: Study) -> list[Path]:
     InputError
         If a pattern matches no file.
     """
-    found: list[Path] = []
-    for pattern in study.runs.paths if study.runs is not None else ():
-        # Brackets stand for themselves: folders have them in their names.
-        matches = [Path(match) for match in sorted(glob(pattern.replace("[", "[[]")))]
-        if not matches:
-            raise InputError(f"{pattern}: no run file matches.")
-        found += matches
-    return list(dict.fromkeys(found))
+    return find_run_files(() if study.runs is None else study.runs.paths)

@@ -28,7 +28,7 @@ class Evaluation:
     or those that the run has, too. A topic that the run lacks has 0, and is counted.
     """
 
-    path: Path
+    path: Path | str
     system: str
     topics: tuple[str, ...]
     columns: tuple[Column, ...]

@@ -46,7 +46,8 @@ def export_study(study: Path, target: Path) -> list[Path]:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
     level = int(finished.manifest["collection"]["relevance level"])
-    run_files = [read_run(path) for path in sorted((study / "runs").glob("*.run"))]
+    paths = sorted((study / "runs").glob("*.run"))
+    run_files = [read_run(path) for path in paths]
     judged = read_qrels(study / "qrels" / "test.qrels")
     items = common_items(run_files, judged.items)
     qrels = judged.to_qrels(items, relevance_level=level)
@@ -58,11 +59,11 @@ def export_study(study: Path, target: Path) -> list[Path]:
         Path("ir_measures.sh"): ir_measures_script(*named, level=level).encode(),
         **dict(split_layouts(study, finished.name)),
     }
-    for file in run_files:
+    for path, file in zip(paths, run_files, strict=True):
         run = file.to_run(judged.users, items)
-        contents[Path("runs") / file.path.name] = file.path.read_bytes()
+        contents[Path("runs") / path.name] = path.read_bytes()
         pooled = format_qrels(pool(qrels, run), judged.users, items)
-        contents[Path("qrels/pooled") / f"{file.path.stem}.qrels"] = pooled
+        contents[Path("qrels/pooled") / f"{path.stem}.qrels"] = pooled
     if (study / "ids.csv").is_file():
         contents[Path("ids.csv")] = (study / "ids.csv").read_bytes()
     for path, content in contents.items():

@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
         """
         (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
         pairs = cls(users, items, user, item)
-        for second in pairs._repeated()[:1]:
+        for second in pairs.repeated()[:1]:
             first = int(((user == user[second]) & (item == item[second])).argmax())
             raise InputError.at(
                 columns.path,
@@ -43,7 +43,7 @@ class Pairs(NamedTuple):
             )
         return pairs
 
-    def _repeated(self) -> NDArray[np.intp]:
+    def repeated(self) -> NDArray[np.intp]:
         """Give the positions, rising, of pairs that occur before."""
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
         # Most files repeat nothing, and sorting alone is five times as fast.

@@ -12,7 +12,7 @@ from runs.shared.errors import InputWarning
 class NearTies(InputWarning):
     """Neighbours in the lists of a run file whose scores are ties in single precision alone."""
 
-    def __init__(self, path: Path, count: int) -> None:
+    def __init__(self, path: Path | str, count: int) -> None:
         self.path, self.count = path, count
         super().__init__(f"{path}: {_near_ties(count)}")
 

@@ -324,7 +324,7 @@ def test_systems_that_score_all_users_alike_are_left_out_of_a_second_power(
 def test_both_powers_are_tabulated_and_said(twins: Discrimination) -> None:
     assert "without alike" in twins.conventions().headings
     opening = "DP without pairs of systems that score every user alike by every measure (b and c): "
-    (finding,) = twins.findings()
+    *_, finding = twins.findings()
     assert finding.startswith(opening)
     assert twins.caption().endswith("score every user alike by every measure (b and c).")
     assert twins.power().note.endswith("(b and c).")
@@ -335,7 +335,7 @@ def test_a_tie_by_one_measure_leaves_a_pair_in(scores: Scores) -> None:
     values[:3, 2] = values[:3, 1]
     found = discriminate(replace(scores, values=values), replicates=0)
     assert not found.alike.any()
-    assert not found.findings()
+    assert not any("alike" in said for said in found.findings())
     assert "dp_without_alike" not in found.summary()
     assert "without alike" not in found.conventions().headings
 

@@ -56,10 +56,11 @@ def discriminate(*arguments: str | Path) -> Result:
 def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> None:
     answer = discriminate(*tables)
     assert answer.exit_code == 0
-    title, heading, *rows = answer.stdout.splitlines()
+    title, heading, *rows, _, said = answer.stdout.splitlines()
     assert title == "Discriminative power"
     assert heading.split()[:2] == ["measure", "DP"]
     assert [row.split()[0] for row in rows] == ["sharp", "blunt"]
+    assert "sharp was the most discriminative" in said
 
 
 def test_csv_has_every_digit(result: Discrimination) -> None:

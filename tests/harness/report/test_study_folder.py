@@ -1,5 +1,6 @@
 import json
 import re
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
+from harness.report.open_study import open_study
 from harness.report.study_folder import FinishedStudy, read_manifest
 from harness.report.tables import tabulate
 from harness.study.study import parse_study
@@ -125,3 +127,10 @@ def test_a_folder_of_an_older_version_is_refused_with_its_version(
         f"Error: {copied}: the study was made by the harness 0.2.0; make it again with `harness "
         "run`.\n"
     )
+
+
+def test_a_notebook_shows_what_a_study_found(finished: Path) -> None:
+    opened = open_study(finished)
+    shown = opened._repr_html_()
+    assert escape(opened.finished.manifest["lead"]) in shown
+    assert all(escape(finding) in shown for finding in opened.summary().findings)

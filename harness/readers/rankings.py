@@ -1,0 +1,113 @@
+"""Runs as people have them: files, dictionaries, data frames, objects of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from harness.readers.triples import (
+    Form,
+    column_of,
+    has_columns_of_trec,
+    is_frame,
+    is_single,
+    read_triples,
+)
+from runs import InputError
+from runs.trec import N_FIELDS, SCORE_FIELD, TAG_FIELD, RunFile, find_run_files, read_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMS = (
+    "a path, a dictionary {topic: {item: score}}, a data frame, ScoredDocs of ir_measures or a Run "
+    "of ranx"
+)
+SCORE_NAMES = ("score", "sim")
+SYSTEM_NAMES = ("system", "run_id", "run", "tag", "model")
+
+Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.DataFrame"
+"""Run files, or runs by the names of their systems; see `runs_of`."""
+
+
+def runs_of(given: Runs) -> list[RunFile]:
+    """Read runs, each with the name of its system.
+
+    Parameters
+    ----------
+    given
+        Run files: a path, a pattern such as ``"runs/*.run"``, or several. Runs by the names of
+        their systems: ``{"bm25": run, "ease": run}``, where a run is a path, a dictionary
+        ``{topic: {item: score}}``, a data frame with columns such as query_id, doc_id and score, or
+        of TREC's six columns without names, an iterable of ir_measures' ScoredDoc, or a Run of
+        ranx. One data frame of several runs, whose column system, run_id or tag tells them apart.
+        Or a list of Runs of ranx that have names.
+
+    Returns
+    -------
+    What the runs say, as if it had been read from files.
+
+    Raises
+    ------
+    InputError
+        If a file breaks a rule, a run has no name, or it cannot be read as a run.
+
+    Examples
+    --------
+    >>> (run,) = runs_of({"ease": {"t1": {"d1": 0.5, "d2": 0.75}}})
+    >>> run.system, run.users.ids.tolist(), run.score.tolist()
+    ('ease', ['t1'], [0.5, 0.75])
+    """
+    if is_frame(given):
+        return [_named(name, run) for name, run in _parts(given)]
+    if isinstance(given, str | PathLike):
+        return [*map(read_run, find_run_files([str(given)]))]
+    if is_single(given):
+        return [_own(given)]
+    if isinstance(given, Mapping):
+        return [_named(str(name), run) for name, run in given.items()]
+    if not isinstance(given, Sequence):
+        raise _nameless(given)
+    return [run for one in given for run in _of_several(one)]
+
+
+def _of_several(one: Any) -> list[RunFile]:
+    return runs_of(one) if isinstance(one, str | PathLike) else [_own(one)]
+
+
+def _own(run: Any) -> RunFile:
+    """Read a run that knows its name, as those of ranx do."""
+    name = getattr(run, "name", None)
+    if not isinstance(name, str) or not name:
+        raise _nameless(run)
+    return _named(name, run)
+
+
+def _nameless(given: Any) -> InputError:
+    return InputError(
+        f"a run needs the name of its system, and {type(given).__name__} has none: give "
+        f"{{name: run}}, where a run is {FORMS}."
+    )
+
+
+def _named(name: str, run: Any) -> RunFile:
+    if isinstance(run, str | PathLike):
+        return replace(read_run(Path(run)), system=name)
+    form = Form(f"the run {name!r}", FORMS, SCORE_NAMES, number=SCORE_FIELD, width=N_FIELDS)
+    found = read_triples(run, form)
+    return RunFile(form.what, name, *found.pairs(), found.numbers)
+
+
+def _parts(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Part a frame by the systems of its rows."""
+    is_of_trec = has_columns_of_trec(frame, width=N_FIELDS)
+    column = frame.columns[TAG_FIELD] if is_of_trec else column_of(frame, SYSTEM_NAMES)
+    if column is None:
+        raise InputError(
+            f"no column of the runs holds the systems; it is called {' or '.join(SYSTEM_NAMES)}. "
+            "Frames of one run each are given by name: {name: frame}."
+        )
+    return ((str(name), part) for name, part in frame.groupby(column, sort=False))

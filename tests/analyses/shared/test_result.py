@@ -1,0 +1,90 @@
+"""What every result has without a word of its own."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.shared.result import Result, figure
+from runs import InputError
+from tests.harness.results import sparsity_of
+
+
+class Counts(Result):
+    """A result of two frames and two figures."""
+
+    kinds = ("users", "items")
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        return {
+            "counts": pd.DataFrame({"kind": [*"abcdefgh"], "n": [1 / 3] * 8}),
+            "more": pd.DataFrame({"kind": ["z"]}),
+        }
+
+    def caption(self) -> str:
+        return "Counts of <all> kinds."
+
+    def cautions(self) -> Sequence[str]:
+        return ["There are few."]
+
+    @figure("counts", "Counts", number=30, panels="kind")
+    def plot_counts(self, ax: Axes, *, kind: str) -> Axes:
+        ax.set_title(kind)
+        return ax
+
+    @figure("others", "Others")
+    def plot_others(self, ax: Axes, *, of: str = "all") -> Axes:
+        ax.set_title(f"others of {of}")
+        return ax
+
+
+def test_the_main_table_is_the_first_frame() -> None:
+    assert Counts().frame().columns.tolist() == ["kind", "n"]
+
+
+def test_a_plot_is_the_first_panel_of_the_first_figure() -> None:
+    assert Counts().plot().get_title() == "users"
+
+
+def test_a_panel_may_be_chosen() -> None:
+    assert Counts().plot(kind="items").get_title() == "items"
+
+
+def test_a_plot_is_drawn_on_the_axes_that_are_given() -> None:
+    ax = Figure().subplots()
+    assert Counts().plot(ax) is ax
+
+
+@pytest.mark.parametrize("name", ["fig30", "counts", "figure30_counts"])
+def test_a_figure_is_drawn_by_its_number_or_name(name: str) -> None:
+    assert Counts().draw(name).get_title() == "users"
+
+
+def test_a_figure_takes_what_a_reader_chooses() -> None:
+    assert Counts().draw("others", of="users").get_title() == "others of users"
+
+
+def test_a_figure_that_there_is_not_is_told() -> None:
+    with pytest.raises(InputError, match="no figure is called 'count'; there are fig30, others"):
+        Counts().draw("count")
+
+
+def test_a_result_without_figures_says_so() -> None:
+    with pytest.raises(InputError, match="a Result has no figure"):
+        Result().plot()
+
+
+def test_findings_are_what_the_estimates_say() -> None:
+    found = sparsity_of({("P", 5): 0.9, ("nDCG", 5): 0.5})
+    (said,) = found.findings()
+    assert "P was the most robust: 0.9000." in said
+
+
+def test_a_notebook_shows_caption_first_rows_and_sentences() -> None:
+    shown = Counts()._repr_html_()
+    assert "Counts of &lt;all&gt; kinds." in shown
+    assert shown.count("0.3333") == 6
+    assert "6 of 8 rows" in shown
+    assert "There are few." in shown

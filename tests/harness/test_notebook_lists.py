@@ -1,0 +1,252 @@
+"""Runs and qrels as notebooks have them: the same scores, whatever holds them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import Qrel, ScoredDoc
+
+from harness import InputError, robustness, score
+from tests.harness.small import FULL, JUDGEMENTS, PARTIAL, write_collection, write_run
+
+MEASURES = ["nDCG@2", "bpref", "P@1"]
+LISTS = {
+    name: {
+        topic: {item: 1.0 / rank for rank, item in enumerate(items, start=1)}
+        for topic, items in lists.items()
+    }
+    for name, lists in {"full": FULL, "partial": PARTIAL}.items()
+}
+PAIRS = [(topic, item, grade) for topic, own in JUDGEMENTS.items() for item, grade in own.items()]
+FEW: dict[str, Any] = {"samples": 3, "replicates": 5, "levels": [1.0, 0.5]}
+
+
+class OfRanx:
+    """A Run or Qrels as ranx has them: no mapping, but it gives one."""
+
+    def __init__(self, content: Mapping[str, Mapping[str, float]], name: str | None = None) -> None:
+        self.content, self.name = content, name
+
+    def keys(self) -> Any:
+        return self.content.keys()
+
+    def __getitem__(self, topic: str) -> Mapping[str, float]:
+        return self.content[topic]
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    def to_dict(self) -> Mapping[str, Mapping[str, float]]:
+        return self.content
+
+
+class OfLensKit:
+    """Lists of LensKit, which give a frame."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def to_df(self) -> pd.DataFrame:
+        return self.frame
+
+
+def records(name: str) -> list[ScoredDoc]:
+    return [ScoredDoc(t, item, s) for t, own in LISTS[name].items() for item, s in own.items()]
+
+
+def frame(name: str, *, columns: tuple[str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(records(name)).set_axis(columns, axis=1)
+
+
+def of_trec(name: str) -> pd.DataFrame:
+    rows = [(t, "Q0", item, 1, number, name) for t, item, number in records(name)]
+    return pd.DataFrame(rows)
+
+
+FORMS: dict[str, tuple[Any, Any]] = {
+    "dictionaries": (LISTS, JUDGEMENTS),
+    "records of ir_measures": (
+        {name: iter(records(name)) for name in LISTS},
+        (Qrel(*pair) for pair in PAIRS),
+    ),
+    "frames of ir_measures": (
+        {name: pd.DataFrame(records(name)) for name in LISTS},
+        pd.DataFrame([Qrel(*pair) for pair in PAIRS]),
+    ),
+    "frames of PyTerrier": (
+        {name: frame(name, columns=("qid", "docno", "score")) for name in LISTS},
+        pd.DataFrame(PAIRS, columns=["qid", "docno", "label"]),
+    ),
+    "one frame of TREC's columns": (
+        pd.concat([of_trec(name) for name in LISTS]),
+        pd.DataFrame([(topic, 0, item, grade) for topic, item, grade in PAIRS]),
+    ),
+    "one frame with names": (
+        pd.concat([pd.DataFrame(records(name)).assign(run_id=name) for name in LISTS]),
+        JUDGEMENTS,
+    ),
+    "objects of ranx": ([OfRanx(LISTS[name], name) for name in LISTS], OfRanx(JUDGEMENTS)),
+    "lists of LensKit": (
+        {name: OfLensKit(frame(name, columns=("user_id", "item_id", "score"))) for name in LISTS},
+        JUDGEMENTS,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    write_collection(folder)
+    return folder
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_holds_runs_and_qrels_changes_no_score(form: str, files: Path) -> None:
+    runs, qrels = FORMS[form]
+    found = score(runs, qrels, MEASURES)
+    expected = score(f"{files}/*.run", files / "test.qrels", MEASURES)
+    assert found.systems == expected.systems
+    assert found.users.tolist() == expected.users.tolist()
+    assert np.array_equal(found.values, expected.values)
+
+
+def test_files_take_the_names_that_they_are_given(files: Path) -> None:
+    runs = {"one": files / "full.run", "two": str(files / "partial.run")}
+    assert score(runs, files / "test.qrels", "P@1").systems == ("one", "two")
+
+
+def test_paths_and_runs_with_names_may_be_mixed(files: Path) -> None:
+    runs = [files / "full.run", OfRanx(LISTS["partial"], "other")]
+    assert score(runs, JUDGEMENTS, "P@1").systems == ("full", "other")
+
+
+def test_ids_that_are_numbers_match_ids_that_are_texts() -> None:
+    runs = {name: {"1": {7: 2.0, 8: number}} for name, number in (("a", 1.0), ("b", 3.0))}
+    assert score(runs, {1: {"7": 1, "8": 0}}, "P@1").values.tolist() == [[[1.0], [0.0]]]
+
+
+def test_a_negative_grade_of_any_size_means_not_judged() -> None:
+    unjudged = {**JUDGEMENTS, "u1": {"a": 1, "b": -1e12}}
+    pooled = {**JUDGEMENTS, "u1": {"a": 1, "b": -1}}
+    found, expected = (score(LISTS, qrels, ["bpref"]) for qrels in (unjudged, pooled))
+    assert np.array_equal(found.values, expected.values)
+
+
+RUN = LISTS["full"]
+REFUSED_RUNS: list[tuple[Any, str]] = [
+    (RUN, "a run needs the name of its system, and dict has none: give {name: run}, where"),
+    (records("full"), "a run needs the name of its system, and ScoredDoc has none"),
+    (OfRanx(RUN), "a run needs the name of its system, and OfRanx has none"),
+    (3, "a run needs the name of its system, and int has none"),
+    ({"a": RUN}, "a study compares at least two systems, got 1."),
+    ({"a": RUN, "b": 3}, "the run 'b' must be a path, a dictionary"),
+    ({"a": RUN, "b": [1]}, "ScoredDocs of ir_measures or a Run of ranx, got a list of int."),
+    ({"a": RUN, "b": {}}, "the run 'b': there is no item."),
+    ({"a": RUN, "b": []}, "the run 'b': there is no item."),
+    ({"a": RUN, "b": {"u1": 3}}, "the run 'b': numbers by item are expected for topic 'u1', got i"),
+    ({"a": RUN, "b": {"u1": {"d": "x"}}}, "the run 'b': numbers are expected (could not convert"),
+    ({"a": RUN, "b": {"u1": {"d": np.nan}}}, "the run 'b': item 'd' of topic 'u1' has no number."),
+    ({"a": RUN, "b": {"u1": {None: 1.0}}}, "the run 'b': in row 1 an id is missing."),
+    ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
+    ({"a": RUN, "b": records("full") * 2}, "the run 'b': item 'a' of topic 'u1' is duplicated."),
+    (
+        {"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")},
+        "the run 'b': no col",
+    ),
+    (pd.DataFrame(records("full")), "no column of the runs holds the systems; it is called system"),
+    ({1: RUN, "1": RUN}, "the run '1': the tag '1' is that of the run '1' too"),
+]
+
+
+@pytest.mark.parametrize(("runs", "finding"), REFUSED_RUNS)
+def test_a_run_that_cannot_be_read_is_told(runs: Any, finding: str) -> None:
+    with pytest.raises(InputError) as caught:
+        score(runs, JUDGEMENTS, MEASURES)
+    assert finding in str(caught.value)
+
+
+REFUSED_QRELS: list[tuple[Any, str]] = [
+    (3, "the qrels must be a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of"),
+    (
+        {"u1": {"a": 0.5}},
+        "a grade must be a whole number of at most 2147483647, and item 'a' of",
+    ),
+    ({"u1": {"a": 0}}, "the qrels: no judgement is relevant: the highest grade is 0"),
+    (pd.DataFrame(PAIRS), "the qrels: no column holds the topics; it is called query_id or qid"),
+]
+
+
+@pytest.mark.parametrize(("qrels", "finding"), REFUSED_QRELS)
+def test_qrels_that_cannot_be_read_are_told(qrels: Any, finding: str) -> None:
+    with pytest.raises(InputError) as caught:
+        score(LISTS, qrels, MEASURES)
+    assert finding in str(caught.value)
+
+
+def test_no_measure_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no measure: name some, such as 'nDCG@10'"):
+        score(LISTS, JUDGEMENTS, [])
+
+
+def test_users_that_the_qrels_lack_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    more = {**PARTIAL, "u9": ["a"]}
+    runs = {"full": LISTS["full"], "more": write_run(tmp_path, "more", more)}
+    with pytest.warns(UserWarning, match=r"more\.run: 1 of its users are not in the qrels"):
+        assert score(runs, JUDGEMENTS, "P@1").values.shape == (1, 2, 3)
+
+
+@pytest.mark.slow
+def test_losing_judgements_at_random_is_what_the_study_makes_of_it() -> None:
+    found = robustness(LISTS, JUDGEMENTS, MEASURES, **FEW)
+    assert found.frame().columns[:4].tolist() == ["metric", "cutoff", "level", "tau"]
+    assert found.frame().tau[0] == 1.0
+    assert [said[:28] for said in found.findings()] == ["Robustness to random loss of"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "popularity",
+    [
+        {"a": 9, "b": 1, "unseen": 4},
+        pd.Series(list("aaaaaaaaab") + ["unseen"] * 4).value_counts(),
+        pd.DataFrame({"item": ["a", "b", "unseen"], "count": [9, 1, 4]}),
+    ],
+    ids=["dictionary", "counted", "frame"],
+)
+def test_popular_is_what_the_user_says(popularity: Any) -> None:
+    few: dict[str, Any] = {"levels": [1.0, 0.5], "replicates": 0}
+    found = robustness(LISTS, JUDGEMENTS, MEASURES, loss="popularity", popularity=popularity, **few)
+    frame = found.frame()
+    # Of the six items that are judged or counted, a, unseen and b are the most popular.
+    assert frame.counted_in.unique().tolist() == ["train"]
+    assert "of 6 in the catalogue" in found.caption()
+    assert frame.judgements[1] == 3
+
+
+@pytest.mark.slow
+def test_without_counts_an_item_is_as_popular_as_it_is_judged() -> None:
+    found = robustness(LISTS, JUDGEMENTS, ["P@1"], loss="popularity", levels=[1.0], replicates=0)
+    assert found.frame().counted_in.tolist() == ["test"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "finding"),
+    [
+        ({"loss": "sparse"}, "`loss` must be random or popularity, got 'sparse'."),
+        ({"popularity": {"a": 1}}, "`popularity` is for loss='popularity', got loss='random'."),
+        ({"samples": 0}, "sparsity: `samples`: input should be greater than or equal to 1, got 0."),
+        ({"sample": 9}, "sparsity: there is no `sample`; did you mean `samples`?"),
+        ({"loss": "popularity", "counted_in": "train"}, "without training ratings, `counted_in`"),
+        ({"loss": "popularity", "popularity": {"a": -1}}, "a whole number from 0 on, and item 'a'"),
+        ({"loss": "popularity", "popularity": {"a": np.nan}}, "and item 'a' has nan."),
+        ({"loss": "popularity", "popularity": 3}, "popularity must be counts by item"),
+        ({"loss": "popularity", "popularity": pd.DataFrame({"item": ["a"]})}, "and of counts"),
+    ],
+)
+def test_what_robustness_cannot_be_asked_is_told(asked: dict[str, Any], finding: str) -> None:
+    with pytest.raises(InputError) as caught:
+        robustness(LISTS, JUDGEMENTS, MEASURES, **asked)
+    assert finding in str(caught.value)
