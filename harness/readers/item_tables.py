@@ -41,8 +41,8 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
     Raises
     ------
     InputError
-        If a column is missing, an item or a column is duplicated, a row has another length, or
-        something else stands among numbers.
+        If a column is missing, an item or a column is duplicated, a row has another length,
+        something else stands among numbers, or no item is of the collection.
     """
     (line, heading), rows = heading_and_rows(path)
     distinct(path, [(line, column) for column in heading[1:]], "column")
@@ -76,7 +76,8 @@ def read_item_values(
     Raises
     ------
     InputError
-        If an item is duplicated, or a value is no number or out of range.
+        If an item is duplicated, a value is no number or out of range, or no item is of the
+        collection.
     """
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:
@@ -96,7 +97,13 @@ def read_item_values(
 def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.int32]:
     """Number the items of a table; -1 for those that the collection does not have."""
     ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
-    return items.numbers(np.array(ids, dtype=np.str_))
+    numbers = items.numbers(np.array(ids, dtype=np.str_))
+    if (numbers < 0).all():
+        its_own = f"; it has others, such as {ids[0]!r}." if ids else "."
+        raise InputError(
+            f"{path}: no item of the study, such as {str(items.ids[0])!r}, is there{its_own}"
+        )
+    return numbers
 
 
 def _position(path: Path, heading: Sequence[str], column: str) -> int:

@@ -57,6 +57,12 @@ def test_a_table_of_features_that_breaks_a_rule_is_refused_with_its_line(
         read_features(written(tmp_path, text), ITEMS)
 
 
+@pytest.mark.parametrize("text", ["id,x\n", "id,x\ni10,1\n"])
+def test_a_table_of_other_items_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="no item of the study, such as '10', is there"):
+        read_features(written(tmp_path, text), ITEMS)
+
+
 def test_a_column_that_is_not_there_is_answered_with_the_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "id,title,genres\n10,One,War\n")
     with pytest.raises(InputError, match="no column 'genre'; its columns are title, genres"):
