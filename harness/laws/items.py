@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qrels import Catalogue
 
-SEED = 0
+SEED = 1
 N_RATERS, N_CATEGORIES, N_USERS = 40, 4, 2
 SHARE = 0.4
 N_KINDS = 3

@@ -105,10 +105,10 @@ def test_condensed_lists_score_as_those_without_unjudged_items(
     case: tuple[Run, Qrels], cutoff: int | None
 ) -> None:
     run, qrels = case
-    judged, shortened = judge(run, qrels), without_unjudged(run, qrels)
+    judged, shortened = judge(run, qrels, known_items()), without_unjudged(run, qrels)
     for name, metric in METRICS.items():
         scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
-        expected = metric(judge(shortened, qrels), cutoff=cutoff)
+        expected = metric(judge(shortened, qrels, known_items()), cutoff=cutoff)
         np.testing.assert_array_equal(scores, expected, err_msg=name)
     for name, measure in PYTREC_EVAL.items() if cutoff else NO_CUTOFF.items():
         cut = None if "{}" in measure else cutoff
