@@ -9,12 +9,15 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from harness.metrics.shared.features import categories, new_categories
+from harness.metrics.shared.features import alike, categories, new_categories
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
 DECIMALS = 12
 """Gains that differ by less are equal: which of two items is taken is then settled by number."""
+
+CELLS_AT_ONCE = 1 << 16
+"""Pairs of relevant items, of so many users as fit, that are gone through at once."""
 
 HIGHEST = math.e / (math.e - 1)
 """No list earns more, over a greedy one (Nemhauser, Wolsey & Fisher 1978)."""
@@ -87,22 +90,25 @@ def _discounted(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
 
 def _greedy(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
     """Add what the greedy list earns down to each rank, from none: (n_users, n_ranks + 1)."""
-    has = _relevant_categories(judged)
-    n_users, n_items, n_features = has.shape
-    users, left = np.arange(n_users), np.ones((n_users, n_features))
-    earned = np.zeros((n_users, n_items + 1))
-    for rank in range(1, n_items + 1):
-        gains = np.einsum("uif,uf->ui", has, left)
-        taken = np.argmax(np.round(gains, DECIMALS), axis=1)
-        earned[:, rank] = gains[users, taken] / np.log2(rank + 1)
-        left *= 1 - alpha * has[users, taken]
-        has[users, taken] = 0.0
+    known = judged.catalogue.once(categories)
+    relevant = judged.judgements >= judged.relevance_level
+    counts = np.count_nonzero(relevant, axis=1)
+    items = -np.sort(-np.where(relevant, judged.judged_items, -1), axis=1)
+    earned = np.zeros((judged.n_users, int(counts.max(initial=0)) + 1))
+    for count, users in alike(counts, cells=CELLS_AT_ONCE):
+        earned[users, 1 : count + 1] = _taken(known[items[users, :count]], alpha)
     return np.cumsum(earned, axis=1)
 
 
-def _relevant_categories(judged: Judged) -> NDArray[np.float64]:
-    """Give the categories of each user's relevant items, the last by number first, 0 at the end."""
-    relevant = judged.judgements >= judged.relevance_level
-    items = -np.sort(-np.where(relevant, judged.judged_items, -1), axis=1)
-    most = int(relevant.sum(axis=1).max(initial=0))
-    return judged.catalogue.once(categories)[items[:, :most]]
+def _taken(has: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """Take items one by one, of categories (n_users, n_items, n_categories): what each earns."""
+    n_users, n_items, n_features = has.shape
+    users, left = np.arange(n_users), np.ones((n_users, n_features))
+    earned = np.empty((n_users, n_items))
+    for place in range(n_items):
+        gains = np.einsum("uif,uf->ui", has, left)
+        best = np.argmax(np.round(gains, DECIMALS), axis=1)
+        earned[:, place] = gains[users, best] / np.log2(place + 2)
+        left *= 1 - alpha * has[users, best]
+        has[users, best] = 0.0
+    return earned

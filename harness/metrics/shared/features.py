@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,10 +70,11 @@ def new_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
     known = judged.catalogue.once(categories)
     left = np.ones((judged.n_users, known.shape[1]))
     gains = np.zeros(judged.grades.shape)
-    for column, items in enumerate(judged.items.T):
-        has = known[items] * judged.relevant[:, column, np.newaxis]
-        gains[:, column] = (has * left).sum(axis=1)
-        left *= 1 - alpha * has
+    for column, (items, relevant) in enumerate(zip(judged.items.T, judged.relevant.T, strict=True)):
+        users = np.flatnonzero(relevant)
+        has = known[items[users]]
+        gains[users, column] = (has * left[users]).sum(axis=1)
+        left[users] *= 1 - alpha * has
     return gains
 
 
@@ -79,7 +82,30 @@ def n_categories(judged: Judged) -> NDArray[np.float64]:
     """Count the categories of each user's relevant items, in the list or not, (n_users,)."""
     known = judged.catalogue.once(categories)
     found = np.zeros((judged.n_users, known.shape[1]))
-    relevant = judged.judgements >= judged.relevance_level
-    for column, items in enumerate(judged.judged_items.T):
-        np.maximum(found, known[items] * relevant[:, column, np.newaxis], out=found)
+    is_relevant = judged.judgements >= judged.relevance_level
+    for items, relevant in zip(judged.judged_items.T, is_relevant.T, strict=True):
+        users = np.flatnonzero(relevant)
+        found[users] = np.maximum(found[users], known[items[users]])
     return np.asarray(found.sum(axis=1))
+
+
+def alike(counts: NDArray[np.integer], *, cells: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Give users who count alike together: the count, from 1 on, and their numbers.
+
+    Parameters
+    ----------
+    counts
+        Of shape (n_users,).
+    cells
+        The most pairs of what is counted that are given at once, unless one user has more.
+
+    Examples
+    --------
+    >>> list(alike(np.array([2, 0, 1, 2]), cells=100))
+    [(1, array([2])), (2, array([0, 3]))]
+    """
+    for count in np.unique(counts[counts > 0]).tolist():
+        users = np.flatnonzero(counts == count)
+        at_once = max(1, cells // count**2)
+        for first in range(0, len(users), at_once):
+            yield count, users[first : first + at_once]
