@@ -146,11 +146,12 @@ def try_out(
 
 
 def _try_on_items(stages: Stages) -> None:
-    """Score one user by what is known of the items, which may be no categories."""
+    """Score one user by what is known of the items, which may be no categories, before training."""
     if stages.catalogue.n_items >= 3:
         with stages.study.errors_at("metrics", "names"):
             for metric in stages.metrics.values():
-                metric(_tried(slice(1), stages.catalogue), cutoff=1)
+                if not metric.needs:
+                    metric(_tried(slice(1), stages.catalogue), cutoff=1)
 
 
 def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
