@@ -241,6 +241,10 @@ class Popularity(Result):
         ax.set_xlabel(f"least popular {of} kept (%)")
         return ax
 
+    def cautions(self) -> Sequence[str]:
+        """Name the metrics that no loss moves."""
+        return self.curves.cautions()
+
     def caption(self) -> str:
         """Say what the curves are, and where popularity was counted."""
         of = "items" if self.chosen.cut == "items" else "ratings that the items have,"

@@ -5,7 +5,7 @@ Figures 2 and 6 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -244,6 +244,10 @@ class Sparsity(Result):
         ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
         ax.set_xlabel("judgements kept (%)")
         return ax
+
+    def cautions(self) -> Sequence[str]:
+        """Name the metrics that no loss moves."""
+        return self.curves.cautions()
 
     def caption(self) -> str:
         """Say what the curves are, and how many samples they could not use."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from runs import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+T = TypeVar("T")
 
 WANTING = {
     "popularity": "how often items are rated in training: begin with [ratings], or write "
@@ -86,6 +89,24 @@ class Catalogue:
         if value is None:
             raise InputError(f"nothing says {WANTING[what]}.")
         return value
+
+    def once(self, derive: Callable[[Catalogue], T]) -> T:
+        """Derive something of all items once: lists of many systems and users ask for it.
+
+        Examples
+        --------
+        >>> def rare(catalogue):
+        ...     return catalogue.known("popularity") < 2
+        >>> Catalogue(2, popularity=np.array([3, 1])).once(rare)
+        array([False,  True])
+        """
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        return cast("T", self._derived[derive])
+
+    @cached_property
+    def _derived(self) -> dict[Any, Any]:
+        return {}
 
     def of_users(self, users: NDArray[np.integer], judgements: NDArray[np.integer]) -> Catalogue:
         """Know the profiles of some users, and what is hidden from them, numbered anew so."""

@@ -113,6 +113,14 @@ class Judged:
         """
         return _once(self._of_lists, derive, self, options)
 
+    def once_for_all(self, derive: Callable[..., T], **options: Any) -> T:
+        """Derive something from the judgements once, for all lists that are judged by them.
+
+        What is derived depends on the judgements, their items and the options alone; otherwise as
+        `once`.
+        """
+        return _once(self._of_judgements, derive, self, options)
+
     def total(
         self,
         earned: Callable[..., NDArray[np.float64]],

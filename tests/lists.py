@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pytrec_eval
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from analyses.shared.work import SumSamples
-from qrels import Qrels, match, qrels_from_columns
+from qrels import Catalogue, Qrels, match, qrels_from_columns
 from runs import Run
 
 N_ITEMS = 12
@@ -52,6 +55,22 @@ def random_case(
         relevance_level=4,
     )
     return Run(f"random-{seed}", items), qrels
+
+
+@lru_cache
+def known_items(n_items: int = 400, n_users: int = 2000) -> Catalogue:
+    """All that metrics may know of items: random counts, categories, profiles, propensities."""
+    generator = np.random.default_rng(12)
+    popularity = generator.integers(0, 30, n_items)
+    return Catalogue(
+        n_items,
+        popularity=popularity,
+        n_raters=30,
+        features=(generator.random((n_items, 6)) < 0.3).astype(np.float64),
+        feature_names=tuple("abcdef"),
+        propensities=(popularity + 1) / 31,
+        profiles=csr_array((generator.random((n_users, n_items)) < 0.05).astype(np.float64)),
+    )
 
 
 def qrels_as_dicts(qrels: Qrels) -> dict[str, dict[str, int]]:

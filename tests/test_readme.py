@@ -23,15 +23,17 @@ from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy
 from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
+from harness.study.items_section import ItemsSection
 from harness.study.run import check, run_study
 from harness.study.stages import spelled_out
 from harness.study.study import Study, demo_study, parse_study
-from qrels import Judged
+from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
 from tests.harness.small import write_collection
+from tests.lists import known_items, random_case
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
@@ -113,6 +115,21 @@ def test_what_the_metrics_of_the_guide_declare_holds(name: str, tmp_path: Path) 
     broken = {outcome.law for outcome in card.broken}
     assert broken <= {"top"}  # Patience cannot reach 1, nor R-weighted with two relevant items
     assert not {"direction"} & {outcome.law for outcome in card.outcomes}
+
+
+def test_the_metric_of_items_sees_them(tmp_path: Path) -> None:
+    path = tmp_path / "tail.py"
+    path.write_text(block_with("python", "# tail.py"))
+    run, qrels = random_case(3, n_users=20, n_items=60, depth=20, n_judged=20)
+    rare = known_items().known("popularity") <= 10
+    found = plugin_metrics(path)["Tail"](judge(run, qrels, known_items()), cutoff=5)
+    np.testing.assert_allclose(found, rare[run.items[:, :5]].mean(axis=1))
+
+
+def test_the_items_that_are_explained_have_every_key() -> None:
+    shown = tomllib.loads(block_with("toml", "propensities.csv"))["items"]
+    assert set(shown) == set(ItemsSection.model_fields)
+    assert ItemsSection(**shown).columns == ("genres",)
 
 
 def test_the_metrics_of_the_front_are_values() -> None:
@@ -279,6 +296,11 @@ def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.experiment.search is not None
     assert study.experiment.search.models + len(study.arms) == 14
+
+
+def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None:
+    study = parsed(block_with("toml", '"beyond-accuracy"'), tmp_path)
+    assert set(check(study)) == set(study.metric_labels)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from analyses.intervals.bands import band, centred
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
 from analyses.shared.estimate import Estimates, Limits, Numbers
 from analyses.shared.measure import Measures
+from analyses.shared.sentences import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +60,18 @@ class Curves:
 
     def _drawn(self) -> str:
         return "metrics at one cut-off" if self.measures.reported.place else "report measures"
+
+    def cautions(self) -> list[str]:
+        """Name the metrics whose ordering no loss changes, with these users or others."""
+        unmoved = (self.taus == 1).all(axis=1) & (self.replicates == 1).all(axis=(1, 2))
+        metrics = {self.measures[number].metric: None for number in np.flatnonzero(unmoved)}
+        if not metrics or min(self.levels) == 1:
+            return []
+        return [
+            f"No loss of judgements ever changes the ordering of the systems by "
+            f"{listed(list(metrics))}. A metric that makes no use of judgements is robust by "
+            "itself: that says nothing of its worth."
+        ]
 
     def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:
         """Draw the taus against the share kept, from all to least; of metrics with bands."""

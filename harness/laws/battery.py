@@ -15,7 +15,7 @@ from harness.laws.lists import TOLERANCE, Bench, Shape, UserList
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Numbering, Run
-from runs.trec import common_items, format_run, read_run
+from runs.trec import format_run, read_run
 
 
 def _scored(bench: Bench, labels: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:
@@ -150,16 +150,16 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
     that the run is not empty.
     """
     run, qrels = _as_run_and_qrels((listed, _companion(shape)), shape)
-    topics, items = Numbering.of(["u0", "u1"]), _item_ids(run, qrels)
+    topics, items = Numbering.of(["u0", "u1"]), _item_ids(shape.catalogue.n_items)
     with TemporaryDirectory() as folder:
         run_path, qrels_path = Path(folder, "trial.run"), Path(folder, "trial.qrels")
         run_path.write_bytes(format_run(run, topics, items))
         qrels_path.write_bytes(format_qrels(qrels, topics, items))
         run_file, qrels_file = read_run(run_path), read_qrels(qrels_path)
-    numbered = common_items([run_file], qrels_file.items)
     return judge(
-        run_file.to_run(qrels_file.users, numbered, depth=shape.depth),
-        qrels_file.to_qrels(numbered, relevance_level=shape.level),
+        run_file.to_run(qrels_file.users, items, depth=shape.depth),
+        qrels_file.to_qrels(items, relevance_level=shape.level),
+        shape.catalogue,
     )
 
 
@@ -168,22 +168,19 @@ def _companion(shape: Shape) -> UserList:
 
 
 def _as_run_and_qrels(lists: tuple[UserList, ...], shape: Shape) -> tuple[Run, Qrels]:
-    """Number the items of every list from its end, so that item order is not rank order."""
     items = np.full((len(lists), shape.depth), -1, dtype=np.int32)
     judgements = []
     for user, listed in enumerate(lists):
-        grades = (*reversed(listed.missed), *reversed(listed.ranked))
-        judgements += [(user, item, g) for item, g in enumerate(grades) if g is not None]
-        first = len(listed.missed)
-        items[user, : len(listed.ranked)] = np.arange(first, len(grades))[::-1]
+        items[user, : len(listed.ranked)] = shape.items(listed)[0]
+        judgements += [(user, item, grade) for item, grade in shape.judged_items(listed)]
     columns = np.array(judgements).T
     qrels = qrels_from_columns(*columns, n_users=len(lists), relevance_level=shape.level)
     return Run("trial", items), qrels
 
 
-def _item_ids(run: Run, qrels: Qrels) -> Numbering:
-    last = max(run.items.max(), qrels.items.max())
-    return Numbering.of([f"i{number:06}" for number in range(last + 1)])
+@lru_cache(maxsize=16)
+def _item_ids(n_items: int) -> Numbering:
+    return Numbering.of([f"i{number:06}" for number in range(n_items)])
 
 
 def _needs_the_nonrelevant(bench: Bench, case: Case) -> Found:

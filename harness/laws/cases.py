@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from harness.laws.law import Case
-from harness.laws.lists import Shape, UserList
-
-MOST_MISSED = 3
+from harness.laws.lists import MOST_MISSED, Shape, UserList
 
 
 def one_list(shape: Shape) -> SearchStrategy[Case]:

@@ -10,12 +10,15 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.laws.items import N_KINDS, catalogue, items_of
 from harness.metrics.shared.metric import LEVEL, Metric
-from qrels import Judged
+from qrels import Catalogue, Judged
+from qrels.catalogue import ItemsSeen
 
 UNJUDGED = "–"
 LONGEST_SPELLED_OUT = 12
 RANKS_BELOW = 2
+MOST_MISSED = 3
 USUAL_LEVEL = 2
 TRIES = 100
 
@@ -87,6 +90,24 @@ class Shape:
         """The non-relevant grades, the plainest first."""
         return (0,) if self.level == 1 else (0, self.level - 1)
 
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is known of items: there are enough for all lists."""
+        return catalogue(N_KINDS * (self.depth + MOST_MISSED + 1))
+
+    def items(self, listed: UserList) -> tuple[list[int], list[int]]:
+        """Number the items that a list holds, and those that it misses."""
+        marks = (*listed.ranked, *listed.missed)
+        numbers = items_of(marks, level=self.level, n_items=self.catalogue.n_items)
+        return numbers[: len(listed.ranked)], numbers[len(listed.ranked) :]
+
+    def judged_items(self, listed: UserList) -> list[tuple[int, int]]:
+        """Give the user's judgements, the best first: item and grade."""
+        ranked, missed = self.items(listed)
+        marks = zip((*ranked, *missed), (*listed.ranked, *listed.missed), strict=True)
+        judgements = [(item, grade) for item, grade in marks if grade is not None]
+        return sorted(judgements, key=lambda judgement: -judgement[1])
+
     def judged(self, lists: Sequence[UserList]) -> Judged:
         """Lay lists out as a metric sees them, one user each."""
         return Judged(
@@ -94,6 +115,15 @@ class Shape:
             _matrix([listed.judgements for listed in lists]),
             relevance_level=self.level,
             lengths=np.array([len(listed.ranked) for listed in lists]),
+        ).with_items(lambda: self._items_seen(lists))
+
+    def _items_seen(self, lists: Sequence[UserList]) -> ItemsSeen:
+        judged = [[item for item, _ in self.judged_items(listed)] for listed in lists]
+        return ItemsSeen(
+            self.catalogue,
+            users=np.zeros(len(lists), dtype=np.intp),
+            listed=_by_rank([self.items(listed)[0] for listed in lists], width=self.depth),
+            judged=_by_rank(judged),
         )
 
 
@@ -152,3 +182,8 @@ def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> NDArray[
     filled = [[np.nan if grade is None else float(grade) for grade in row] for row in rows]
     width = max([width, *map(len, filled)])
     return np.array([row + [np.nan] * (width - len(row)) for row in filled])
+
+
+def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> NDArray[np.int32]:
+    """Lay the items of lists out rank by rank, -1 where there is none."""
+    return np.nan_to_num(_matrix(rows, width=width), nan=-1).astype(np.int32).T

@@ -34,6 +34,9 @@ def page(cards: Sequence[Card]) -> str:
         "",
         LEGEND.format(level=first.level),
         "",
+        "Metrics that ask for items see those of a small catalogue, drawn once: how often each was "
+        "rated, and which of four categories it has. An item keeps these when it changes places.",
+        "",
         *_statements(first, "law", LAWS),
         "",
         *_matrix(cards, LAWS),

@@ -7,10 +7,12 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.laws.items import catalogue
 from harness.laws.law import SEED, Outcome, Verdict
 from harness.laws.lists import Bench
 from harness.metrics.shared.metric import Metric
 from qrels import Judged
+from qrels.catalogue import ItemsSeen
 from runs import InputError
 
 N_USERS, DEPTH, N_MISSED = 1000, 100, 10
@@ -66,7 +68,16 @@ def sample(bench: Bench) -> Judged:
     judgements = _grades(generator, bench, (N_USERS, DEPTH + N_MISSED))
     unjudged = generator.random((N_USERS, DEPTH)) < 1 / 2
     judgements[:, :DEPTH][unjudged] = np.nan
-    return Judged(judgements[:, :DEPTH].copy(), judgements, relevance_level=bench.level)
+    judged = Judged(judgements[:, :DEPTH].copy(), judgements, relevance_level=bench.level)
+    return judged.with_items(_items_seen)
+
+
+def _items_seen() -> ItemsSeen:
+    """Give every user the same items, in an order of the user's."""
+    numbers = np.tile(np.arange(DEPTH + N_MISSED), (N_USERS, 1))
+    items = np.random.default_rng([SEED, 2]).permuted(numbers, axis=1).T
+    users = np.zeros(N_USERS, dtype=np.intp)
+    return ItemsSeen(catalogue(DEPTH + N_MISSED), users, items[:DEPTH], items)
 
 
 def _grades(
@@ -86,4 +97,8 @@ def _swapped(judged: Judged) -> Judged:
     columns[:, firsts] += swaps
     columns[:, firsts + 1] -= swaps
     grades = np.take_along_axis(judged.grades, columns, axis=1)
-    return Judged(grades, judged.judgements, relevance_level=judged.relevance_level)
+    items = np.take_along_axis(judged.items, columns, axis=1).T
+    swapped = Judged(grades, judged.judgements, relevance_level=judged.relevance_level)
+    return swapped.with_items(
+        lambda: ItemsSeen(judged.catalogue, judged.users, items, judged.judged_items.T)
+    )

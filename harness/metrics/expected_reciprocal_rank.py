@@ -8,9 +8,9 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
+from harness.metrics.shared.browsing import satisfaction
 from harness.metrics.shared.metric import metric
 from qrels import Judged, running
-from runs import InputError
 
 
 @metric(
@@ -72,11 +72,7 @@ def expected_reciprocal_rank(
 
 def _stops(judged: Judged, *, top: int | None) -> NDArray[np.float64]:
     """Probability of stopping at each rank, over the rank."""
-    highest = judged.ideal_gains.max(axis=1, initial=0.0)
-    if top and (highest > top).any():
-        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest.max():g}.")
-    scale = 2.0 ** (np.full_like(highest, top) if top else highest)
-    satisfied = (2.0**judged.gains - 1) / scale[:, np.newaxis]
+    satisfied = satisfaction(judged, top=top)
     going_on = running(1 - satisfied, by=np.multiply)
     stopping = satisfied / judged.ranks
     stopping[:, 1:] *= going_on[:, :-1]

@@ -26,8 +26,8 @@ class Features(NamedTuple):
 def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) -> Features:
     """Read what describes items: a column of numbers is a feature, one of text holds categories.
 
-    Every category is a feature, 1 for the items that have it; several of one item stand between
-    ``|``, as the genres of MovieLens do.
+    A column holds numbers if its first value is one. Every category is a feature, 1 for the items
+    that have it; several of one item stand between ``|``, as the genres of MovieLens do.
 
     Parameters
     ----------
@@ -41,9 +41,13 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
     Raises
     ------
     InputError
-        If a column is missing, an item is duplicated or a row has another length.
+        If a column is missing, an item or a column is duplicated, a row has another length,
+        something else stands among numbers, or no item is of the collection.
     """
-    (_, heading), rows = heading_and_rows(path)
+    (line, heading), rows = heading_and_rows(path)
+    distinct(path, [(line, column) for column in heading[1:]], "column")
+    if len(heading) < 2:
+        raise InputError.at(path, line, "two columns or more expected: item and features.")
     numbers = _numbers(path, rows, items)
     names: list[str] = []
     values: list[NDArray[np.float64]] = []
@@ -72,12 +76,13 @@ def read_item_values(
     Raises
     ------
     InputError
-        If an item is duplicated, or a value is no number or out of range.
+        If an item is duplicated, a value is no number or out of range, or no item is of the
+        collection.
     """
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:
         raise InputError.at(path, line, f"two columns expected: item and {what}.")
-    values = np.array([read_number(path, at, heading[1], row[1]) for at, row in rows])
+    values = np.array([read_number(path, at, heading[1], row[1], kind=what) for at, row in rows])
     wrong = np.flatnonzero((values < low) | (values > high))
     if len(wrong):
         at, row = rows[wrong[0]]
@@ -92,7 +97,13 @@ def read_item_values(
 def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.int32]:
     """Number the items of a table; -1 for those that the collection does not have."""
     ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
-    return items.numbers(np.array(ids, dtype=np.str_))
+    numbers = items.numbers(np.array(ids, dtype=np.str_))
+    if (numbers < 0).all():
+        its_own = f"; it has others, such as {ids[0]!r}." if ids else "."
+        raise InputError(
+            f"{path}: no item of the study, such as {str(items.ids[0])!r}, is there{its_own}"
+        )
+    return numbers
 
 
 def _position(path: Path, heading: Sequence[str], column: str) -> int:
@@ -105,9 +116,9 @@ def _position(path: Path, heading: Sequence[str], column: str) -> int:
 
 def _feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
     """Read one column: its numbers, or a feature for each of its categories."""
-    if all(is_number(field) for field in fields):
+    if is_number(next(filter(None, fields), "")):
         numbers = [
-            read_number(path, line, column, field)
+            read_number(path, line, column, field, kind="number")
             for (line, _), field in zip(rows, fields, strict=True)
         ]
         return Features((column,), np.array(numbers)[:, np.newaxis])

@@ -181,6 +181,15 @@ def try_out(
             _check_alone(metric, together[user], alone[0])
 
 
+def _try_on_items(stages: Stages) -> None:
+    """Score one user by what is known of the items, which may be no categories, before training."""
+    if stages.catalogue.n_items >= 3:
+        with stages.study.errors_at("metrics", "names"):
+            for metric in stages.metrics.values():
+                if not metric.needs:
+                    metric(_tried(slice(1), stages.catalogue), cutoff=1)
+
+
 def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
     """Give lists of three items to some of three users; the judgements are of the same items."""
     lists = np.array([[4.0, np.nan, 1.0], [np.nan, 4.0, np.nan], [np.nan, np.nan, np.nan]])
@@ -275,6 +284,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress)
         stages.check_settings()
+        _try_on_items(stages)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
     worded = of_topics if collection.split is None else str
     checks = judgement_checks(collection.facts, metrics)

@@ -196,13 +196,14 @@ class Stages:
                     raise InputError(str(error)) from error
 
     def _check_features(self) -> None:
-        """Read the tables of items, and say how many judged items have no features."""
-        judged = np.unique(self.collection.qrels.items)
-        unknown = without_features(self.catalogue, judged)
+        """Read the tables of items, and say how many items have no features."""
+        every, judged = np.arange(len(self.collection.items)), self.collection.qrels.items
+        unknown = without_features(self.catalogue, every)
         if unknown:
             finding = (
-                f"{self.study.items.features}: no features of {unknown:,} of the {len(judged):,} "
-                "judged items; to metrics they are like no other item."
+                f"{self.study.items.features}: no features of {unknown:,} of the {len(every):,} "
+                f"items, {without_features(self.catalogue, np.unique(judged)):,} of them judged; "
+                "to metrics they are like no other item."
             )
             warnings.warn(finding, InputWarning, stacklevel=2)
 

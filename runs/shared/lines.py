@@ -49,7 +49,8 @@ def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[s
     seen: set[str] = set()
     for line, name in names:
         if not name:
-            raise InputError.at(path, line, f"a {kind} has no name.")
+            article = "an" if kind[0] in "aeiou" else "a"
+            raise InputError.at(path, line, f"{article} {kind} has no name.")
         if name in seen:
             raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
         seen.add(name)
@@ -65,10 +66,10 @@ def is_number(text: str) -> bool:
     return True
 
 
-def read_number(path: Path, line: int, system: str, text: str) -> float:
+def read_number(path: Path, line: int, system: str, text: str, *, kind: str = "score") -> float:
     """Read a finite number."""
     if not text:
-        raise InputError.at(path, line, f"column {system!r}: a score is missing.")
+        raise InputError.at(path, line, f"column {system!r}: a {kind} is missing.")
     if not is_number(text) or not math.isfinite(float(text)):
         raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
     return float(text)

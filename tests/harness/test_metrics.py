@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.trec_eval.export import pool
-from qrels import Judged, Qrels, judge
+from qrels import Judged, Qrels, judge, qrels_from_columns
 from runs import InputError, Run
-from tests.lists import pytrec_eval_scores, random_case, runs_and_qrels
+from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
 OF_HIDDEN_ITEMS = {"LOO", "LLOO"}
@@ -44,6 +44,10 @@ NO_CUTOFF = {
 }
 
 
+OF_ITEMS = {"EPC", "MSI", "ARP", "ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall", "Calibration"}
+"""Metrics that cannot do without items."""
+
+
 def test_the_folder_is_the_list() -> None:
     assert set(built_in_metrics()) == set(METRICS) | OF_HIDDEN_ITEMS
     assert set(METRICS) == {
@@ -56,6 +60,7 @@ def test_the_folder_is_the_list() -> None:
         "INST",
         "INSQ",
         "Compat",
+        *OF_ITEMS,
     }
 
 
@@ -100,10 +105,10 @@ def test_condensed_lists_score_as_those_without_unjudged_items(
     case: tuple[Run, Qrels], cutoff: int | None
 ) -> None:
     run, qrels = case
-    judged, shortened = judge(run, qrels), without_unjudged(run, qrels)
+    judged, shortened = judge(run, qrels, known_items()), without_unjudged(run, qrels)
     for name, metric in METRICS.items():
         scores = find_metric(f"{name}(condensed=true)", METRICS)(judged, cutoff=cutoff)
-        expected = metric(judge(shortened, qrels), cutoff=cutoff)
+        expected = metric(judge(shortened, qrels, known_items()), cutoff=cutoff)
         np.testing.assert_array_equal(scores, expected, err_msg=name)
     for name, measure in PYTREC_EVAL.items() if cutoff else NO_CUTOFF.items():
         cut = None if "{}" in measure else cutoff
@@ -436,7 +441,7 @@ def test_what_is_retrieved_in_random_order_has_an_auc_of_one_half() -> None:
 def test_scores_stay_in_the_range_that_is_declared(
     case: tuple[Run, Qrels], cutoff: int | None
 ) -> None:
-    judged = judge(*case)
+    judged = judge(*case, known_items())
     for name, metric in METRICS.items():
         scores = metric(judged, cutoff=cutoff)
         assert scores.min() >= metric.low, name
@@ -464,16 +469,18 @@ def test_an_option_out_of_its_range_is_refused(name: str, finding: str) -> None:
         find_metric(name, METRICS)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", [name for name in METRICS if name != "Calibration"])
 def test_an_empty_list_scores_zero(name: str) -> None:
-    empty = Judged(np.full((1, 5), np.nan), np.ones((1, 2)))
-    assert METRICS[name](empty, cutoff=3).tolist() == [0.0]
+    empty = Run("empty", np.full((1, 5), -1, dtype=np.int32))
+    qrels = qrels_from_columns(*np.array([[0, 0], [1, 2], [1, 1]]), n_users=1, relevance_level=1)
+    assert METRICS[name](judge(empty, qrels, known_items()), cutoff=3).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", sorted({*METRICS} - {"EPC", "MSI", "ARP", "ILD", "Calibration"}))
 def test_a_user_without_judgements_scores_zero(name: str) -> None:
-    unjudged = Judged(np.full((1, 5), np.nan), np.full((1, 2), np.nan))
-    assert METRICS[name](unjudged, cutoff=3).tolist() == [0.0]
+    run = Run("full", np.arange(5, dtype=np.int32)[np.newaxis])
+    qrels = qrels_from_columns(*np.zeros((3, 0), dtype=int), n_users=1, relevance_level=1)
+    assert METRICS[name](judge(run, qrels, known_items()), cutoff=3).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -482,7 +489,7 @@ def test_lattice_scales_make_scores_whole(name: str) -> None:
     for cutoff in (1, 5, 10, 20):
         scale = METRICS[name].lattice(cutoff)
         if scale is not None:
-            hits = METRICS[name](judge(run, qrels), cutoff=cutoff) * scale
+            hits = METRICS[name](judge(run, qrels, known_items()), cutoff=cutoff) * scale
             np.testing.assert_allclose(hits, np.rint(hits), atol=1e-9)
 
 
@@ -549,7 +556,9 @@ def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
 
 
 def test_an_unknown_metric_is_answered_with_the_list() -> None:
-    with pytest.raises(InputError, match="no metric is called 'zzz'; there are AUC, AP, bpref"):
+    with pytest.raises(
+        InputError, match="no metric is called 'zzz'; there are alpha-nDCG, AUC, AP, ARP, bpref"
+    ):
         find_metric("zzz", METRICS)
 
 
@@ -579,7 +588,9 @@ def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
     case: tuple[Run, Qrels], level: int
 ) -> None:
     run, qrels = case
-    judged, levelled = judge(run, qrels), judge(run, replace(qrels, relevance_level=level))
+    judged, levelled = (
+        judge(run, seen, known_items()) for seen in (qrels, replace(qrels, relevance_level=level))
+    )
     for name in (name for name, metric in METRICS.items() if metric.has_level):
         for options in ("", ",condensed=true"):
             named = find_metric(f"{name}(rel={level}{options})", METRICS)(judged, cutoff=5)

@@ -82,3 +82,13 @@ def test_metrics_meet_at_a_cutoff_and_cutoffs_within_a_metric() -> None:
     frame = estimates().differences()
     pairs = frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy().tolist()
     assert pairs == [["P", 5, "P", 10], ["P", 5, "AP", 5], ["P", 10, "AP", 10], ["AP", 5, "AP", 10]]
+
+
+def test_metrics_that_no_loss_moves_are_named() -> None:
+    measures = Measures([Measure(name, 10) for name in ("ILD", "AP", "P")])
+    replicates = np.ones((3, 2, 5))
+    replicates[2, 1, 0] = 0.9
+    taus = np.array([[1.0, 1.0], [1.0, 0.9], [1.0, 1.0]])
+    (caution,) = Curves(measures, (1.0, 0.5), taus, replicates).cautions()
+    assert "changes the ordering of the systems by ILD. A metric" in caution
+    assert Curves(measures, (1.0,), taus[:, :1], replicates[:, :1]).cautions() == []

@@ -21,7 +21,7 @@ from harness.scoring.kernel import FUSED
 from harness.scoring.score import SampleScorer, is_fused, score
 from qrels import Judged, Qrels, judge
 from runs import Run
-from tests.lists import means_on, random_case, runs_and_qrels, users_on
+from tests.lists import known_items, means_on, random_case, runs_and_qrels, users_on
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
 
@@ -35,7 +35,14 @@ def by_definition(
 ) -> NDArray[np.float64]:
     users = np.arange(qrels.n_users).astype(np.str_)
     means = [
-        score(runs, qrels.keep(sample), Measures(measures), metrics, users=users).means()
+        score(
+            runs,
+            qrels.keep(sample),
+            Measures(measures),
+            metrics,
+            users=users,
+            catalogue=known_items(),
+        ).means()
         for sample in kept.T
     ]
     return np.stack(means, axis=-1)
@@ -45,6 +52,8 @@ GEOMETRIC = [f"{name}(mean=geometric)" for name in FUSED]
 NOT_FUSED = ["RBP(p=0.5)", "nDCG(gains=exp)", "P(rel=4)"]
 NOT_FUSED += [f"{name}(condensed=true)" for name in ("P", "AUC", "nDCG", "infAP_trec")]
 NOT_FUSED += [name for name in METRICS if name not in FUSED]
+NOT_FUSED += ["EPC(relevance=binary)", "MSI(discount=log2,relevance=graded)", "Recall(beta=0.5)"]
+NOT_FUSED += ["EILD(discount=0.85,relevance=graded)", "Calibration(discount=log2)"]
 
 
 def test_every_fused_metric_is_a_built_in_one() -> None:
@@ -102,7 +111,7 @@ def test_what_is_not_fused_takes_the_readable_road(name: str) -> None:
     metrics = {name: find_metric(name, METRICS)}
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
     kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
-    means = means_on(SampleScorer([run], qrels, measures, metrics), qrels, kept)
+    means = means_on(SampleScorer([run], qrels, measures, metrics, known_items()), qrels, kept)
     expected = by_definition([run], qrels, measures, kept, metrics)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
@@ -112,7 +121,7 @@ def test_every_built_in_metric_needs_judged_ranks_alone(name: str) -> None:
     run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
     metrics = {name: find_metric(name, METRICS)}
     measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
-    assert not SampleScorer([run], qrels, measures, metrics).by_definition
+    assert not SampleScorer([run], qrels, measures, metrics, known_items()).by_definition
 
 
 def test_condensed_lists_reach_below_the_deepest_cutoff() -> None:

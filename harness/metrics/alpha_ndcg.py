@@ -1,0 +1,114 @@
+"""alpha-nDCG: nDCG in which a category that has come before earns less."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from harness.metrics.shared.features import alike, categories, new_categories
+from harness.metrics.shared.metric import metric, ratio
+from qrels import Judged
+
+DECIMALS = 12
+"""Gains that differ by less are equal: which of two items is taken is then settled by number."""
+
+CELLS_AT_ONCE = 1 << 16
+"""Pairs of relevant items, of so many users as fit, that are gone through at once."""
+
+HIGHEST = math.e / (math.e - 1)
+"""No list earns more, over a greedy one (Nemhauser, Wolsey & Fisher 1978)."""
+
+
+@metric(
+    "alpha-nDCG",
+    source="Clarke et al. (2008), Novelty and diversity in information retrieval evaluation",
+    aliases=("alpha_nDCG", "a-nDCG"),
+    high=HIGHEST,
+)
+def alpha_ndcg(
+    judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Ge(0), Le(1)] = 0.5
+) -> NDArray[np.float64]:
+    r"""Categories of relevant items, less where they came before, over those of a greedy list.
+
+    .. math::
+        \alpha\mathrm{-nDCG}@n = \frac{\alpha\mathrm{-DCG}_n}{\alpha\mathrm{-IDCG}_n}, \qquad
+        \alpha\mathrm{-DCG}_n = \sum_{k \le n} \frac{\sum_c \mathrm{rel}_c(k)
+        (1 - \alpha)^{r_{c,k-1}}}{\log_2(k + 1)}
+
+    :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
+    :math:`r_{c,k-1}` counts such items above it. The ideal list takes at each rank the relevant
+    item that earns most there. 0 if no relevant item has a category.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n, in the list and in the ideal; by default all of both.
+    alpha
+        How much of a category is used up by one relevant item of it.
+
+    Returns
+    -------
+    Values in [0, 1.59], of shape (n_users,); hardly ever above 1.
+
+    Notes
+    -----
+    Relevance is binary. Equal to ndeval and ir_measures, in which a relevant item is relevant for
+    each of its categories. The best list is hard to find, and the greedy one need not be it: a
+    list can score above 1, though never above e / (e - 1). Of items that earn the same the last
+    by id is taken, as by ndeval.
+
+    Examples
+    --------
+    Two relevant items of one category, then one of another: (1 + 1/2 / log2(3) + 1/2) over
+    (1 + 1 / log2(3) + 1/2 * 1/2).
+
+    >>> from qrels import Catalogue
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> listed = np.array([[0], [1], [2]])
+    >>> items = ItemsSeen(catalogue, np.array([0]), listed, listed)
+    >>> judged = Judged(np.ones((1, 3)), np.ones((1, 3))).with_items(lambda: items)
+    >>> alpha_ndcg(judged).round(4)
+    array([0.9652])
+    """
+    found = judged.total(_discounted, cutoff=cutoff, alpha=alpha)
+    best = judged.once_for_all(_greedy, alpha=alpha)
+    last = best.shape[1] - 1
+    return ratio(found, best[:, last if cutoff is None else min(cutoff, last)])
+
+
+def _discounted(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+    """Give what each rank earns: new categories, discounted."""
+    return judged.once(new_categories, alpha=alpha) / np.log2(judged.ranks + 1)
+
+
+def _greedy(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+    """Add what the greedy list earns down to each rank, from none: (n_users, n_ranks + 1)."""
+    known = judged.catalogue.once(categories)
+    relevant = judged.judgements >= judged.relevance_level
+    counts = np.count_nonzero(relevant, axis=1)
+    items = -np.sort(-np.where(relevant, judged.judged_items, -1), axis=1)
+    earned = np.zeros((judged.n_users, int(counts.max(initial=0)) + 1))
+    for count, users in alike(counts, cells=CELLS_AT_ONCE):
+        earned[users, 1 : count + 1] = _taken(known[items[users, :count]], alpha)
+    return np.cumsum(earned, axis=1)
+
+
+def _taken(has: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """Take items one by one, of categories (n_users, n_items, n_categories): what each earns."""
+    n_users, n_items, n_features = has.shape
+    users, left = np.arange(n_users), np.ones((n_users, n_features))
+    earned = np.empty((n_users, n_items))
+    for place in range(n_items):
+        gains = np.einsum("uif,uf->ui", has, left)
+        best = np.argmax(np.round(gains, DECIMALS), axis=1)
+        earned[:, place] = gains[users, best] / np.log2(place + 2)
+        left *= 1 - alpha * has[users, best]
+        has[users, best] = 0.0
+    return earned

@@ -1,0 +1,63 @@
+"""ARP: average recommendation popularity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.browsing import mean_novelty
+from harness.metrics.shared.metric import metric
+from qrels import Catalogue, Judged
+
+
+@metric(
+    "ARP",
+    source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation",
+    aliases=("average popularity", "popularity of recommendations"),
+    high=np.inf,
+    higher_is_better=False,
+    has_level=False,
+)
+def average_recommendation_popularity(
+    judged: Judged, *, cutoff: int | None = None
+) -> NDArray[np.float64]:
+    r"""Mean number of training ratings of the items in the first ranks: popularity bias.
+
+    .. math:: \mathrm{ARP}@n = \frac{1}{\min(n, K)} \sum_{k \le \min(n, K)} n_{i(k)}
+
+    :math:`n_i` counts the item's ratings in training; K is the length of the list.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values of at least 0, of shape (n_users,); 0 for an empty list.
+
+    Notes
+    -----
+    It describes lists, and judgements play no part. That less is better is a convention, of those
+    who want less popularity bias (Abdollahpouri et al. 2019); it does not say that users are
+    served better. Random recommendations have next to the best value, and an empty list the best.
+
+    Examples
+    --------
+    The items have five ratings and one:
+
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(2, popularity=np.array([5, 1]))
+    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
+    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
+    >>> average_recommendation_popularity(judged)
+    array([3.])
+    """
+    return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
+
+
+def _ratings(catalogue: Catalogue) -> NDArray[np.float64]:
+    """Training ratings of each item; 0 for no item."""
+    return np.append(catalogue.known("popularity").astype(np.float64), 0.0)

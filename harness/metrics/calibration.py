@@ -1,0 +1,123 @@
+"""Calibration: how far a list is from the categories that the user rated."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt, Lt
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import rel_entr
+
+from harness.metrics.shared.browsing import Discount, discounts
+from harness.metrics.shared.features import categories
+from harness.metrics.shared.metric import metric
+from qrels import Catalogue, Judged
+
+
+@metric(
+    "Calibration",
+    source="Steck (2018), Calibrated recommendations",
+    aliases=("miscalibration", "KL", "MC_KL"),
+    high=math.inf,
+    higher_is_better=False,
+    has_level=False,
+)
+def calibration(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    alpha: Annotated[float, Gt(0), Lt(1)] = 0.01,
+    discount: Discount = "none",
+) -> NDArray[np.float64]:
+    r"""Kullback-Leibler divergence of the list's categories from those that the user rated.
+
+    .. math::
+        \mathrm{KL}(p \,\|\, \tilde q) = \sum_c p_c \ln \frac{p_c}{\tilde q_c}, \qquad
+        \tilde q = (1 - \alpha) q + \alpha p
+
+    p is the mean, over the items that the user rated in training, of their distributions over
+    categories, in which those of one item share equally; q the mean over the first n ranks,
+    weighted by the discounts of the ranks. Items without a category are left out of both.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    alpha
+        How much of p is mixed into q, so that no category is without a share.
+    discount
+        ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
+
+    Returns
+    -------
+    Values in [0, -ln(alpha)], of shape (n_users,): the highest for an empty list, 0 for users who
+    rated nothing with a category.
+
+    Notes
+    -----
+    Judgements of the test set play no part. Steck allows for weights of the user's ratings; here
+    they count alike, the low ones, too.
+
+    Examples
+    --------
+    The user rated one item of each of two categories, the list holds the first alone; with alpha
+    1/2 the second keeps 1/4: 1/2 * ln(2/3) + 1/2 * ln(2).
+
+    >>> from qrels.catalogue import ItemsSeen
+    >>> rated = csr_array(np.ones((1, 2)))
+    >>> catalogue = Catalogue(2, features=np.eye(2), profiles=rated)
+    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0]]), np.array([[0]]))
+    >>> judged = Judged(np.array([[np.nan]]), np.ones((1, 1))).with_items(lambda: items)
+    >>> calibration(judged, alpha=0.5).round(4)
+    array([0.1438])
+    """
+    wanted = judged.catalogue.once(_of_profiles)[judged.users]
+    none = _divergence(wanted, np.zeros_like(wanted), alpha)
+    diverging = judged.once(_so_far, alpha=alpha, discount=discount)
+    return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, diverging), none)
+
+
+def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> NDArray[np.float64]:
+    """Compare what the list holds down to each rank with the profile, (n_users, n_ranks)."""
+    shares = judged.catalogue.once(_of_items)
+    wanted = judged.catalogue.once(_of_profiles)[judged.users]
+    looked_at = np.broadcast_to(discounts(judged.ranks, discount), judged.grades.shape)
+    listed = np.zeros(wanted.shape)
+    found = np.zeros(judged.grades.shape)
+    for column, items in enumerate(judged.items.T):
+        listed += looked_at[:, column, np.newaxis] * shares[items]
+        found[:, column] = _divergence(wanted, listed, alpha)
+    return found
+
+
+def _divergence(
+    wanted: NDArray[np.float64], listed: NDArray[np.float64], alpha: float
+) -> NDArray[np.float64]:
+    """Compare distributions with sums of distributions, each of shape (n_users, n_categories)."""
+    mixed = (1 - alpha) * _normalised(listed) + alpha * wanted
+    return np.maximum(rel_entr(wanted, mixed).sum(axis=1), 0.0)
+
+
+def _of_items(catalogue: Catalogue) -> NDArray[np.float64]:
+    """Distribution of each item over its categories; 0 where there is none, and at the end."""
+    return _normalised(catalogue.once(categories))
+
+
+def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
+    """Distribution over categories of what each user rated; 0 where there is none."""
+    profiles = catalogue.known("profiles")
+    rated = csr_array(
+        (np.ones(profiles.nnz), profiles.indices, profiles.indptr), shape=profiles.shape
+    )
+    return _normalised(rated @ catalogue.once(_of_items)[:-1])
+
+
+def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Let rows sum to 1; rows of 0 stay."""
+    totals = values.sum(axis=1, keepdims=True)
+    return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)

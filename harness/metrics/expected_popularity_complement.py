@@ -1,0 +1,77 @@
+"""EPC: expected popularity complement."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.browsing import Discount, Relevance, mean_novelty
+from harness.metrics.shared.metric import metric
+from qrels import Catalogue, Judged
+
+
+@metric(
+    "EPC",
+    source="Vargas & Castells (2011), Rank and relevance in novelty and diversity metrics for "
+    "recommender systems",
+    aliases=("novelty", "popularity complement"),
+)
+def expected_popularity_complement(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    discount: Discount = "none",
+    relevance: Relevance = "none",
+) -> NDArray[np.float64]:
+    r"""Mean share of the users who do not know the items in the first ranks: novelty.
+
+    .. math::
+        \mathrm{EPC}@n = \frac{\sum_{k \le n} d_k \, \rho_k \, (1 - n_{i(k)} / U)}
+        {\sum_{k \le \min(n, K)} d_k}
+
+    :math:`n_i` counts the item's ratings in training, U the users with one; :math:`d_k` is the
+    discount of rank k and :math:`\rho_k` what the item is worth. K is the length of the list.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    discount
+        ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
+    relevance
+        ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
+        probability that it satisfies, as in ERR.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,); 0 for an empty list.
+
+    Notes
+    -----
+    By default judgements play no part: that a list is novel does not make it good. The paper's
+    default for :math:`d_k` is 0.85^(k - 1). As RankSys computes it (``EPC``). A short list is
+    divided by what it holds, not by n, unlike P.
+
+    Examples
+    --------
+    Of four users two know the first item and one the second; then the first item alone is
+    relevant:
+
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(2, popularity=np.array([2, 1]), n_raters=4)
+    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
+    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
+    >>> expected_popularity_complement(judged)
+    array([0.625])
+    >>> expected_popularity_complement(judged, relevance="binary")
+    array([0.25])
+    """
+    return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
+
+
+def _unknown(catalogue: Catalogue) -> NDArray[np.float64]:
+    """Share of the users with training ratings who did not rate each item; 0 for no item."""
+    n_raters = max(catalogue.known("n_raters"), 1)
+    return np.append(1.0 - catalogue.known("popularity") / n_raters, 0.0)

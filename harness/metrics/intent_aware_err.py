@@ -1,0 +1,77 @@
+"""ERR-IA: intent-aware expected reciprocal rank."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt, Le
+from numpy.typing import NDArray
+
+from harness.metrics.shared.features import n_categories, new_categories
+from harness.metrics.shared.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "ERR-IA",
+    source="Chapelle, Ji, Liao, Velipasaoglu, Lai & Wu (2011), Intent-based diversification of "
+    "web search results: metrics and algorithms; normalised as by ndeval",
+    aliases=("ERR_IA",),
+)
+def intent_aware_err(
+    judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Gt(0), Le(1)] = 0.5
+) -> NDArray[np.float64]:
+    r"""ERR averaged over the categories a user likes: relevant items of new ones earn more.
+
+    .. math::
+        \mathrm{ERR\text{-}IA}@n = \frac{\sum_{k \le n} \frac{1}{k} \sum_c \mathrm{rel}_c(k)
+        (1 - \alpha)^{r_{c,k-1}}}{C \sum_{k \le n} (1 - \alpha)^{k - 1} / k}
+
+    :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
+    :math:`r_{c,k-1}` counts such items above it; C counts the categories of the user's relevant
+    items. 0 if there is none.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    alpha
+        Probability that a relevant item satisfies who looks for its category.
+
+    Returns
+    -------
+    Values in [0, 1], of shape (n_users,): 1 needs relevant items of all categories at all ranks.
+
+    Notes
+    -----
+    Categories count alike, and relevance is binary. The denominator is that of ndeval (``ERR-IA``,
+    "ideal ideal"): a list in which every item has every category, whatever there is to be found.
+    So in ir_measures, whose alpha is 0.5. ndeval leaves rank 1 undivided: at cut-off 1 it prints
+    C times as much.
+
+    Examples
+    --------
+    Of two categories the first item has one and the second, after it, the same again:
+    (1 + 1/2 * 1/2) / (2 * (1 + 1/2 * 1/2)).
+
+    >>> from qrels import Catalogue
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> ranked, relevant = np.array([[0], [1]]), np.array([[0], [1], [2]])
+    >>> items = ItemsSeen(catalogue, np.array([0]), ranked, relevant)
+    >>> judged = Judged(np.ones((1, 2)), np.ones((1, 3))).with_items(lambda: items)
+    >>> intent_aware_err(judged)
+    array([0.5])
+    """
+    found = judged.total(_at_ranks, cutoff=cutoff, alpha=alpha)
+    ranks = np.arange(1, (judged.depth if cutoff is None else cutoff) + 1)
+    most = ((1 - alpha) ** (ranks - 1.0) / ranks).sum()
+    return ratio(found, most * judged.once_for_all(n_categories))
+
+
+def _at_ranks(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+    """Give what each rank earns: new categories over the rank."""
+    return judged.once(new_categories, alpha=alpha) / judged.ranks

@@ -1,0 +1,72 @@
+"""ILD: intra-list diversity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.features import directions
+from harness.metrics.shared.metric import metric, ratio
+from qrels import Judged
+
+
+@metric(
+    "ILD",
+    source="Smyth & McClave (2001), Similarity vs. diversity; Ziegler, McNee, Konstan & Lausen "
+    "(2005), Improving recommendation lists through topic diversification",
+    aliases=("intra-list distance", "diversity"),
+    high=2.0,
+    has_level=False,
+)
+def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+    r"""Mean distance between two items of the first ranks, 1 less the cosine of their features.
+
+    .. math::
+        \mathrm{ILD}@n = \frac{2}{m (m - 1)} \sum_{k < l \le m} (1 - \cos(f_{i(k)}, f_{i(l)})),
+        \qquad m = \min(n, K)
+
+    K is the length of the list. 0 for lists of fewer than two items.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+
+    Returns
+    -------
+    Values in [0, 2], of shape (n_users,); in [0, 1] where no feature is negative, as with
+    categories.
+
+    Notes
+    -----
+    Judgements play no part, nor does the order of the first n. An item of which nothing is known
+    is at distance 1 from every other. Ziegler et al. give the sum of the similarities.
+
+    Examples
+    --------
+    The first two items have the same features, the third has another: (0 + 1 + 1) / 3.
+
+    >>> from qrels import Catalogue
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]))
+    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1], [2]]), np.array([[0]]))
+    >>> judged = Judged(np.full((1, 3), np.nan), np.ones((1, 1))).with_items(lambda: items)
+    >>> intra_list_diversity(judged).round(4)
+    array([0.6667])
+    """
+    n_items = np.minimum(judged.n_retrieved, judged.depth if cutoff is None else cutoff)
+    pairs = n_items * (n_items - 1) / 2
+    return ratio(np.maximum(pairs - judged.total(_similarities, cutoff=cutoff), 0.0), pairs)
+
+
+def _similarities(judged: Judged) -> NDArray[np.float64]:
+    """Add the cosines of the item at each rank with those above it."""
+    known = judged.catalogue.once(directions)
+    above = np.zeros((judged.n_users, known.shape[1]))
+    similarities = np.zeros(judged.grades.shape)
+    for column, items in enumerate(judged.items.T):
+        similarities[:, column] = (known[items] * above).sum(axis=1)
+        above += known[items]
+    return similarities

@@ -1,0 +1,77 @@
+"""MSI: mean self-information."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.shared.browsing import Discount, Relevance, mean_novelty
+from harness.metrics.shared.metric import metric
+from qrels import Catalogue, Judged
+
+
+@metric(
+    "MSI",
+    source="Zhou et al. (2010), Solving the apparent diversity-accuracy dilemma of recommender "
+    "systems; form of Vargas & Castells (2011), Rank and relevance in novelty and diversity "
+    "metrics for recommender systems",
+    aliases=("EFD", "expected free discovery", "self-information"),
+    high=np.inf,
+)
+def mean_self_information(
+    judged: Judged,
+    *,
+    cutoff: int | None = None,
+    discount: Discount = "none",
+    relevance: Relevance = "none",
+) -> NDArray[np.float64]:
+    r"""Mean self-information of the items in the first ranks, in bits: novelty of rare items.
+
+    .. math::
+        \mathrm{MSI}@n = \frac{\sum_{k \le n} d_k \, \rho_k \, \log_2 (N / \max(n_{i(k)}, 1))}
+        {\sum_{k \le \min(n, K)} d_k}, \qquad N = \sum_j n_j
+
+    :math:`n_i` counts the item's ratings in training; :math:`d_k` is the discount of rank k and
+    :math:`\rho_k` what the item is worth. K is the length of the list.
+
+    Parameters
+    ----------
+    judged
+        Judged ranked lists.
+    cutoff
+        Ranks considered, n; all of them by default.
+    discount
+        ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
+    relevance
+        ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
+        probability that it satisfies, as in ERR.
+
+    Returns
+    -------
+    Values of at least 0, of shape (n_users,); 0 for an empty list.
+
+    Notes
+    -----
+    By default judgements play no part. With rank and relevance it is the expected free discovery
+    (EFD) of Vargas & Castells, as in RankSys. Zhou et al. have the number of users in the place
+    of N: all scores are then lower by the same. Items without training ratings count as having
+    one.
+
+    Examples
+    --------
+    Of four ratings two are of the first item and one is of the second: 1 and 2 bits.
+
+    >>> from qrels.catalogue import ItemsSeen
+    >>> catalogue = Catalogue(3, popularity=np.array([2, 1, 1]))
+    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
+    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
+    >>> mean_self_information(judged), mean_self_information(judged, relevance="binary")
+    (array([1.5]), array([0.5]))
+    """
+    return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
+
+
+def _bits(catalogue: Catalogue) -> NDArray[np.float64]:
+    """Self-information of each item; 0 for no item."""
+    counts = catalogue.known("popularity")
+    return np.append(np.log2(max(counts.sum(), 1) / np.maximum(counts, 1)), 0.0)

@@ -1,0 +1,85 @@
+"""What a study knows of items: its tables of them, and what is refused before any work."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.study.run import check
+from harness.study.study import parse_study
+from runs import InputError
+from tests.harness.small import (
+    NO_ANALYSES,
+    TREC,
+    WORLD,
+    manifest_of,
+    read_frame,
+    run_text,
+    write_collection,
+)
+
+GENRES = "item,year,genres\na,1990,war|drama\nc,1991,war\nd,1992,noir\nz,1993,drama\n"
+ITEMS = """
+[items]
+features = "items.csv"
+columns = ["genres"]
+"""
+
+
+def metrics(*names: str) -> str:
+    return f"[metrics]\nnames = [{', '.join(map(repr, names))}]\ncutoffs = [2]\n"
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    write_collection(tmp_path)
+    (tmp_path / "items.csv").write_text(GENRES)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_categories_of_a_table_reach_the_scores(given: Path) -> None:
+    text = TREC + metrics("P", "S-Recall") + ITEMS + NO_ANALYSES
+    means = read_frame(run_text(text, given, output=given / "study"), "means")
+    found = means[means.metric == "S-Recall"].set_index("system")["mean"]
+    assert found["full"] == pytest.approx(1.0)  # a has both genres of u1, d and z the others'
+    assert found["partial"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.slow
+def test_items_without_features_are_counted_and_said(given: Path) -> None:
+    folder = run_text(
+        TREC + metrics("P", "ILD") + ITEMS + NO_ANALYSES, given, output=given / "study"
+    )
+    warned = " ".join(manifest_of(folder)["warnings"])  # type: ignore[arg-type]
+    assert "items.csv: no features of 3 of the 7 items, 1 of them judged" in warned
+
+
+@pytest.mark.parametrize("name", ["ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall"])
+def test_a_metric_of_features_asks_for_them_before_any_work(name: str, tmp_path: Path) -> None:
+    study = parse_study(WORLD + metrics(name), source="study.toml", base=tmp_path, changes={})
+    finding = rf'study.toml, line \d+: metric {name!r}: .* write features = "features.csv" in'
+    with pytest.raises(InputError, match=finding):
+        check(study)
+
+
+@pytest.mark.parametrize("name", ["EPC", "MSI", "ARP"])
+def test_a_metric_of_popularity_asks_for_ratings_before_any_work(name: str, given: Path) -> None:
+    with pytest.raises(InputError, match=rf"metric {name!r}: nothing says how .* \[ratings\]"):
+        run_text(TREC + metrics(name) + NO_ANALYSES, given, output=given / "study")
+
+
+@pytest.mark.slow
+def test_a_table_of_popularity_stands_for_ratings(given: Path) -> None:
+    (given / "counts.csv").write_text("item,count\na,6\nb,4\nd,2\nx,1\n")
+    text = TREC + metrics("P", "ARP") + '[items]\npopularity = "counts.csv"\n' + NO_ANALYSES
+    means = read_frame(run_text(text, given, output=given / "study"), "means")
+    found = means[means.metric == "ARP"].set_index("system")["mean"]
+    assert found["full"] == pytest.approx((5 + 4 + 0) / 3)
+
+
+def test_features_that_are_no_categories_are_refused_before_any_work(given: Path) -> None:
+    text = TREC + metrics("S-Recall") + ITEMS.replace("genres", "year") + NO_ANALYSES
+    finding = r"line \d+: metric 'S-Recall': the features must be categories, 0 or 1: 'year' is"
+    with pytest.raises(InputError, match=finding):
+        run_text(text, given, output=given / "study")
+    assert not (given / "study").exists()
