@@ -8,8 +8,6 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import rel_entr
 
 from harness.metrics.shared.browsing import Discount, discounts
 from harness.metrics.shared.features import categories
@@ -69,6 +67,7 @@ def calibration(
     1/2 the second keeps 1/4: 1/2 * ln(2/3) + 1/2 * ln(2).
 
     >>> from qrels.catalogue import ItemsSeen
+    >>> from scipy.sparse import csr_array
     >>> rated = csr_array(np.ones((1, 2)))
     >>> catalogue = Catalogue(2, features=np.eye(2), profiles=rated)
     >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0]]), np.array([[0]]))
@@ -99,6 +98,8 @@ def _divergence(
     wanted: NDArray[np.float64], listed: NDArray[np.float64], alpha: float
 ) -> NDArray[np.float64]:
     """Compare distributions with sums of distributions, each of shape (n_users, n_categories)."""
+    from scipy.special import rel_entr
+
     mixed = (1 - alpha) * _normalised(listed) + alpha * wanted
     return np.maximum(rel_entr(wanted, mixed).sum(axis=1), 0.0)
 
@@ -110,6 +111,8 @@ def _of_items(catalogue: Catalogue) -> NDArray[np.float64]:
 
 def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
     """Distribution over categories of what each user rated; 0 where there is none."""
+    from scipy.sparse import csr_array
+
     profiles = catalogue.known("profiles")
     rated = csr_array(
         (np.ones(profiles.nnz), profiles.indices, profiles.indptr), shape=profiles.shape

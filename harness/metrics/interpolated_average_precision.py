@@ -57,8 +57,11 @@ def interpolated_average_precision(
 
 def _mean_of_highest(judged: Judged, *, rounding: str) -> NDArray[np.float64]:
     """Mean over the recall points of the highest precisions down to every rank."""
-    total = np.zeros(judged.grades.shape)
-    for recall in RECALL_POINTS:
-        precisions = precisions_from(judged, recall=recall, rounding=rounding)
-        total += running(precisions, by=np.maximum)
+    highest = (
+        running(precisions_from(judged, recall=recall, rounding=rounding), by=np.maximum)
+        for recall in RECALL_POINTS
+    )
+    total = next(highest)
+    for further in highest:
+        total += further
     return total / len(RECALL_POINTS)

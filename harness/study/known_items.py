@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from harness.study.study import Study
 from qrels import Catalogue, Qrels, Split
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
+from runs import InputError
 
 EXAMPLE_SYSTEM = "example"
 EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
@@ -40,14 +42,38 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     known: dict[str, Any] = {} if collection.split is None else _of_training(collection.split)
     if paths.popularity is not None:
         counts = read_item_values(paths.popularity, items, what="count")
-        known["popularity"] = np.nan_to_num(counts).astype(np.int64)
+        known["popularity"] = _whole(paths.popularity, counts)
     if paths.propensities is not None:
-        known["propensities"] = read_item_values(
+        propensities = read_item_values(
             paths.propensities, items, what="propensity", low=LOWEST, high=1.0
         )
+        known["propensities"] = _of_all(paths.propensities, propensities, collection)
     if paths.features is not None:
         known |= _as_known(read_features(paths.features, items, columns=paths.columns))
     return Catalogue(len(items), **known)
+
+
+def _whole(path: Path, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Take counts of ratings, 0 where there is none; refuse parts of ratings."""
+    known = np.nan_to_num(counts)
+    broken = known[known != np.floor(known)]
+    if len(broken):
+        raise InputError(f"{path}: the count of an item must be a whole number, got {broken[0]:g}.")
+    return known.astype(np.int64)
+
+
+def _of_all(
+    path: Path, propensities: NDArray[np.float64], collection: Collection
+) -> NDArray[np.float64]:
+    """Require a propensity of every judged item; what is not judged is never weighed."""
+    missing = collection.qrels.items[np.isnan(propensities[collection.qrels.items])]
+    if len(missing):
+        name = str(collection.items.ids[missing[0]])
+        raise InputError(
+            f"{path}: {len(np.unique(missing)):,} judged items have no propensity, the first is "
+            f"{name!r}."
+        )
+    return np.nan_to_num(propensities, nan=1.0)
 
 
 def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:

@@ -153,3 +153,30 @@ def test_a_study_says_how_many_equal_judgements_there_are(tmp_path: Path) -> Non
     assert "b,Recall(beta=1),1,0.75," in means
     report = (tmp_path / "study" / "report.html").read_text()
     assert "the 2 relevant judgements so unequally that they count as 2 of" in report
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "sentence"),
+    [
+        ("item,count\ni,1.5\nj,1\n", "popularity", "must be a whole number, got 1.5"),
+        ("item,count\ni,-1\n", "popularity", r"line 2: the count of an item must be at least 0"),
+        ("item,p\ni,0.5\n", "propensities", "1 judged items have no propensity, the first is 'j'"),
+        ("item,p\ni,0.5\nj,1.5\n", "propensities", r"line 3: the propensity .* to 1, got 1.5"),
+        ("item,p\ni,0.5\ni,1\n", "propensities", r"line 3: item 'i' is duplicated"),
+    ],
+)
+def test_a_table_that_breaks_a_rule_is_refused(
+    tmp_path: Path, table: str, key: str, sentence: str
+) -> None:
+    (tmp_path / "a.run").write_text("u Q0 i 1 2 a\nu Q0 j 2 1 a\n")
+    (tmp_path / "b.run").write_text("u Q0 j 1 2 b\n")
+    (tmp_path / "test.qrels").write_text("u 0 i 1\nu 0 j 1\n")
+    (tmp_path / "table.csv").write_text(table)
+    text = (
+        'name = "s"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
+        f'[metrics]\nnames = ["P"]\ncutoffs = [1]\n[items]\n{key} = "table.csv"\n'
+    )
+    changes = {"output": str(tmp_path / "study")}
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    with pytest.raises(InputError, match=sentence):
+        run_study(study, n_jobs=1, progress=Silent())
