@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recall.stratification import Stratification, item_weights
 from harness.metrics.shared.metric import ratio
 from qrels import Judged
 from qrels.ranks.hidden_ranks import MISS, Ranks
@@ -38,6 +37,8 @@ def hidden_recall(
 
 def _weights(judged: Judged, *, beta: float) -> NDArray[np.float64]:
     """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
+    from analyses.recall.stratification import Stratification, item_weights
+
     counts = judged.catalogue.known("popularity")
     of_items = item_weights(counts, beta=beta, stratification=Stratification())
     relevant = judged.judgements >= judged.relevance_level
