@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,17 @@ class Samples:
         grades = np.append(qrels.grades.astype(np.float64), np.nan)
         return cls(qrels, catalogue, grades, np.concatenate([kept, nothing]))
 
+    @cached_property
+    def _of_one_sample(self) -> NDArray[np.float64]:
+        return np.where(self.kept[:, 0], self.grades, np.nan)
+
     def grades_of(self, judgements: NDArray[np.int64]) -> NDArray[np.float64]:
         """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
 
         One rank of all users stands after the other: metrics then add whole columns at a time.
         """
         if self.kept.shape[1] == 1:
-            return np.where(self.kept[:, 0], self.grades, np.nan)[judgements].T
+            return self._of_one_sample[judgements].T
         grades = self.grades[judgements][..., np.newaxis]
         return (
             np.where(self.kept[judgements], grades, np.nan)

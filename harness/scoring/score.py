@@ -115,13 +115,13 @@ class SampleScorer:
                         np.add.at(sums[number], blocks[some], logarithms(found))
                     else:
                         sums[number, some] = found
-        for numbers, divided, at_once in (
-            (self._that_need("judged ranks"), self._blocks_of_hits, HITS_AT_ONCE),
-            (self._that_need("all ranks"), self._blocks, 1),
-        ):
-            for first in range(0, kept.shape[1] if numbers else 0, at_once):
-                some = slice(first, first + at_once)
-                self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
+        hits_only, whole = self._that_need("judged ranks"), self._that_need("all ranks")
+        for first in range(0, kept.shape[1] if hits_only else 0, HITS_AT_ONCE):
+            some = slice(first, first + HITS_AT_ONCE)
+            self._add(hits_only, self._blocks_of_hits, kept[:, some], blocks, sums[..., some])
+        for sample in range(kept.shape[1] if whole else 0):
+            some = slice(sample, sample + 1)
+            self._add(whole, self._blocks, kept[:, some], blocks, sums[..., some])
         unmoved = self._that_need("nothing")
         if unmoved:
             everything = np.ones((len(kept), 1), dtype=np.bool_)

@@ -303,7 +303,6 @@ def discounted(judged: Judged) -> Floats:
 
 OWN: dict[str, Any] = {"own": r_weighted, "own, by columns": r_weighted_at_once}
 OUTSIDE = {name: Metric(name, function, source="the guide") for name, function in OWN.items()}
-OUTSIDE |= {name: metric for name, metric in METRICS.items() if name not in FUSED}
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
