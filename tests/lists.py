@@ -17,6 +17,9 @@ from runs import Run
 N_ITEMS = 12
 LEVEL = 3
 
+OF_ITEMS = {"EPC", "MSI", "ARP", "ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall", "Calibration"}
+"""Metrics that ask which items are ranked."""
+
 
 @st.composite
 def runs_and_qrels(draw: st.DrawFn, *, lowest: int = 0) -> tuple[Run, Qrels]:

@@ -15,7 +15,7 @@ from harness.metrics.shared.register import available_metrics, built_in_metrics,
 from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from runs import InputError, Run
-from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
+from tests.lists import OF_ITEMS, known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
 OF_HIDDEN_ITEMS = {"LOO", "LLOO"}
@@ -44,7 +44,6 @@ NO_CUTOFF = {
 }
 
 
-OF_ITEMS = {"EPC", "MSI", "ARP", "ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall", "Calibration"}
 """Metrics that cannot do without items."""
 
 
