@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from harness.study.collection import split_ratings
@@ -13,6 +14,8 @@ from harness.study.study_file import StudyFile
 from qrels import Ratings, describe, k_core
 from qrels.ratings.datasets.recognition import recognise
 from qrels.ratings.datasets.source import open_source
+from qrels.ratings.datasets.split_files import SplitFiles, find_split_files
+from qrels.ratings.datasets.two_parts import read_two_parts
 from qrels.ratings.thresholds import (
     Threshold,
     candidate_thresholds,
@@ -36,7 +39,8 @@ class DataDescription:
     ratings
         The ratings, after the k-core.
     train, tested
-        The parts of the usual split; both are all ratings where it leaves no test ratings.
+        The parts that the data come in, or of the usual split; both are all ratings where it leaves
+        no test ratings.
     notes
         Sentences on what was found.
     """
@@ -47,6 +51,11 @@ class DataDescription:
     train: Ratings
     tested: Ratings
     notes: tuple[str, ...]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the data are a folder with training and test ratings."""
+        return self.ratings.held_out is not None
 
     @cached_property
     def is_implicit(self) -> bool:
@@ -86,7 +95,7 @@ class DataDescription:
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
-    """Read the ratings of a section, which need not say how.
+    """Read the ratings of a section, which need not say how; or the parts that a folder holds.
 
     Raises
     ------
@@ -95,14 +104,32 @@ def describe_data(section: RatingsSection) -> DataDescription:
     """
     if section.path is None:
         raise InputError("a simulated world is described by its settings: `harness schema`.")
-    found = recognise(open_source(section.path), section)
-    ratings = k_core(found.ratings, user_min=section.user_min, item_min=section.item_min)
-    train, tested = _usual_parts(ratings)
+    files = _given_parts(section.path)
+    found = recognise(open_source(section.path if files is None else files.train), section)
+    whole = found.ratings
+    if files is not None:
+        whole = read_two_parts(files.train, files.test, **found.options.of_file)
+    ratings = k_core(whole, user_min=section.user_min, item_min=section.item_min)
+    train, tested = _parts(ratings)
     read_so = section.model_copy(update=found.options.of_file)
     return DataDescription(read_so, found.format, ratings, train, tested, found.notes)
 
 
-def _usual_parts(ratings: Ratings) -> tuple[Ratings, Ratings]:
+def _given_parts(path: Path) -> SplitFiles | None:
+    """Find training and test ratings in a folder without a file of all."""
+    try:
+        open_source(path)
+    except InputError:
+        try:
+            return find_split_files(path)
+        except InputError:
+            return None
+    return None
+
+
+def _parts(ratings: Ratings) -> tuple[Ratings, Ratings]:
+    if ratings.held_out is not None:
+        return ratings.select(~ratings.held_out), ratings.select(ratings.held_out)
     seed = StudyFile.model_fields["seed"].default
     try:
         split = split_ratings(ratings, usual_split(), seed=seed)

@@ -45,20 +45,24 @@ def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] | N
 
 
 def _lines(data: DataDescription, file: Path, systems: Sequence[str] | None) -> Iterator[str]:
-    path = Path(data.section.path or "")
+    path = Path(data.section.path or "").resolve()
     yield f"# A study of {path.name}, as it was found. Run it with: harness run {file.name}"
     yield "# What is not said has a default; `harness schema` describes every key to an editor."
     yield _line("name", _study_name(path))
     yield ""
+    place = _relative(path, file.resolve().parent), "counts from the folder of this file"
     yield "[ratings]"
-    yield _line(
-        "path", _relative(path, file.resolve().parent), "counts from the folder of this file"
-    )
+    if not data.is_split:
+        yield _line("path", *place)
     yield from _reading(data)
     yield from _relevance(data)
     yield ""
     yield "[split]"
-    yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
+    if data.is_split:
+        yield _line("method", "given", "what is tested is what the data's test file holds")
+        yield _line("folder", *place)
+    else:
+        yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
     yield ""
     yield "[systems]"
     if systems is None:
