@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from traceback import extract_tb
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from runs.shared.errors import InputError
+
+
+class _AsItIs(SourceFileLoader):
+    """Runs a file as it is now: Python's caches miss a change within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def load_module(path: Path, *, what: str) -> ModuleType:
@@ -21,13 +28,14 @@ def load_module(path: Path, *, what: str) -> ModuleType:
     """
     if not path.is_file():
         raise InputError(f"{path}: the {what} does not exist.")
-    spec = importlib.util.spec_from_file_location(f"harness_plugin_{path.stem}", path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise InputError(f"{path}: a {what} must be a Python file (.py).")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
+    name = f"harness_plugin_{path.stem}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        _AsItIs(name, str(path)).exec_module(module)
     except Exception as error:
         raise InputError(
             f"{path}: the {what} fails with {type(error).__name__}: {error}"
