@@ -351,7 +351,7 @@ class Judged:
     @property
     def best(self) -> Judged:
         """The best lists that the judgements allow: all judged items by falling grade."""
-        return _once(self._of_judgements, _best_lists, self, {})
+        return self.once_for_all(_best_lists)
 
     @property
     def ideal_gains(self) -> NDArray[np.float64]:
@@ -361,12 +361,12 @@ class Judged:
     @property
     def n_relevant(self) -> NDArray[np.intp]:
         """R: relevant items in the user's qrels, of shape (n_users,)."""
-        return _once(self._of_judgements, _count_relevant, self, {})
+        return self.once_for_all(_count_relevant)
 
     @property
     def n_nonrelevant(self) -> NDArray[np.intp]:
         """N: judged non-relevant items in the user's qrels, of shape (n_users,)."""
-        return _once(self._of_judgements, _count_nonrelevant, self, {})
+        return self.once_for_all(_count_nonrelevant)
 
     @cached_property
     def n_retrieved(self) -> NDArray[np.intp]:

@@ -88,7 +88,7 @@ def ndcg(
         discounted_gains, cutoff=cutoff, gains=gains, discount=discount, weighting=weighting
     )
     plain = weighting is None and not isinstance(gains, Mapping)
-    best = judged.best if plain else judged.once(_by_gain, gains=gains, weighting=weighting)
+    best = judged.best if plain else judged.once_for_all(_by_gain, gains=gains, weighting=weighting)
     earned = gains if plain else "rating"
     return ratio(
         gained, best.total(discounted_gains, cutoff=cutoff, gains=earned, discount=discount)

@@ -86,7 +86,7 @@ def recall(
     if weighting is None:
         return ratio(judged.hits(cutoff), judged.n_relevant)
     found = judged.total(_weights, cutoff=cutoff, weighting=weighting)
-    return ratio(found, judged.once(_all_weights, weighting=weighting))
+    return ratio(found, judged.once_for_all(_all_weights, weighting=weighting))
 
 
 def _weights(judged: Judged, *, weighting: Weighting) -> NDArray[np.float64]:

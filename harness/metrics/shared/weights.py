@@ -45,12 +45,16 @@ class Weighting:
         >>> Weighting(0.5, "popularity", 0).of(np.array([0, 1, -1]), catalogue)
         array([1., 2., 0.])
         """
+        return catalogue.once(self)[items]
+
+    def __call__(self, catalogue: Catalogue) -> NDArray[np.float64]:
+        """Weigh every item, of shape (n_items + 1,): 0 at the end."""
         if self.propensity == "table":
             propensities = np.asarray(catalogue.known("propensities"), dtype=np.float64)
         else:
             counts = np.maximum(catalogue.known("popularity"), 1)
             propensities = (counts / counts.max(initial=1)) ** self.beta
-        return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)[items]
+        return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)
 
     def effective_number(self, items: NDArray[np.integer], catalogue: Catalogue) -> float:
         r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`.
