@@ -40,9 +40,13 @@ class Estimate:
         """Whether the interval is known and excludes 0."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def interval(self) -> str:
+        """The limits in brackets; empty where one is not known."""
+        return f"[{shown(self.low)}, {shown(self.high)}]" if self.has_interval else ""
+
     def __str__(self) -> str:
-        interval = f" [{shown(self.low)}, {shown(self.high)}]" if self.has_interval else ""
-        return f"{shown(self.value)}{interval}"
+        return f"{shown(self.value)} {self.interval}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)

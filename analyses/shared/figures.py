@@ -64,7 +64,7 @@ def draw_figure(
     keyword = face.panels
     if len(names) == 1 and keyword != METRIC:
         return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
-    return _side_by_side(
+    return side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
         most_columns=2 if face.roomy else most_columns,
         size=ROOMY_PANEL if face.roomy else PANEL,
@@ -77,15 +77,29 @@ def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: A
     return face.draw(result, ax, **{keyword: name})
 
 
-def _side_by_side(
+def side_by_side(
     draws: Mapping[str, Callable[[Axes], Axes]],
     *,
     most_columns: int,
-    size: tuple[float, float],
-    alike: bool,
-    legend: str | None,
+    size: tuple[float, float] = PANEL,
+    alike: bool = True,
+    legend: str | None = None,
 ) -> Figure:
-    """Draw panels in rows; those that are alike share their scales, and a legend stands once."""
+    """Draw panels in rows; those that are alike share their scales, and a legend stands once.
+
+    Parameters
+    ----------
+    draws
+        What draws each panel on given axes.
+    most_columns
+        Panels in a row.
+    size
+        Width and height of a panel, in inches.
+    alike
+        Whether panels share their scales, and only the outer ones are labelled.
+    legend
+        Title of the legend that stands once.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

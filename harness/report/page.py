@@ -83,14 +83,21 @@ def render_page(template: str, **content: Any) -> bytes:
     """Fill in a template of this package."""
     import jinja2
 
-    text = files("harness.report").joinpath(template).read_text(encoding="utf-8")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+        loader=jinja2.FunctionLoader(_text_of),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
     )
     environment.filters["shown"] = shown
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
-    style = files("harness.report").joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(text).render(style=style, **content).encode()
+    page = environment.get_template(template)
+    return page.render(style=_text_of("page.css"), **content).encode()
+
+
+def _text_of(name: str) -> str:
+    """Read a file of this package."""
+    return files("harness.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def image_source(svg: bytes) -> str:

@@ -1,0 +1,115 @@
+import json
+import re
+from pathlib import Path
+from shutil import copytree
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+from harness.report.comparison import Comparison
+from harness.report.study_folder import FinishedStudy
+from tests.harness.page import Page
+from tests.harness.results import Numbers, keep, sparsity_of
+
+pytestmark = pytest.mark.slow
+
+AREAS: Numbers = {("nDCG", 20): 0.9, ("P", 20): 0.8, ("AP", 20): 0.7}
+TURNED: Numbers = {("nDCG", 20): 0.9, ("P", 20): 0.6, ("AP", 20): 0.7}
+ROBUSTNESS = "Robustness to random loss of judgements"
+
+
+def compare(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+
+
+def rename(folder: Path, name: str) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(manifest | {"study": name}), encoding="utf-8")
+
+
+def compared(*folders: Path) -> Comparison:
+    return Comparison.of([FinishedStudy.at(folder) for folder in folders])
+
+
+@pytest.fixture
+def both(finished: Path, tmp_path: Path) -> tuple[Path, Path]:
+    one, other = (copytree(finished, tmp_path / name) for name in ("one", "other"))
+    rename(other, "other")
+    return one, other
+
+
+def test_studies_of_one_name_go_by_their_folders(finished: Path, copied: Path) -> None:
+    assert list(compared(finished, copied).studies) == [str(finished), str(copied)]
+
+
+def test_data_sets_stand_row_by_row(both: tuple[Path, Path]) -> None:
+    made = compared(*both).data_sets()
+    facts = FinishedStudy.at(both[0]).manifest["collection"]
+    assert [row[0] for row in made.rows] == [*compared(*both).studies]
+    assert made.rows[0][1:] == made.rows[1][1:]
+    assert made.rows[0][made.headings.index("Gini")] == facts["ratings"]["gini"]
+
+
+def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
+    made = compared(*both)
+    frame = made.frame().set_index(["quantity", "study", "measure"])["value"]
+    for name, by_study in made.quantities.items():
+        for study, estimates in by_study.items():
+            for label, own in estimates.of(estimates.measures.reported).items():
+                assert frame[name, study, label] == own.value
+
+
+def test_what_holds_on_all_is_told_from_what_is_turned_round(both: tuple[Path, Path]) -> None:
+    keep(both[0], "sparsity", sparsity_of(AREAS, margin=0.01, apart=0.01))
+    keep(both[1], "sparsity", sparsity_of(TURNED, margin=0.01, apart=0.01))
+    (said,) = [line for line in compared(*both).findings() if line.startswith(ROBUSTNESS)]
+    assert "first in all 2 studies: nDCG." in said
+    assert "2 of 3 pairs of measures (nDCG and P; nDCG and AP; the better one first)" in said
+    assert said.endswith("in opposite directions: 1 (P and AP).")
+
+
+def test_within_noise_nothing_holds(both: tuple[Path, Path]) -> None:
+    for folder in both:
+        keep(folder, "sparsity", sparsity_of(AREAS, margin=0.5, apart=0.5))
+    (said,) = [line for line in compared(*both).findings() if line.startswith(ROBUSTNESS)]
+    assert "0 of 3 pairs of measures; in opposite directions: 0." in said
+
+
+def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
+    titles = {
+        face.name: [axes.get_title() for axes in drawn.axes if axes.axison]
+        for face, _, drawn in compared(*both).figures()
+    }
+    first, second = compared(*both).studies
+    assert titles["sparsity_metrics"] == [f"(a) {first}", f"(b) {second}"]
+    by_metric = titles["sparsity_cutoffs"]
+    assert re.fullmatch(rf"\(a\) {first}, \w+", by_metric[0])
+    assert re.fullmatch(rf"\(b\) {second}, \w+", by_metric[1])
+
+
+def test_the_page_has_all_figures_and_numbers(both: tuple[Path, Path], tmp_path: Path) -> None:
+    result = compare(*both, "--to", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    page = Page((tmp_path / "out/comparison.html").read_text(encoding="utf-8"))
+    assert page.open == []
+    linked = [ref for ref in page.references if not ref.startswith("data:")]
+    assert linked
+    assert all((tmp_path / "out" / ref).exists() for ref in linked)
+    written = pd.read_csv(tmp_path / "out/tables/comparison.csv")
+    pd.testing.assert_frame_equal(written, compared(*both).frame())
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_one_study_is_no_comparison(finished: Path, times: int) -> None:
+    result = compare(*[finished] * times)
+    assert result.exit_code == 2
+    assert ("two studies at least" if times == 1 else "is given twice") in result.output
+
+
+def test_studies_that_share_no_result_are_refused(finished: Path, scored: Path) -> None:
+    result = compare(finished, scored)
+    assert result.exit_code == 2
+    assert "share no analysis" in result.output
