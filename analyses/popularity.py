@@ -16,14 +16,21 @@ from pydantic import Field
 
 from analyses.intervals.areas import Curves
 from analyses.intervals.bands import Resampling
+from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import IN_TABLES, further_coefficients
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.ordering.agreement import (
+    IN_TABLES,
+    deviation_of_defined,
+    further_coefficients,
+    mean_of_defined,
+)
+from analyses.shared.analysis import analysis
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.settings import Levels, Whole
+from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,37 +44,29 @@ Removed = Literal["most popular", "least popular"]
 Choice = tuple[Cut, Removed, CountedIn]
 """What a level is a share of, which items go first, and where popularity is counted."""
 
-RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}
 TOLERANCE = 1e-9
 """Share of all ratings by which a sum of them may miss what is asked for: rounding of levels."""
 
 
-class Settings(AnalysisSettings):
+class Settings(CountedSettings):
     """Loss of the judgements of popular items."""
+
+    section = "popularity"
 
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 79, -1)),
         min_length=1,
         description="Shares of the items, or of their ratings, that are kept.",
     )
-    counted_in: CountedIn | None = Field(
-        None, description='Where popularity is counted; "train" if there are ratings, else "test".'
-    )
     cut: Cut = Field(
         "items", description="What a level is a share of: the items, or the ratings they have."
+    )
+    orders: Whole = Field(
+        10, ge=1, description="Random orders of equally popular items, over which is averaged."
     )
     replicates: Whole = Field(
         200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
     )
-
-    def check(self, given: Given) -> None:
-        """Refuse to count in training ratings where there are none."""
-        if not given.has_training and self.counted_in in ("train", "all"):
-            raise SettingError(
-                "counted_in",
-                "without training ratings, `counted_in` in [analyses.popularity] must be 'test', "
-                f"got {self.counted_in!r}.",
-            )
 
 
 @analysis("popularity", source="Valcarce et al. (2018), Figures 3 and 7")
@@ -78,26 +77,40 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     ratings, popularity counted where it can be, and, as the control, the least popular items
     removed.
     """
+    counted_in, _ = settings.counted(work)
     counts = work.popularity_counts
-    counted_in = next(iter(counts)) if settings.counted_in is None else settings.counted_in
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
-    sum_samples = work.rescorer(len(settings.levels) * len(every))
+    sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
     found = []
     with work.progress("Taking popular items away", len(every)) as bar:
         for choice in every:
-            # Only what is chosen has bands.
-            replicates = settings.replicates if choice == chosen else 0
+            # Only what is chosen has bands, and several orders of equally popular items.
+            replicates, orders = (
+                (settings.replicates, settings.orders) if choice == chosen else (0, 1)
+            )
             resampling = Resampling.of(work.qrels.n_users, replicates=replicates, seed=work.seed)
             cut, removed, where = choice
-            kept = keep_items(
-                work.qrels, counts[where], levels=settings.levels, cut=cut, removed=removed
+            kept = np.stack(
+                [
+                    keep_items(
+                        work.qrels,
+                        counts[where],
+                        levels=settings.levels,
+                        cut=cut,
+                        removed=removed,
+                        ties=random_words(len(counts[where]), work.seed, "popularity", order),
+                    )
+                    for order in range(orders)
+                ],
+                axis=-1,
             )
             found.append(_removal(choice, sum_samples, work.qrels, kept, resampling))
             bar.advance()
     return Popularity(
         measures=work.scores.measures,
         levels=settings.levels,
+        orders=settings.orders,
         chosen=found[0],
         checks=tuple(found[1:]),
         n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
@@ -120,24 +133,28 @@ class Removal:
     counted_in
         The ratings in which popularity was counted: training, test, or both.
     taus
-        Kendall's tau-b with the full judgements, float64 of shape (n_measures, n_levels); NaN
-        where all systems tie or no relevant judgement is left.
+        Kendall's tau-b with the full judgements, in the mean over random orders of equally popular
+        items in which it is defined; float64 of shape (n_measures, n_levels). NaN where all systems
+        tie or no relevant judgement is left.
+    deviations
+        Standard deviation of tau over these orders, of the same shape; NaN below two.
     coefficients
-        The same by further coefficient; NaN too where it is undefined.
+        The mean by further coefficient; NaN too where it is undefined.
     replicates
-        The same with other users, drawn with replacement from those that there are; float64 of
+        The mean tau with other users, drawn with replacement from those that there are; float64 of
         shape (n_measures, n_levels, n_replicates).
     n_kept
-        Judgements left, of shape (n_levels,).
+        Judgements left, in the mean over the orders, of shape (n_levels,).
     """
 
     cut: Cut
     removed: Removed
     counted_in: CountedIn
     taus: NDArray[np.float64]
+    deviations: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
-    n_kept: NDArray[np.int64]
+    n_kept: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +167,8 @@ class Popularity(Result):
         Label of the first axis.
     levels
         Shares kept, label of the second axis.
+    orders
+        Random orders of equally popular items, over which what was chosen is averaged.
     chosen
         What was found of the choice that was made.
     checks
@@ -161,6 +180,7 @@ class Popularity(Result):
 
     measures: Measures
     levels: tuple[float, ...]
+    orders: int
     chosen: Removal
     checks: tuple[Removal, ...]
     n_items: int
@@ -182,15 +202,16 @@ class Popularity(Result):
 
         Returns
         -------
-        ``popularity`` has one row per measure and level: columns metric, cutoff, level, tau, low,
-        high (95 %, over users), judgements (left), cut, removed, counted_in, and one for each
-        further coefficient, by its name; ``popularity_checks`` the same without low and high.
+        ``popularity`` has one row per measure and level: columns metric, cutoff, level, tau, sd
+        (over random orders of equally popular items), low, high (95 %, over users), judgements
+        (left), cut, removed, counted_in, and one for each further coefficient, by its name;
+        ``popularity_checks`` the same without low and high.
         """
         import pandas as pd
 
         frame = self._frame(self.chosen)
         for place, limits in enumerate(self.curves.band()):
-            frame.insert(4 + place, ("low", "high")[place], limits.ravel())
+            frame.insert(5 + place, ("low", "high")[place], limits.ravel())
         checks = [self._frame(check) for check in self.checks]
         return {
             "popularity": frame,
@@ -209,6 +230,7 @@ class Popularity(Result):
                 "cutoff": self.measures.column.repeat(n_levels),
                 "level": np.tile(self.levels, n_measures),
                 "tau": found.taus.ravel(),
+                "sd": found.deviations.ravel(),
                 "judgements": np.tile(found.n_kept, n_measures),
                 "cut": found.cut,
                 "removed": found.removed,
@@ -253,7 +275,9 @@ class Popularity(Result):
             f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
             f"of the least popular items and their ordering on all judgements of {self.n_users:,} "
             f"users. Popularity is the number of {ratings} of an item; "
-            f"levels count {of} of {self.n_items:,} in the catalogue. Runs are left as they are."
+            f"levels count {of} of {self.n_items:,} in the catalogue; equally popular items go in "
+            f"random order, and taus are means over {self.orders} such orders. Runs are left as "
+            "they are."
             f"{self.curves.in_words(seed=f', seed {self.seed}')}{IN_TABLES}"
         )
 
@@ -265,17 +289,35 @@ def _removal(
     kept: NDArray[np.bool_],
     resampling: Resampling,
 ) -> Removal:
-    """Compare the orderings on the judgements kept, (n_judgements, n_levels), with that on all."""
+    """Compare the orderings on the judgements kept with that on all.
+
+    Masks are of shape (n_judgements, n_levels, n_orders).
+    """
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
-    sums = sum_samples(np.concatenate([kept, everything], axis=1), blocks=resampling.blocks)
+    n_levels, n_orders = kept.shape[1:]
+    flat = kept.reshape(len(kept), -1)
+    sums = sum_samples(np.concatenate([flat, everything], axis=1), blocks=resampling.blocks)
     means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
-    without_relevant = ~(kept & qrels.relevant[:, None]).any(axis=0)
+    without_relevant = ~(flat & qrels.relevant[:, None]).any(axis=0)
     for agreements in (taus, replicated, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
-    return Removal(*choice, taus, coefficients, replicated, kept.sum(axis=0))
+
+    def by_order(agreements: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give agreements (n_measures, n_levels * n_orders, ...) with the orders last."""
+        shape = (len(agreements), n_levels, n_orders, *agreements.shape[2:])
+        return np.moveaxis(agreements.reshape(shape), 2, -1)
+
+    return Removal(
+        *choice,
+        mean_of_defined(by_order(taus)),
+        deviation_of_defined(by_order(taus)),
+        {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
+        mean_of_defined(by_order(replicated)),
+        kept.sum(axis=0).mean(axis=-1),
+    )
 
 
 def keep_items(
@@ -285,13 +327,14 @@ def keep_items(
     levels: Sequence[float],
     cut: Cut = "items",
     removed: Removed = "most popular",
+    ties: NDArray[np.integer] | None = None,
 ) -> NDArray[np.bool_]:
     """Keep the judgements of items that are not among the most (or least) popular.
 
     Of the n_items of the catalogue, those whose count is not -1, round(level * n_items) are kept;
     or, where levels are shares of the ratings, the fewest items are removed that together have at
-    least 1 - level of them. Of equally popular items the one with the higher number counts as
-    more popular, so that levels are nested.
+    least 1 - level of them. Of equally popular items the one with the higher tie-breaker (by
+    default: number) counts as more popular, so that levels are nested.
 
     Returns
     -------
@@ -314,7 +357,8 @@ def keep_items(
            [ True, False,  True]])
     """
     n_items = int(np.count_nonzero(counts >= 0))
-    by_count = np.argsort(counts, kind="stable")[len(counts) - n_items :]
+    order = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")
+    by_count = order[np.argsort(counts[order], kind="stable")][len(counts) - n_items :]
     leaving = by_count[::-1] if removed == "most popular" else by_count
     place = np.full(len(counts), n_items)
     place[leaving] = np.arange(n_items)

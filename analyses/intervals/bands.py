@@ -86,6 +86,26 @@ class Resampling:
                 taus[measure] = sample_taus(totals[:, :, :-1], references, scale).T
         return taus
 
+    def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average sums over blocks, with the users that there are and with those of each replicate.
+
+        Parameters
+        ----------
+        sums
+            Of shape (n_measures, n_blocks, ...).
+
+        Returns
+        -------
+        Means over users, of shape (1 + n_replicates, n_measures, ...).
+        """
+        plain = sums.sum(axis=1)[None]
+        resampled = np.empty((len(self.weights), *plain.shape[1:]))
+        with single_threaded("blas"):
+            for measure, of_blocks in enumerate(sums):
+                totals, unit = self._totals(of_blocks.reshape(len(of_blocks), -1))
+                resampled[:, measure] = (totals * unit).reshape(resampled[:, measure].shape)
+        return np.concatenate([plain, resampled]) / len(self.blocks)
+
     def _totals(self, sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Weigh sums (n_blocks, n) on a grid on which this is exact: whole numbers, and the unit.
 

@@ -34,16 +34,24 @@ def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.stack([2.0 * by_user[:, 0], 1.0 * by_user[:, 2]])[None]
 
 
-def study(**changes: Any) -> Popularity:
-    work = JudgedWork(
+def work_of(counts: NDArray[np.intp] = COUNTS) -> JudgedWork:
+    """Let a recommend item 0 first, then 1; b item 2, then 3."""
+    return JudgedWork(
         sum_samples,
         judgements(),
         Measures([Measure("P", 5)]),
         n_systems=2,
-        popularity_counts={"train": COUNTS, "test": COUNTS, "all": COUNTS},
+        popularity_counts={"train": counts, "test": counts, "all": counts},
+        recommended={
+            "0": np.tile(np.array([0, 1], np.int32), (2, 1)),
+            "1": np.tile(np.array([2, 3], np.int32), (2, 1)),
+        },
     )
+
+
+def study(*, counts: NDArray[np.intp] = COUNTS, **changes: Any) -> Popularity:
     settings: dict[str, Any] = {"levels": (1.0, 0.75, 0.25), "replicates": 0}
-    return popularity(work, Settings(**(settings | changes)))
+    return popularity(work_of(counts), Settings(**(settings | changes)))
 
 
 def test_the_most_popular_items_are_lost_first() -> None:
@@ -163,3 +171,20 @@ def test_what_is_cut_is_printed() -> None:
 def test_every_other_choice_is_checked() -> None:
     frame = study().frames()["popularity_checks"]
     assert len(frame.groupby(["cut", "removed", "counted_in"])) == 2 * 2 * 3 - 1
+
+
+def test_equally_popular_items_go_in_random_orders() -> None:
+    # Without item 0 the order turns, without item 2 it stays; both have five ratings.
+    result = study(counts=np.array([5, 1, 5, 1]), levels=(1.0, 0.75), orders=200).chosen
+    assert abs(result.taus[0, 1]) < 4 / np.sqrt(200)
+    np.testing.assert_allclose(result.deviations[0], [0.0, 1.0], atol=0.05)
+
+
+def test_without_ties_the_order_does_not_matter() -> None:
+    result = study(counts=np.array([9, 1, 7, 5]), orders=20).chosen
+    assert (result.deviations[0, :2] == 0).all()
+    assert result.n_kept.tolist() == [8, 6, 2]
+
+
+def test_one_order_has_no_spread() -> None:
+    assert np.isnan(study(orders=1).chosen.deviations).all()

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from analyses.losses.random_loss import _without_relevant
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.measure import Measure, Measures
-from analyses.sparsity import Settings, Sparsity, _without_relevant, sparsity
+from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork

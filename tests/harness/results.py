@@ -68,14 +68,16 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
     return Popularity(
         measures=measures_of(areas),
         levels=(1.0, 0.5),
+        orders=1,
         chosen=Removal(
             cut="items",
             removed="most popular",
             counted_in="train",
             taus=_curves(areas),
+            deviations=np.zeros((len(areas), 2)),
             coefficients={},
             replicates=_replicates(areas, margin, 0.0),
-            n_kept=np.array([10, 5]),
+            n_kept=np.array([10.0, 5.0]),
         ),
         checks=(),
         n_items=80,

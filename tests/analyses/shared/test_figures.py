@@ -20,14 +20,16 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
     return Popularity(
         measures=measures,
         levels=levels,
+        orders=1,
         chosen=Removal(
             cut="items",
             removed="most popular",
             counted_in="test",
             taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
+            deviations=np.zeros((len(measures), len(levels))),
             coefficients={},
             replicates=np.empty((len(measures), len(levels), 0)),
-            n_kept=np.arange(len(levels)),
+            n_kept=np.arange(len(levels), dtype=np.float64),
         ),
         checks=(),
         n_items=9,

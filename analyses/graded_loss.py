@@ -1,0 +1,167 @@
+"""Graded loss: what losing the judgements of popular items the more does to the ordering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
+from analyses.losses.random_loss import RandomLoss, lose_at_random
+from analyses.shared.analysis import analysis
+from analyses.shared.result import figure
+from analyses.shared.work import CountedIn
+from qrels import Qrels
+from runs.shared.settings import Levels, Whole
+from runs.shared.streams import random_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+
+class Settings(CountedSettings):
+    """Loss of judgements, of popular items rather than of others."""
+
+    section = "graded_loss"
+
+    gamma: float = Field(
+        1.0,
+        ge=-5.0,
+        le=5.0,
+        description="A judgement is kept the more likely, the less popular its item: as "
+        "popularity^-gamma. 0: at random; below 0 popular items are kept, as in observation.",
+    )
+    levels: Levels = Field(
+        tuple(percent / 100 for percent in range(100, 0, -5)),
+        min_length=1,
+        description="Shares of the judgements that are kept.",
+    )
+    samples: Whole = Field(50, ge=1, description="Samples per level.")
+    replicates: Whole = Field(
+        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+    )
+
+
+@analysis("graded_loss", source="Yang et al. (2018), section 3; Steck (2010)", on_request=True)
+def graded_loss(work: Work, settings: Settings) -> GradedLoss:
+    r"""Score systems on samples of the judgements in which popular items are rarer.
+
+    Of n judgements round(level n), at least one, are drawn without replacement, each with weight
+    :math:`\max(c_i, 1)^{-\gamma}`, where c are the ratings of its item. Sample k of a level
+    depends on (seed, level, k) alone.
+
+    References
+    ----------
+    Yang et al. (2018), whose propensities are a power of popularity; Efraimidis & Spirakis (2006),
+    weighted sampling without replacement: the first to arrive of exponential waiting times.
+    """
+    counted_in, counts = settings.counted(work)
+
+    def draw(level: float) -> NDArray[np.bool_]:
+        return keep_graded(
+            work.qrels,
+            counts,
+            gamma=settings.gamma,
+            level=level,
+            n_samples=settings.samples,
+            seed=work.seed,
+        )
+
+    lost = lose_at_random(
+        work,
+        draw,
+        levels=settings.levels,
+        n_samples=settings.samples,
+        replicates=settings.replicates,
+    )
+    return GradedLoss(**lost, gamma=settings.gamma, counted_in=counted_in)
+
+
+def keep_graded(
+    qrels: Qrels,
+    counts: NDArray[np.integer],
+    *,
+    gamma: float,
+    level: float,
+    n_samples: int,
+    seed: int,
+) -> NDArray[np.bool_]:
+    """Draw judgements without replacement, of popular items the more seldom.
+
+    Returns
+    -------
+    Masks of shape (n_judgements, n_samples).
+
+    Examples
+    --------
+    Of two items, one with 99 ratings, the other is left in 99 of 100 samples:
+
+    >>> qrels = Qrels(np.array([0, 2]), np.arange(2, dtype=np.int32),
+    ...               np.ones(2, dtype=np.int32), relevance_level=1)
+    >>> kept = keep_graded(qrels, np.array([99, 1]), gamma=1, level=0.5, n_samples=1000, seed=1)
+    >>> bool((kept[1].mean() - 0.99) ** 2 < 1e-4)
+    True
+    """
+    n_judgements = len(qrels.items)
+    n_kept = max(1, round(level * n_judgements))
+    rates = np.maximum(counts[qrels.items], 1.0) ** -gamma
+    kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
+    for sample in range(n_samples):
+        words = random_words(n_judgements, seed, "graded loss", round(level * 1e9), sample)
+        arrivals = -np.log(((words >> np.uint64(11)) + 0.5) * 2.0**-53) / rates
+        kept[sample, np.argpartition(arrivals, n_kept - 1)[:n_kept]] = True
+    return np.ascontiguousarray(kept.T)
+
+
+@dataclass(frozen=True, eq=False)
+class GradedLoss(RandomLoss):
+    """Agreement of every measure with itself when judgements of popular items are lost the more.
+
+    Parameters
+    ----------
+    gamma
+        The power of popularity.
+    counted_in
+        The ratings in which popularity was counted.
+    """
+
+    gamma: float
+    counted_in: CountedIn
+
+    @property
+    def loss(self) -> str:
+        """What is lost."""
+        return f"graded loss of judgements (gamma {self.gamma:g})"
+
+    @property
+    def drawing(self) -> str:
+        """How judgements were drawn."""
+        return (
+            "Judgements are drawn without replacement over the whole test set, with weight "
+            f"popularity to the power of {-self.gamma:g}; popularity is the number of "
+            f"{RATINGS_IN_WORDS[self.counted_in]} of an item, at least 1"
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``graded_loss`` (see `to_frame`), with ``..._areas`` and their differences."""
+        return self.frames_as("graded_loss")
+
+    @figure(
+        "graded_loss_cutoffs",
+        "Graded loss of the judgements of popular items, by cut-off",
+        panels="metric",
+        over_cutoffs=True,
+    )
+    @figure("graded_loss_metrics", "Graded loss of the judgements of popular items, by metric")
+    def plot(
+        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
+    ) -> Axes:
+        """Draw mean tau against the share kept; see `RandomLoss`."""
+        return super().plot(ax, metric=metric, cutoff=cutoff)

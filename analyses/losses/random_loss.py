@@ -1,0 +1,285 @@
+"""Random loss of judgements: what samples of them do to the ordering of the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.areas import Curves
+from analyses.intervals.bands import Resampling
+from analyses.intervals.draws import RESAMPLING_SAMPLES
+from analyses.intervals.resampling import resampled_users
+from analyses.ordering import tau_b
+from analyses.ordering.agreement import (
+    IN_TABLES,
+    deviation_of_defined,
+    mean_coefficients,
+    mean_of_defined,
+    stacked,
+)
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result
+from qrels import Qrels
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.estimate import Estimates
+    from analyses.shared.work import Work
+
+
+class Lost(TypedDict):
+    """What `lose_at_random` finds: the fields of a `RandomLoss`."""
+
+    measures: Measures
+    levels: tuple[float, ...]
+    taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
+    replicates: NDArray[np.float64]
+    without_relevant: NDArray[np.float64]
+    n_kept: NDArray[np.float64]
+    n_systems: int
+    n_users: int
+    n_judgements: int
+    seed: int
+
+
+def lose_at_random(
+    work: Work,
+    draw: Callable[[float], NDArray[np.bool_]],
+    *,
+    levels: tuple[float, ...],
+    n_samples: int,
+    replicates: int,
+) -> Lost:
+    """Score systems on random samples of the judgements, and compare their orderings.
+
+    Levels are scored in threads.
+
+    Parameters
+    ----------
+    work
+        What is scored.
+    draw
+        Gives the samples of a level, as masks of shape (n_judgements, n_samples).
+    levels, n_samples
+        Shares of the judgements kept, and samples of each.
+    replicates
+        Bootstrap replicates of a curve.
+    """
+    qrels, seed = work.qrels, work.seed
+    sum_samples = work.rescorer(len(levels) * n_samples)
+    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
+    everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
+    reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
+
+    def study(level: float) -> tuple[Any, ...]:
+        """Give, of one level, what `Lost` has of all: taus to n_kept."""
+        kept = draw(level)
+        if kept.all():
+            kept = everything
+        sums = sum_samples(kept, blocks=resampling.blocks)
+        means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
+        full = reference.sum(axis=1)[:, None, :] / qrels.n_users
+        return (
+            np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
+            mean_coefficients(means, full),
+            _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
+            _without_relevant(qrels, kept),
+            float(kept.sum(axis=0).mean()),
+        )
+
+    studied = []
+    tasks = (joblib.delayed(study)(level) for level in levels)
+    workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    with work.progress("Taking judgements away", len(levels)) as bar:
+        for found in workers(tasks):
+            studied.append(found)
+            bar.advance()
+    taus, coefficients, resampled, without_relevant, n_kept = zip(*studied, strict=True)
+    return Lost(
+        measures=work.scores.measures,
+        levels=levels,
+        taus=np.stack(taus, axis=1),
+        coefficients=stacked(coefficients),
+        replicates=np.stack(resampled, axis=1),
+        without_relevant=np.array(without_relevant),
+        n_kept=np.array(n_kept),
+        n_systems=reference.shape[2],
+        n_users=qrels.n_users,
+        n_judgements=len(qrels.items),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RandomLoss(Result):
+    """Agreement of every measure with itself when judgements are lost at random.
+
+    Parameters
+    ----------
+    measures
+        Label of the first axis.
+    levels
+        Shares of the judgements kept, label of the second axis.
+    taus
+        Kendall's tau-b of every sample with the full judgements, float64 of shape
+        (n_measures, n_levels, n_samples); NaN where all systems tie.
+    coefficients
+        By further coefficient: the mean of the samples in which it is defined, float64 of shape
+        (n_measures, n_levels).
+    replicates
+        Mean tau with other users and samples, drawn with replacement from those that there are;
+        float64 of shape (n_measures, n_levels, n_replicates).
+    without_relevant
+        Mean number of users left without a relevant item, of shape (n_levels,).
+    n_kept
+        Mean number of judgements left, of shape (n_levels,).
+    n_systems, n_users, n_judgements, seed
+        Facts for the caption.
+    """
+
+    measures: Measures
+    levels: tuple[float, ...]
+    taus: NDArray[np.float64]
+    coefficients: Mapping[str, NDArray[np.float64]]
+    replicates: NDArray[np.float64]
+    without_relevant: NDArray[np.float64]
+    n_kept: NDArray[np.float64]
+    n_systems: int
+    n_users: int
+    n_judgements: int
+    seed: int
+
+    @property
+    def n_samples(self) -> int:
+        """Samples per level."""
+        return self.taus.shape[2]
+
+    @property
+    def undefined(self) -> NDArray[np.intp]:
+        """Samples whose tau is undefined, of shape (n_measures, n_levels)."""
+        return np.count_nonzero(np.isnan(self.taus), axis=2)
+
+    def means(self) -> NDArray[np.float64]:
+        """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
+        return mean_of_defined(self.taus)
+
+    @property
+    def curves(self) -> Curves:
+        """The means, with their bands (95 %, over users and samples) and areas."""
+        return Curves(self.measures, self.levels, self.means(), self.replicates)
+
+    @property
+    def loss(self) -> str:
+        """What is lost, in a clause."""
+        raise NotImplementedError
+
+    @property
+    def drawing(self) -> str:
+        """How judgements were drawn, in a sentence without its end."""
+        raise NotImplementedError
+
+    def estimates(self) -> Estimates:
+        """Areas under the curves with their intervals."""
+        return self.curves.estimates(loss=self.loss)
+
+    def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
+        """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""
+        return {
+            name: self.to_frame(),
+            f"{name}_areas": self.curves.areas(),
+            f"{name}_area_differences": self.estimates().differences(),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure and level.
+
+        Returns
+        -------
+        Columns metric, cutoff, level, tau (the mean), sd (of the samples' taus), standard_error
+        (of the mean, from the samples alone), low, high (95 %, from users and samples), samples,
+        undefined (samples in which all systems tie), users_without_relevant, judgements (left),
+        and by its name one for each further coefficient (the mean of the samples in which
+        it is defined).
+        """
+        import pandas as pd
+
+        n_measures, n_levels = len(self.measures), len(self.levels)
+        low, high = self.curves.band()
+        deviations = deviation_of_defined(self.taus)
+        defined = self.n_samples - self.undefined
+        return pd.DataFrame(
+            {
+                "metric": np.repeat([m.metric for m in self.measures], n_levels),
+                "cutoff": self.measures.column.repeat(n_levels),
+                "level": np.tile(self.levels, n_measures),
+                "tau": self.means().ravel(),
+                "sd": deviations.ravel(),
+                "standard_error": (deviations / np.sqrt(np.maximum(defined, 1))).ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+                "samples": self.n_samples,
+                "undefined": self.undefined.ravel(),
+                "users_without_relevant": np.tile(self.without_relevant, n_measures),
+                "judgements": np.tile(self.n_kept, n_measures),
+                **{name: values.ravel() for name, values in self.coefficients.items()},
+            }
+        )
+
+    def plot(
+        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
+    ) -> Axes:
+        """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
+
+        Metrics have their bands drawn.
+        """
+        ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
+        ax.set_xlabel("judgements kept (%)")
+        return ax
+
+    def cautions(self) -> Sequence[str]:
+        """Name the metrics that no loss moves."""
+        return self.curves.cautions()
+
+    def caption(self) -> str:
+        """Say what the curves are, and how many samples they could not use."""
+        undefined = int(self.undefined.sum())
+        note = (
+            f" In {undefined} samples all systems tied and tau is undefined." if undefined else ""
+        )
+        return (
+            f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
+            f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
+            f"{self.n_users:,} users and their ordering on all of them. "
+            f"{self.drawing}; users left without judgements score 0 (seed {self.seed})."
+            f"{self.curves.in_words(samples=' and over samples,')}{note}{IN_TABLES}"
+        )
+
+
+def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> NDArray[np.float64]:
+    """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
+    _, n_samples, replicates = taus.shape
+    if replicates == 0:
+        return np.empty((len(taus), 0))
+    first = round(level * 1e9) * replicates
+    weights = resampled_users(
+        first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES
+    )
+    return mean_of_defined(taus.swapaxes(1, 2), weights)
+
+
+def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
+    """Count the users without a relevant judgement, in the mean over samples (bits of a byte)."""
+    users = qrels.users[qrels.relevant]
+    firsts = np.flatnonzero(np.diff(users, prepend=-1))
+    samples = np.packbits(kept[qrels.relevant], axis=1)
+    has_relevant = np.bitwise_or.reduceat(samples, firsts, axis=0)
+    n_with = np.unpackbits(has_relevant, axis=1, count=kept.shape[1]).sum(axis=0)
+    return float(qrels.n_users - n_with.mean())

@@ -1,0 +1,309 @@
+"""Pools: what judging only the tops of some systems does, and to a system that was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from analyses.intervals.bands import Resampling
+from analyses.intervals.resampling import percentiles
+from analyses.ordering import DECIMALS, tau_b
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Table, shown
+from qrels import match
+from runs import Run
+from runs.shared.settings import Cutoffs, Whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+Floats = NDArray[np.float64]
+
+
+class Settings(AnalysisSettings):
+    """Pools of the systems' first items."""
+
+    depths: Cutoffs = Field(
+        (5, 10, 20, 50, 100), min_length=1, description="Ranks of each system that are judged."
+    )
+    replicates: Whole = Field(200, ge=0, description="Resampled sets of users; 0: no intervals.")
+
+
+@analysis("pools", source="Zobel (1998); Buckley et al. (2007)", on_request=True)
+def pools(work: Work, settings: Settings) -> Pools:
+    """Judge only what a pool of the systems' first items holds, all systems' or all but one's.
+
+    A judgement is kept if its item stands among the first items of a pooled system for its user.
+    With the pool of all systems, the ordering of the systems is compared with that on all
+    judgements. Then each system is left out of the pool in turn, and the places that it falls
+    among the systems are counted: what a new system would suffer that reuses judgements.
+
+    References
+    ----------
+    Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
+    Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
+    """
+    runs = [Run(system, items) for system, items in work.recommended.items()]
+    ranks = judged_ranks(work, runs)
+    sum_samples = work.rescorer(len(settings.depths) * (1 + len(runs)))
+    resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
+    everything = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
+    truths = resampling.means(sum_samples(everything, blocks=resampling.blocks)[..., 0])
+    falling = [m.metric in work.scores.measures.falling for m in work.scores.measures]
+    signs = np.where(falling, -1.0, 1.0)[:, None, None]
+    taus, falls, losses, kept = [], [], [], []
+    with work.progress("Judging pools", len(settings.depths)) as bar:
+        for depth in settings.depths:
+            pooled = _pools(ranks <= depth)
+            means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
+            taus.append(tau_b(means[..., 0], truths).T)
+            falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
+            losses.append(_losses(means[0]))
+            kept.append(pooled.sum(axis=0))
+            bar.advance()
+    return Pools(
+        measures=work.scores.measures,
+        systems=work.scores.systems,
+        depths=settings.depths,
+        taus=np.stack(taus, axis=1),
+        falls=np.stack(falls, axis=1),
+        losses=np.stack(losses, axis=1),
+        n_kept=np.array(kept)[:, 0],
+        n_own=np.array([[n[0] - own for own in n[1:]] for n in kept]),
+        n_judgements=len(work.qrels.items),
+        n_users=work.qrels.n_users,
+        seed=work.seed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pools(Result):
+    """Orderings of systems on pools of judgements, and what systems lose that are not pooled.
+
+    Parameters
+    ----------
+    measures, systems, depths
+        Labels of the axes.
+    taus
+        Kendall's tau-b of the ordering on the pool of all systems with that on all judgements,
+        float64 of shape (n_measures, n_depths, 1 + n_replicates): first with these users, then with
+        resampled ones.
+    falls
+        Places that a system falls if it alone is not pooled, negative if it rises; of shape
+        (n_measures, n_depths, n_systems, 1 + n_replicates).
+    losses
+        Share of its score that it loses, of shape (n_measures, n_depths, n_systems); NaN if 0.
+    n_kept
+        Judgements in the pool of all systems, of shape (n_depths,).
+    n_own
+        Of these, the ones that a system alone brings, of shape (n_depths, n_systems).
+    n_judgements, n_users, seed
+        Facts for the caption.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    depths: tuple[int, ...]
+    taus: Floats
+    falls: Floats
+    losses: Floats
+    n_kept: NDArray[np.int64]
+    n_own: NDArray[np.int64]
+    n_judgements: int
+    n_users: int
+    seed: int
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system.
+
+        Returns
+        -------
+        ``pools`` has columns metric, cutoff, depth, judgements (kept), tau (with all judgements),
+        low, high (95 %, over users), fall (mean places that a system falls if it is not pooled),
+        fall_low, fall_high, largest_fall; ``pools_left_out`` metric, cutoff, depth, system, fall,
+        low, high, lost (share of its score), own_judgements.
+        """
+        import pandas as pd
+
+        n_measures, n_depths, n_systems, _ = self.falls.shape
+        (low, high), (fall_low, fall_high) = _limits(self.taus), _limits(self.falls.mean(axis=2))
+        each_low, each_high = _limits(self.falls)
+        names, cutoffs = [m.metric for m in self.measures], self.measures.column
+        of_pools = pd.DataFrame(
+            {
+                "metric": np.repeat(names, n_depths),
+                "cutoff": cutoffs.repeat(n_depths),
+                "depth": np.tile(self.depths, n_measures),
+                "judgements": np.tile(self.n_kept, n_measures),
+                "tau": self.taus[..., 0].ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+                "fall": self.falls[..., 0].mean(axis=2).ravel(),
+                "fall_low": fall_low.ravel(),
+                "fall_high": fall_high.ravel(),
+                "largest_fall": self.falls[..., 0].max(axis=2).ravel(),
+            }
+        )
+        of_systems = pd.DataFrame(
+            {
+                "metric": np.repeat(names, n_depths * n_systems),
+                "cutoff": cutoffs.repeat(n_depths * n_systems),
+                "depth": np.tile(np.repeat(self.depths, n_systems), n_measures),
+                "system": np.tile(self.systems, n_measures * n_depths),
+                "fall": self.falls[..., 0].ravel(),
+                "low": each_low.ravel(),
+                "high": each_high.ravel(),
+                "lost": self.losses.ravel(),
+                "own_judgements": np.tile(self.n_own.ravel(), n_measures),
+            }
+        )
+        return {"pools": of_pools, "pools_left_out": of_systems}
+
+    @table("pools", "pools: places that a system falls if it is not pooled")
+    def table(self, *, cutoff: int | None = None) -> Table:
+        """Tabulate the mean fall of a system that is left out of the pool, by depth."""
+        compared = self.measures.compared(cutoff)
+        values = self.falls[..., 0].mean(axis=2)
+        cells = {
+            (label, f"top {depth}"): float(values[number, place])
+            for label, number in zip(compared.labels, self.measures.numbers(compared), strict=True)
+            for place, depth in enumerate(self.depths)
+        }
+        title = f"Mean places that a system falls if it alone is not pooled{compared.where}"
+        return Table.crossed("pools", title, self.caption(), "metric", cells, best=lambda _: min)
+
+    @figure("pools", "Pools: agreement of pooled judgements with all")
+    def plot(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
+        """Draw tau against the depth of the pool."""
+        ax = self._draw(ax, self.taus, cutoff)
+        ax.set_ylabel("Kendall's tau-b with all judgements")
+        return ax
+
+    @figure("pools_left_out", "Pools: fall of a system that is not pooled")
+    def plot_falls(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
+        """Draw the mean fall of a system that is left out, against the depth of the pool."""
+        ax = self._draw(ax, self.falls.mean(axis=2), cutoff)
+        ax.set_ylabel("mean places that a system falls")
+        return ax
+
+    def _draw(self, ax: Axes | None, values: Floats, cutoff: int | None) -> Axes:
+        ax = axes_or_new(ax)
+        low, high = _limits(values)
+        for number, label, style in curves_of(self.measures, metric=None, cutoff=cutoff):
+            if values.shape[-1] > 1:
+                draw_band(ax, np.asarray(self.depths), low[number], high[number], style)
+            ax.plot(self.depths, values[number, :, 0], label=label, **style)
+        ax.set_xscale("log")
+        ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
+        ax.minorticks_off()
+        ax.set_xlabel("depth of the pool")
+        ax.set_title(panel_title(self.measures, metric=None, cutoff=cutoff))
+        legend_beside(ax)
+        return ax
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give the mean fall of a system that is not pooled, by depth."""
+        falls = self.falls[self.measures.index(measure), ..., 0].mean(axis=1).tolist()
+        return {f"fall, top {d}": shown(f) for d, f in zip(self.depths, falls, strict=True)}
+
+    def findings(self) -> Sequence[str]:
+        """Say by which measure a system that is not pooled falls least and most, at the top."""
+        reported = self.measures.reported
+        falls = self.falls[self.measures.numbers(reported), 0, :, 0]
+        means = dict(zip(reported.labels, falls.mean(axis=1).tolist(), strict=True))
+        least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        if len(means) < 2 or shown(means[least]) == shown(means[most]):
+            return ()
+        return (
+            f"Left out of pools of the top {self.depths[0]}, a system falls by "
+            f"{shown(means[least])} places in the mean by {least}, and by {shown(means[most])} by "
+            f"{most}.",
+        )
+
+    def caption(self) -> str:
+        """Say what a pool is, and what falls."""
+        kept = self.n_kept[0] / self.n_judgements
+        n_replicates = self.taus.shape[-1] - 1
+        bands = (
+            f" Bands and intervals: 95 % bootstrap over users, in random blocks ({n_replicates:,} "
+            f"replicates, seed {self.seed})."
+            if n_replicates
+            else ""
+        )
+        return (
+            f"A judgement of {self.n_users:,} users is kept if one of {len(self.systems)} pooled "
+            f"systems has its item among its first ({kept:.1%} of {self.n_judgements:,} at depth "
+            f"{self.depths[0]}); scores see nothing else. A system falls where the pool is of all "
+            "the others alone: its places among the systems on the pool of all less those "
+            f"without it.{bands}"
+        )
+
+
+def judged_ranks(work: Work, runs: Sequence[Run]) -> NDArray[np.float64]:
+    """Give the rank of every judged item in every run, of shape (n_judgements, n_runs).
+
+    Items that a run does not have are at infinity.
+    """
+    ranks = np.full((len(work.qrels.items), len(runs)), np.inf)
+    for column, run in enumerate(runs):
+        found = match(run, work.qrels)
+        users, places = np.nonzero(found >= 0)
+        ranks[found[users, places], column] = places + 1
+    return ranks
+
+
+def _pools(tops: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Pool all systems, then all but each: masks of shape (n_judgements, 1 + n_systems)."""
+    n_pooling = tops.sum(axis=1)
+    return np.column_stack([n_pooling > 0, n_pooling[:, None] - tops > 0])
+
+
+def _falls(means: Floats) -> Floats:
+    """Count the places that each system falls without its own items in the pool.
+
+    Parameters
+    ----------
+    means
+        Of shape (..., n_systems, 1 + n_systems): on the pool of all, then of all but each.
+
+    Returns
+    -------
+    Of shape (..., n_systems); systems that tie share the mean of their places.
+    """
+    n_systems = means.shape[-2]
+    places = np.stack([_place(means[..., n, :], means) for n in range(n_systems)], axis=-2)
+    own = places[..., np.arange(n_systems), 1 + np.arange(n_systems)]
+    return own - places[..., 0]
+
+
+def _place(own: Floats, means: Floats) -> Floats:
+    better = (means > own[..., None, :]).sum(axis=-2)
+    level = (means == own[..., None, :]).sum(axis=-2)
+    return better + (level - 1) / 2
+
+
+def _losses(means: Floats) -> Floats:
+    """Give the share of its score that each system loses: means (n_measures, n_systems, pools)."""
+    own = np.arange(means.shape[1])
+    without, pooled = means[:, own, 1 + own], means[:, :, 0]
+    undefined = np.full(pooled.shape, np.nan)
+    return 1 - np.divide(without, pooled, out=undefined, where=pooled != 0)
+
+
+def _limits(values: Floats) -> tuple[Floats, Floats]:
+    """Give the limits over the replicates, about what was observed."""
+    if values.shape[-1] < 2:
+        nothing = np.full(values.shape[:-1], np.nan)
+        return nothing, nothing
+    return percentiles(values[..., 1:])
