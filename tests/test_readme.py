@@ -166,6 +166,41 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_scores_are_averaged_over_percentiles_of_popularity_by_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = block_with("toml", "popularity-percentile")
+    table = tomllib.loads(text)
+    for k in (1, 2, 3):
+        study = parsed(
+            text,
+            tmp_path,
+            name=f"p{k}",
+            ratings={"format": "world", "threshold": 4.0, "world": WORLD},
+            split={**table["split"], "percentile": k},
+            systems={**table["systems"], "names": ["random", "popularity"], "depth": 10},
+            metrics={"names": ["nDCG"], "cutoffs": [5, 10]},
+            analyses={"names": []},
+        )
+        run_study(study, n_jobs=1, progress=Silent())
+    names: dict[str, Any] = {}
+    exec(block_with("python", "study-p{k}"), names)
+    by_user: dict[str, list[float]] = {}
+    for k in (1, 2, 3):
+        frame = pd.read_parquet(f"study-p{k}/scores.parquet").query("cutoff == 10")
+        for (user, _), pair in frame.groupby(["user", "system"], observed=True).score:
+            by_user.setdefault(str(user), []).append(pair.item())
+    differences = {
+        user: np.mean(np.array(scores).reshape(-1, 2) @ [1, -1]) for user, scores in by_user.items()
+    }
+    assert len({len(scores) for scores in by_user.values()}) > 1
+    assert len(differences) == names["power"].n_users
+    assert names["power"].differences.item() == pytest.approx(np.mean([*differences.values()]))
+
+
 def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:
     metrics = check(parsed(block_with("toml", "LLOO@10"), tmp_path))
     assert {metric.needs for metric in metrics.values()} == {(), ("loo",), ("lloo",)}

@@ -13,6 +13,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, table
 from analyses.shared.table import Best, Table, shown
 from harness.metrics.shared.metric import Metric
+from harness.scoring.user_weights import Average
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ class Means(Result):
     """Means over users, as each metric asks for them: arithmetic or geometric.
 
     Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
-    (n_measures, n_systems).
+    (n_measures, n_systems). Where users are weighted, both are of weighted scores.
     """
 
     measures: Measures
@@ -31,10 +32,13 @@ class Means(Result):
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
     n_users: int
+    average: Average = "users"
 
     @classmethod
-    def of(cls, scores: Scores, metrics: Mapping[str, Metric]) -> Means:
-        """Average scores over users."""
+    def of(
+        cls, scores: Scores, metrics: Mapping[str, Metric], *, average: Average = "users"
+    ) -> Means:
+        """Average scores over users; they are weighted already if means are over judgements."""
         shape = scores.values.shape[:2]
         one = len(scores.users) < 2
         means = [
@@ -47,6 +51,7 @@ class Means(Result):
             values=np.array(means),
             deviations=np.full(shape, np.nan) if one else scores.values.std(axis=2, ddof=1),
             n_users=len(scores.users),
+            average=average,
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -69,6 +74,8 @@ class Means(Result):
 
     def caption(self) -> str:
         """Say over whom the means are."""
+        if self.average == "judgements":
+            return "Means over users, each weighted by the number of the user's relevant items."
         return "Means over all users in the qrels, as with trec_eval -c."
 
     def about(self, measure: Measure) -> Mapping[str, str]:

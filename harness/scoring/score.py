@@ -78,7 +78,8 @@ class SampleScorer:
     The fused metrics go through their kernel, others through their definition. What it needs of the
     lists is tried out on some of them: judged ranks alone where that changes no score, many samples
     at once; all ranks, one sample at a time; or nothing, where scores do not depend on judgements.
-    Runs, qrels, measures, metrics and catalogue are as in `score`.
+    Runs, qrels, measures, metrics and catalogue are as in `score`; weights are of the users, of
+    shape (n_users,).
     """
 
     def __init__(
@@ -88,7 +89,9 @@ class SampleScorer:
         measures: Sequence[Measure],
         metrics: Mapping[str, Metric],
         catalogue: Catalogue | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
+        self._weights = weights
         self._catalogue = Catalogue(0) if catalogue is None else catalogue
         self._runs = runs
         self._qrels = qrels
@@ -107,14 +110,16 @@ class SampleScorer:
         sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
         for (level, is_geometric), numbers in self._fused.items():
             hits = self._hits.at_level(level)
-            groups = np.arange(len(blocks)) if is_geometric else blocks
+            by_user = is_geometric or self._weights is not None
+            groups = np.arange(len(blocks)) if by_user else blocks
             for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
                 for number, metric, cutoff in zip(numbers, *self._places(numbers), strict=True):
-                    found = values[metric, cutoff].swapaxes(0, 1)
-                    if is_geometric:
-                        np.add.at(sums[number], blocks[some], logarithms(found))
+                    found = values[metric, cutoff]
+                    if by_user:
+                        scores = self._weighted(logarithms(found) if is_geometric else found, some)
+                        np.add.at(sums[number], blocks[some], scores.swapaxes(0, 1))
                     else:
-                        sums[number, some] = found
+                        sums[number, some] = found.swapaxes(0, 1)
         hits_only, whole = self._that_need("judged ranks"), self._that_need("all ranks")
         for first in range(0, kept.shape[1] if hits_only else 0, HITS_AT_ONCE):
             some = slice(first, first + HITS_AT_ONCE)
@@ -168,9 +173,16 @@ class SampleScorer:
             groups, firsts = np.unique(own[order], return_index=True)
             for system, judged in enumerate(block.judge(samples)):
                 scores = _scores(judged, measures, self._metrics)
-                by_user = scores.reshape(len(measures), len(own), -1)[:, order]
-                totals = np.add.reduceat(by_user, firsts, axis=1)
+                by_user = scores.reshape(len(measures), len(own), -1)
+                weighted = self._weighted(by_user, block.users)[:, order]
+                totals = np.add.reduceat(weighted, firsts, axis=1)
                 sums[np.array(numbers)[:, np.newaxis], groups, system] += totals
+
+    def _weighted(
+        self, scores: NDArray[np.float64], users: slice | NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Weigh scores of some users, of shape (..., n_users, n_samples)."""
+        return scores if self._weights is None else scores * self._weights[users, np.newaxis]
 
     def _places(self, numbers: Sequence[int]) -> NDArray[np.intp]:
         """Find measures on the first two axes of what the kernel returns; of shape (2, n)."""

@@ -33,6 +33,7 @@ from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE, of_
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
+from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.parts import result_files
@@ -70,6 +71,11 @@ from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
 
 INFAP = "infAP is the paper's, not trec_eval's."
+
+WEIGHTED = (
+    "Users are weighted by the number of their relevant items: in means, orderings, tests and "
+    "intervals. scores.parquet has their scores unweighted."
+)
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -265,6 +271,7 @@ class Stages:
             "notes": [
                 INFAP,
                 TIES,
+                *([] if self.weights is None else [WEIGHTED]),
                 *_about_ids(self.collection),
                 *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
             ],
@@ -306,22 +313,33 @@ class Stages:
         return runs
 
     def make_scores(self, runs: Sequence[Run]) -> Scores:
-        """Score every user, system and measure; write means and coverage."""
+        """Score every user, system and measure; write means and coverage.
+
+        Scores are kept as the metrics give them, and returned weighted as means ask for it.
+        """
         made: list[Scores] = []
 
         def build() -> dict[str, bytes]:
             made.append(self._score(runs))
             return {
                 SCORES_FILE: scores_to_parquet(made[0]),
-                **result_files("means", Means.of(made[0], self.metrics)),
+                **result_files("means", self._means(made[0])),
                 **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
                 **self._kept_metrics(),
             }
 
         self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
-        if made:
-            return made[0]
-        return scores_from_parquet(self.store.read(SCORES_FILE))
+        scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
+        return weighted(scores, self.weights)
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights of the users; None if all weigh the same."""
+        return user_weights(self.collection.qrels, self.study.metrics.average)
+
+    def _means(self, scores: Scores) -> Means:
+        average = self.study.metrics.average
+        return Means.of(weighted(scores, self.weights), self.metrics, average=average)
 
     def _kept_metrics(self) -> dict[str, bytes]:
         kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
@@ -351,6 +369,7 @@ class Stages:
             scores=scores,
             metrics=self.metrics,
             catalogue=self.trained_catalogue,
+            weights=self.weights,
             ranks={
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
@@ -504,6 +523,7 @@ class Stages:
                 ]
             ),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
+            self.study.metrics.average,
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
             self.study.items.columns,

@@ -18,6 +18,7 @@ from pydantic import (
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from harness.metrics.shared.names import ParsedName, parse_name
+from harness.scoring.user_weights import Average
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
@@ -170,6 +171,11 @@ class MetricsSection(Section):
         description="Measures that are compared with one another, such as nDCG@10, bpref@all, "
         "AP@1000; those in `names` by default. A name without a depth is taken at the deepest of "
         "`cutoffs`.",
+    )
+    average: Average = Field(
+        "users",
+        description="What means are taken over: users, or judgements, with users weighted by the "
+        "number of their relevant items.",
     )
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
 

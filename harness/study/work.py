@@ -35,6 +35,8 @@ class StudyWork:
         The metrics by name.
     catalogue
         What they may know of items.
+    weights
+        Weights of the users, by which scores are multiplied already; None if all weigh the same.
     ranks
         By system: the file that keeps its full ranks.
     """
@@ -49,6 +51,7 @@ class StudyWork:
     metrics: Mapping[str, Metric]
     catalogue: Catalogue
     ranks: Mapping[str, Path]
+    weights: NDArray[np.float64] | None = None
 
     @property
     def qrels(self) -> Qrels:
@@ -57,7 +60,12 @@ class StudyWork:
 
     @property
     def scales(self) -> Mapping[Measure, int]:
-        """Scales of the measures whose scores are whole numbers over a common divisor."""
+        """Scales of the measures whose scores are whole numbers over a common divisor.
+
+        Weighted scores are not.
+        """
+        if self.weights is not None:
+            return {}
         scales = {
             measure: self.metrics[measure.metric].lattice(measure.cutoff)
             for measure in self.scores.measures
@@ -83,7 +91,12 @@ class StudyWork:
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
         scorer = SampleScorer(
-            self.runs, self.qrels, self.scores.measures, self.metrics, self.catalogue
+            self.runs,
+            self.qrels,
+            self.scores.measures,
+            self.metrics,
+            self.catalogue,
+            weights=self.weights,
         )
         if scorer.by_definition:
             minutes = n_samples * scorer.seconds_by_definition() / 60

@@ -20,6 +20,7 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
+from harness.scoring.user_weights import user_weights, weighted
 from harness.study.run import check, try_out
 from harness.study.stages import candidates_of, digest, file_stem, ratings_digest
 from harness.study.store import Store, content_key
@@ -258,9 +259,9 @@ class Tuning:
             {self._measure.metric: self.metric},
             users=self.validation.split.topics.ids,
         )
-        return replace(
-            trial, score=float(self.metric.average(scores.values[0, 0])), seconds=cost.seconds
-        )
+        weights = user_weights(self.validation.qrels, self.study.metrics.average)
+        (values,) = weighted(scores, weights).values[0]
+        return replace(trial, score=float(self.metric.average(values)), seconds=cost.seconds)
 
     def _tell(self, number: int, trials: Mapping[int, Trial]) -> None:
         """Say what is remarkable about a trial."""
@@ -317,6 +318,7 @@ class Tuning:
             digest(qrels.offsets, qrels.items, qrels.grades),
             qrels.relevance_level,
             self.study.systems.candidates,
+            self.study.metrics.average,
             self._positives,
             file_of(self.system).read_text() if is_user_system(self.system) else "",
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],

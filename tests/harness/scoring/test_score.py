@@ -116,6 +116,21 @@ def test_what_is_not_fused_takes_the_readable_road(name: str) -> None:
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["nDCG", "AP(mean=geometric)", "AUC", "P(rel=4)", "MSI"])
+def test_weighted_sums_are_those_of_the_users_times_their_weights(name: str) -> None:
+    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
+    metrics, measures = {name: find_metric(name, METRICS)}, [Measure(name, k) for k in (5, 20)]
+    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
+    weights, blocks = np.arange(20) % 4 / 1.5, np.arange(20) % 3
+    plain, heavy = (
+        SampleScorer([run], qrels, measures, metrics, known_items(), weights=each)
+        for each in (None, weights)
+    )
+    by_user = users_on(plain, qrels, kept) * weights[:, np.newaxis]
+    expected = np.stack([by_user[:, :, blocks == block].sum(axis=2) for block in range(3)], axis=1)
+    np.testing.assert_allclose(heavy(kept, blocks=blocks), expected, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", NOT_FUSED)
 def test_every_built_in_metric_needs_judged_ranks_alone(name: str) -> None:
     run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)

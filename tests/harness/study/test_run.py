@@ -63,6 +63,7 @@ COLUMNS = {
     "discrimination": "metric,cutoff,dp,dp_ordered,significant_05,median_p",
     "power_differences": "metric_a,cutoff_a,metric_b,cutoff_b,difference,low,high",
 }
+PARTS = ("train", "test")
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
 DRAWN = {
@@ -323,14 +324,18 @@ def test_a_setting_that_does_not_fit_is_refused_with_its_line_before_anything_is
     assert not (tmp_path / "study" / "runs").exists()
 
 
-def test_only_items_of_the_test_part_may_be_recommended(tmp_path: Path) -> None:
+def test_all_of_the_tested_and_trained_items_that_a_user_has_not_rated_are_candidates(
+    tmp_path: Path,
+) -> None:
     wide = WORLD.replace("n_items = 80", "n_items = 400").replace("gini = 0.5", "gini = 0.7")
-    text = wide + SYSTEMS.replace("depth", 'candidates = "test"\ndepth') + METRICS + NO_ANALYSES
-    folder = run_text(text, tmp_path, output=tmp_path / "study")
-    tested = {line.split()[2] for line in (folder / "qrels/test.qrels").read_text().splitlines()}
-    lines = (folder / "runs/random.run").read_text().splitlines()
-    assert {line.split()[2] for line in lines} <= tested
-    assert len(tested) < 400
+    systems = SYSTEMS.replace("depth = 20", 'candidates = "test"\ndepth = 400')
+    folder = run_text(wide + systems + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    train, test = (pd.read_csv(folder / f"split/{part}.csv", dtype=str) for part in PARTS)
+    candidates = {*test.item} & {*train.item}
+    assert len(candidates) < len({*test.item}) < len({*train.item})
+    lists = pd.read_csv(folder / "runs/random.run", sep=" ", header=None, dtype=str)
+    for user, listed in lists.groupby(0)[2]:
+        assert {*listed} == candidates - {*train.item[train.user == user]}
 
 
 # Runs made elsewhere

@@ -57,6 +57,10 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ),
         (RATINGS + '[metrics]\nnames = ["P", "P"]\n', "`names` in [metrics]: 'P' is duplicated."),
         (RATINGS + "[metrics]\ncutoffs = [5, 5]\n", "`cutoffs` in [metrics]: 5 is duplicated."),
+        (
+            RATINGS + '[metrics]\naverage = "volume"\n',
+            "line 5: `average` in [metrics]: input should be 'users' or 'judgements', got 'volume'",
+        ),
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics]: input should be greater"),
         (
             RATINGS + '[metrics]\nnames = ["nDCG@0"]\n',

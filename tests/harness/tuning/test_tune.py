@@ -164,6 +164,16 @@ def test_a_geometric_mean_is_made_high_as_it_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_users_weigh_in_a_trial_as_they_do_in_the_study(tmp_path: Path) -> None:
+    for average in ("users", "judgements"):
+        text = f'{WORLD}[metrics]\naverage = "{average}"\n'
+        tune(tmp_path, "puresvd", "--metric", "Recall@10", "--trials", "1", text=text)
+    plain, weighted = rows(tmp_path)
+    assert plain["key"] != weighted["key"]
+    assert plain["score"] != weighted["score"]
+
+
+@pytest.mark.slow
 def test_a_study_of_test_items_is_tuned_on_validation_items(tmp_path: Path) -> None:
     few = WORLD.replace("n_items = 80", "n_items = 300").replace("gini = 0.5", "gini = 0.7")
     scores = {}

@@ -40,6 +40,16 @@ def test_candidates_are_trained_items_that_the_user_has_not_rated(small: Ratings
     assert run.system == "az"
 
 
+def test_candidates_that_are_given_still_need_training_ratings_and_may_not_be_rated(
+    small: Ratings,
+) -> None:
+    users, tested = np.array([0, 1], dtype=np.int32), np.array([True, False, True, True])
+    run = recommenders.recommend(
+        Alphabetical(small), small, users, system="az", depth=3, candidates=tested
+    )
+    np.testing.assert_array_equal(run.items, [[3, -1, -1], [0, -1, -1]])
+
+
 def test_rows_follow_the_users_asked_for(small: Ratings) -> None:
     users = np.array([1], dtype=np.int32)
     run = recommenders.recommend(Alphabetical(small), small, users, system="az", depth=1)

@@ -51,7 +51,12 @@ def one_of_two(ratings: Ratings) -> NDArray[np.intp]:
 
 def random_order(ratings: Ratings, seed: int) -> NDArray[np.intp]:
     """Order each user's ratings as seed, user id and item id alone decide."""
-    return _order(ratings, _keys(ratings, seed))
+    return _order(ratings.user, _keys(ratings, seed))
+
+
+def random_order_by_item(ratings: Ratings, seed: int) -> NDArray[np.intp]:
+    """Order each item's ratings as seed, user id and item id alone decide."""
+    return _order(ratings.item, _keys(ratings, seed))
 
 
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[np.intp]:
@@ -64,8 +69,8 @@ def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[n
     """
     times = times_of(ratings)
     if time_ties == "item":
-        return _order(ratings, times)
-    return _order(ratings, times, _keys(ratings, seed))
+        return _order(ratings.user, times)
+    return _order(ratings.user, times, _keys(ratings, seed))
 
 
 def times_of(ratings: Ratings) -> NDArray[np.int64]:
@@ -86,16 +91,16 @@ def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _order(ratings: Ratings, *keys: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Give each rating its position, from 0, among its user's by rising keys, the first leading.
+def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Give each rating its position, from 0, in its group by rising keys, the first leading.
 
-    Ratings whose keys are equal keep the order of their item numbers.
+    Ratings whose keys are equal keep their order.
     """
-    counts = ratings.user_counts()
+    counts = np.bincount(groups)
     starts = np.cumsum(counts) - counts
-    position = np.empty(len(ratings), dtype=np.intp)
-    position[np.lexsort((*reversed(keys), ratings.user))] = np.arange(len(ratings))
-    return position - starts[ratings.user]
+    position = np.empty(len(groups), dtype=np.intp)
+    position[np.lexsort((*reversed(keys), groups))] = np.arange(len(groups))
+    return position - starts[groups]
 
 
 def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:

@@ -69,6 +69,8 @@ def drawn_tables(splitter: Splitter[Any]) -> list[Table]:
         ("leave-one-out-last", {}),
         ("global-time", {"cut": 5}),
         ("k-fold", {"folds": 2}),
+        ("uniform-items", {"item_ratings": 1, "item_share": 0.5}),
+        ("popularity-percentile", {"percentiles": 2, "percentile": 2, "test_share": 0.4}),
     ],
 )
 def test_the_tables_drawn_in_the_docstrings_are_true(

@@ -10,6 +10,8 @@ def test_all_methods_of_study_files_are_registered() -> None:
         "global-time",
         "k-fold",
         "given",
+        "uniform-items",
+        "popularity-percentile",
     }
 
 

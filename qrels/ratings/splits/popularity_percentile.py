@@ -1,0 +1,102 @@
+"""A random share of each user's ratings, tested on items of one percentile of popularity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationInfo, field_validator
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
+from qrels.ratings.splits.user_random import Settings as RandomShare
+from qrels.ratings.splits.user_random import user_random
+from runs import InputError
+from runs.shared.settings import Whole
+
+
+class Settings(SplitSettings):
+    """How many of each user's ratings are held out, and which of the items are tested."""
+
+    test_share: TestShare = 0.2
+    percentiles: Whole = Field(
+        10, ge=2, description="Number of percentiles, with about equally many ratings."
+    )
+    percentile: Whole = Field(
+        1, ge=1, description="The percentile that is tested: 1 has the most popular items."
+    )
+
+    @field_validator("percentile")
+    @classmethod
+    def _is_a_percentile(cls, percentile: int, others: ValidationInfo) -> int:
+        percentiles = others.data.get("percentiles", percentile)
+        if percentile > percentiles:
+            raise ValueError(f"must be at most {percentiles}, got {percentile}")
+        return percentile
+
+
+@split("popularity-percentile", source="Bellogín, Castells & Cantador (2017), P1R")
+def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    r"""Hold out as `user_random` does, and test items of one percentile of popularity alone.
+
+    Items are sorted by falling numbers of ratings (of equal ones the lower item number is first)
+    and cut into m percentiles with about equally many of all N ratings: an item with n ratings,
+    after items with a ratings in all, is of percentile
+    :math:`\lfloor m (a + n / 2) / N \rfloor + 1`. What is held out of other percentiles neither
+    trains nor tests, so all percentiles have one training part, and their test parts make up that
+    of `user_random`.
+
+    Notes
+    -----
+    With ``candidates = "test"`` in [systems] the tested items of the percentile are ranked among
+    themselves; without it they compete with items of all percentiles. One study tests one
+    percentile, as one study of `k_fold` tests one fold: its topics are users, and what the paper
+    averages is averaged over studies. In a study of users x percentiles the topics would depend on
+    one another, and no paired test would hold. The paper's P1R ranks one relevant item at a time
+    among others (1R); here all relevant items of a user are in one ranking.
+
+    Raises
+    ------
+    InputError
+        If no rating of the percentile is held out.
+
+    Examples
+    --------
+    The second of two percentiles, a share of 0.4, seed 1. Items a and b have six of the ten
+    ratings::
+
+                   ratings       train         test
+        ann      1 2 3 4 .     1 . . 4 .     . . 3 . .
+        bob      1 2 . . 5     . 2 . . 5     . . . . .
+        cid      1 2 3 . .     . 2 3 . .     . . . . .
+    """
+    held_out = user_random(ratings, RandomShare(test_share=settings.test_share), seed=seed)
+    own = percentile_of_items(ratings, settings.percentiles) == settings.percentile - 1
+    test = held_out.test.select(own[held_out.test.item])
+    if len(test) == 0:
+        raise InputError(
+            f"percentile {settings.percentile} of {settings.percentiles} has "
+            f"{np.count_nonzero(own):,} items, and no rating of them is held out."
+        )
+    return Split(held_out.train, test)
+
+
+def percentile_of_items(ratings: Ratings, n: int) -> NDArray[np.intp]:
+    """Give the percentile of popularity of every item, 0 for the most popular, (n_items,).
+
+    Examples
+    --------
+    The first item has five of the ten ratings: it is a percentile by itself.
+
+    >>> from runs import Numbering
+    >>> users, items = Numbering.of("abcde"), Numbering.of("wxyz")
+    >>> user = np.array([0, 0, 0, 1, 1, 2, 2, 3, 3, 4], dtype=np.int32)
+    >>> item = np.array([0, 1, 2, 0, 1, 0, 1, 0, 3, 0], dtype=np.int32)
+    >>> percentile_of_items(Ratings(users, items, user, item, np.ones(10)), 2)
+    array([0, 1, 1, 1])
+    """
+    counts = ratings.item_counts()
+    order = np.argsort(-counts, kind="stable")
+    after = np.cumsum(counts[order])
+    percentile = np.empty(len(counts), dtype=np.intp)
+    percentile[order] = n * (2 * after - counts[order]) // (2 * max(len(ratings), 1))
+    return np.minimum(percentile, n - 1)

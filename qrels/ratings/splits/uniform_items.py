@@ -1,0 +1,106 @@
+"""Equally many ratings of each item that is tested."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from qrels.ratings.ratings import Ratings, Split
+from qrels.ratings.splits.shared.holding_out import random_order, random_order_by_item
+from qrels.ratings.splits.shared.split import SplitSettings, split
+from runs import InputError
+from runs.shared.settings import Whole
+
+
+class Settings(SplitSettings):
+    """How many ratings of an item are tested, and which items have enough of them."""
+
+    item_ratings: Whole | None = Field(
+        None,
+        ge=1,
+        description="Test ratings of each item that is tested; by default the number that makes "
+        "the most test ratings.",
+    )
+    item_share: float = Field(
+        0.2,
+        gt=0,
+        lt=1,
+        description="Largest share of an item's ratings to test: items of which that is less than "
+        "`item_ratings` only train; exact: 0.2 is one fifth.",
+    )
+
+
+@split("uniform-items", source="Bellogín, Castells & Cantador (2017), UAR")
+def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
+    r"""Test equally many ratings of every item that has enough of them; the others only train.
+
+    Of an item with n ratings at most :math:`\lfloor \mathrm{item\_share} \cdot n \rfloor` may be
+    tested. Where these are `item_ratings` or more, exactly so many are, at random: items that were
+    popular in training are not relevant more often in the test. One rating of each user, at random,
+    only trains, so that every test user keeps one; an item with too few beside those is not tested.
+
+    Notes
+    -----
+    These are the uniform test item profiles of the paper, which ranks all relevant items of a user
+    together. With ``candidates = "test"`` in [systems] tested items are ranked among themselves;
+    otherwise items with too few ratings compete, none of which can be relevant. All test ratings
+    are counted, whether they reach the threshold or not.
+
+    Raises
+    ------
+    InputError
+        If no item has enough ratings.
+
+    Examples
+    --------
+    One rating of each item that has two, a share of 0.5, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 .     1 . 3 4 .     . 2 . . .
+        bob      1 . 3 . 5     . . . . 5     1 . 3 . .
+        cid      1 2 3 . .     1 2 3 . .     . . . . .
+    """
+    free = random_order(ratings, seed) > 0
+    drawn = ratings.select(free)
+    allowed = _share_of_each(ratings.item_counts(), settings.item_share)
+    n_test = settings.item_ratings or _largest_test(allowed)
+    enough = (allowed >= n_test) & (drawn.item_counts() >= n_test)
+    if not enough.any():
+        raise InputError(
+            f"no item has enough ratings to test {n_test:,} of them, at most {settings.item_share} "
+            "of its ratings (`item_share`) and not the last of a user: the most rated item has "
+            f"{ratings.item_counts().max(initial=0):,}."
+        )
+    last = random_order_by_item(drawn, seed) >= (drawn.item_counts() - n_test)[drawn.item]
+    tested = np.zeros(len(ratings), dtype=np.bool_)
+    tested[free] = last & enough[drawn.item]
+    return Split(ratings.select(~tested), ratings.select(tested))
+
+
+def _share_of_each(counts: NDArray[np.intp], share: float) -> NDArray[np.intp]:
+    """Round a share of counts, as it is written, down."""
+    sizes, size_of = np.unique(counts, return_inverse=True)
+    exact = Fraction(str(share))
+    return np.array([floor(exact * n) for n in sizes.tolist()], dtype=np.intp)[size_of]
+
+
+def _largest_test(allowed: NDArray[np.intp]) -> int:
+    """Give the number n for which n times the items that may give n is largest; at least 1.
+
+    Of two such numbers that for more items.
+
+    Examples
+    --------
+    Three items can give two ratings each, and one of them five alone:
+
+    >>> _largest_test(np.array([5, 2, 0, 3]))
+    2
+    """
+    falling = np.sort(allowed)[::-1]
+    totals = falling * np.arange(1, len(falling) + 1)
+    best = len(totals) - 1 - int(totals[::-1].argmax())
+    return max(int(falling[best]), 1)
