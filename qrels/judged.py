@@ -327,7 +327,10 @@ class Judged:
     def _items_seen(self) -> ItemsSeen:
         see: Callable[[], ItemsSeen] | None = vars(self).get("_see_items")
         if see is None:
-            raise InputError("these lists are of grades alone: nothing says which items they hold.")
+            raise InputError(
+                "these lists are of grades alone: nothing says which items they hold (the best "
+                "lists are such; the items of all judgements are `judged_items`)."
+            )
         return see()
 
     def _for_each_row(self, table: NDArray[Number]) -> NDArray[Number]:

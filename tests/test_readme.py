@@ -39,7 +39,60 @@ ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
 PAGES = (ROOT / "README.md", *sorted(GUIDES.glob("*.md")))
 WORLD = {"n_users": 60, "n_items": 80, "n_ratings": 1500, "min_ratings": 10, "gini": 0.4}
-ANALYSES: dict[str, Any] = {"names": ["correlation", "sparsity", "popularity", "discrimination"]}
+ANALYSES: dict[str, Any] = {
+    "names": [
+        *("correlation", "sparsity", "popularity", "discrimination"),
+        *("users", "swaps", "exposure"),
+    ]
+}
+FEW: dict[str, Any] = {
+    "users": {"sizes": [20], "repeats": 4, "permutations": 99},
+    "swaps": {"repeats": 4},
+}
+OF_ITEMS = """
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from harness import metric, ratio
+
+
+@metric("NovelRR", source="by hand")
+def novel_reciprocal_rank(judged, *, cutoff=None, gamma: Annotated[float, Ge(0)] = 1.0):
+    "Reciprocal rank of the first relevant item, the less the more popular the item is."
+    found = judged.relevant[:, :cutoff]
+    first = found & (found.cumsum(axis=1) == 1)
+    popularity = judged.catalogue.known("popularity")
+    rarity = np.append((1 - popularity / popularity.max()) ** gamma, 0.0)
+    return (first * rarity[judged.items[:, :cutoff]] / judged.ranks[:cutoff]).sum(axis=1)
+
+
+@metric("GenreP", source="by hand")
+def genre_precision(judged, *, cutoff=None):
+    "Share of the ranks with a relevant item of a category that no item above it has."
+    features = judged.catalogue.known("features")
+    of_items = np.vstack([features, np.zeros(features.shape[1])]) > 0
+    cutoff = cutoff or judged.depth
+    seen = np.zeros((judged.n_users, features.shape[1]), dtype=bool)
+    found = np.zeros(judged.n_users)
+    for column in range(min(cutoff, judged.depth)):
+        categories = of_items[judged.items[:, column]]
+        found += judged.relevant[:, column] & (categories & ~seen).any(axis=1)
+        seen |= categories
+    return found / cutoff
+
+
+@metric("ClippedHit", source="by hand")
+def clipped_hit(judged, *, cutoff=None, clip: Annotated[float, Gt(0), Le(1)] = 0.1):
+    "What is relevant and found, each item over its propensity, of the most that could be."
+    weights = np.append(1 / np.maximum(judged.catalogue.known("propensities"), clip), 0.0)
+    found = (judged.relevant * weights[judged.items])[:, :cutoff].sum(axis=1)
+    relevant = judged.judgements >= judged.relevance_level
+    best = np.sort(relevant * weights[judged.judged_items], axis=1)[:, ::-1]
+    return ratio(found, best[:, :cutoff].sum(axis=1))
+"""
+"""Metrics that ask for items, as a user writes them from the guide."""
 
 
 def blocks(language: str) -> list[str]:
@@ -84,19 +137,34 @@ def test_the_new_metric_stands_in_every_table(
     files = ["my_metric.py", "patience.py", "effort.py"]
     for file in files:
         Path(file).write_text(block_with("python", f"# {file}"))
+    files.append("of_items.py")
+    Path("of_items.py").write_text(OF_ITEMS)
+    items = [f"i{n:02}" for n in range(1, 81)]
+    pd.DataFrame({"item": items, "kind": ["a|b", "b"] * 40}).to_csv("kinds.csv", index=False)
+    pd.DataFrame({"item": items, "chance": [0.5, 0.05] * 40}).to_csv("chances.csv", index=False)
     text = block_with("toml", "my_metric.py")
     options = "Patience(p=0.5,counts=first)"
     metrics = tomllib.loads(text)["metrics"]["names"] + ["Patience", options, "Effort"]
+    metrics += [
+        "NovelRR(gamma=0.5)",
+        "GenreP",
+        "ClippedHit(clip=0.2)",
+        "ClippedHit(condensed=true)",
+    ]
     study = parsed(
         text,
         tmp_path,
         metrics={"names": metrics, "cutoffs": [5, 20], "plugins": files},
         ratings={"format": "world", "world": WORLD},
+        items={"features": "kinds.csv", "propensities": "chances.csv"},
         systems={"names": ["random", "puresvd"], "settings": {"puresvd": {"factors": 4}}},
-        analyses={**ANALYSES, "sparsity": {"samples": 5, "replicates": 20}},
+        analyses={**ANALYSES, "sparsity": {"samples": 5, "replicates": 20}, **FEW},
     )
     run_study(study, n_jobs=1, progress=Silent())
-    for table in ("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"):
+    for table in (
+        *("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"),
+        *("users", "swaps"),
+    ):
         frame = pd.read_csv(f"study-my-metric/tables/{table}.csv")
         assert set(frame.metric) == {*metrics}
     finished = FinishedStudy.at(tmp_path / "study-my-metric")

@@ -52,12 +52,27 @@ def draw_figure(
     chosen: Mapping[str, Any] | None = None,
     panels: Sequence[str] = (),
     most_columns: int = N_COLUMNS,
+    worded: Callable[[str], str] = str,
 ) -> Figure:
-    """Draw a figure of a result, on one page.
+    """Draw a figure of a result, on one page, its axes labelled in the words of a study.
 
     A figure of one panel takes the keywords that are chosen. Of a figure of several panels those
     that are named are drawn, all by default.
     """
+    figure = _draw_all(result, face, chosen, panels, most_columns)
+    for ax in figure.axes:
+        ax.set_xlabel(worded(ax.get_xlabel()))
+        ax.set_ylabel(worded(ax.get_ylabel()))
+    return figure
+
+
+def _draw_all(
+    result: Result,
+    face: FigureFace,
+    chosen: Mapping[str, Any] | None,
+    panels: Sequence[str],
+    most_columns: int,
+) -> Figure:
     if face.panels is None:
         return panel_of(lambda ax: face.draw(result, ax, **(chosen or {})))
     names = list(panels or face.panels_of(result))

@@ -105,10 +105,12 @@ def frame_files(result: Result) -> dict[str, bytes]:
     return {f"{name}.csv": as_csv(frame).encode() for name, frame in result.frames().items()}
 
 
-def figure_files(result: Result, name: str) -> dict[str, bytes]:
+def figure_files(
+    result: Result, name: str, *, worded: Callable[[str], str] = str
+) -> dict[str, bytes]:
     """Write a figure of a result as SVG and PNG, with its caption, by the ending of the file."""
     face = next(face for face in figures_of(type(result)) if face.name == name)
-    figure = draw_figure(result, face)
+    figure = draw_figure(result, face, worded=worded)
     svg = as_svg(figure)
     settle(figure)
-    return {"svg": svg, "png": as_png(figure), "txt": f"{face.caption(result)}\n".encode()}
+    return {"svg": svg, "png": as_png(figure), "txt": f"{worded(face.caption(result))}\n".encode()}

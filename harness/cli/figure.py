@@ -62,6 +62,7 @@ def figure(
     kind = format_of(target, format_)
     path = target or Path(f"{face.file}.{kind}")
     result = finished.result(key)
-    write_whole(path, FORMATS[kind](print_figure(result, face, **options)))
+    drawn = print_figure(result, face, worded=finished.worded, **options)
+    write_whole(path, FORMATS[kind](drawn))
     click.echo(caption_of(finished, result, face))
     click.echo(f"The figure is {path.resolve()}")

@@ -120,7 +120,8 @@ class OpenStudy:
             What the figure lets a reader choose, such as ``cutoff``.
         """
         key, face = find_figure(self.finished, name)
-        return draw_figure(self.finished.result(key), face, chosen=chosen)
+        study = self.finished
+        return draw_figure(study.result(key), face, chosen=chosen, worded=study.worded)
 
     def _repr_html_(self) -> str:
         """Show what was studied, and found, in a notebook."""

@@ -90,8 +90,9 @@ def print_figure(
     metrics: Sequence[str] = (),
     width: Width | None = None,
     grey: bool = False,
+    worded: Callable[[str], str] = str,
 ) -> Figure:
-    """Redraw a figure of a result.
+    """Redraw a figure of a result, its axes labelled in the words of a study.
 
     A figure of all metrics has the report measures, or those at a cut-off; one with a panel for
     each metric has all of them, or some. It takes one column, or two if it has several panels,
@@ -106,7 +107,14 @@ def print_figure(
     columns = width or ("single" if face.panels is None else "double")
     chosen = _choose(result, face, cutoff)
     _check_panels(result, face, metrics)
-    figure = draw_figure(result, face, chosen=chosen, panels=metrics, most_columns=COLUMNS[columns])
+    figure = draw_figure(
+        result,
+        face,
+        chosen=chosen,
+        panels=metrics,
+        most_columns=COLUMNS[columns],
+        worded=worded,
+    )
     _fit(figure, INCHES[columns])
     if grey:
         _take_colours(figure)

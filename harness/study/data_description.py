@@ -14,7 +14,7 @@ from harness.study.study_file import StudyFile
 from qrels import Ratings, describe, k_core
 from qrels.ratings.datasets.recognition import recognise
 from qrels.ratings.datasets.source import open_source
-from qrels.ratings.datasets.split_files import SplitFiles, find_split_files
+from qrels.ratings.datasets.split_files import SplitFiles, find_folds, find_split_files
 from qrels.ratings.datasets.two_parts import read_two_parts
 from qrels.ratings.thresholds import (
     Threshold,
@@ -43,6 +43,8 @@ class DataDescription:
         no test ratings.
     notes
         Sentences on what was found.
+    folds
+        Numbers of the folds that the data come in; these are the parts of the first.
     """
 
     section: RatingsSection
@@ -51,6 +53,7 @@ class DataDescription:
     train: Ratings
     tested: Ratings
     notes: tuple[str, ...]
+    folds: tuple[int, ...] = ()
 
     @property
     def is_split(self) -> bool:
@@ -104,7 +107,7 @@ def describe_data(section: RatingsSection) -> DataDescription:
     """
     if section.path is None:
         raise InputError("a simulated world is described by its settings: `harness schema`.")
-    files = _given_parts(section.path)
+    files, folds = _given_parts(section.path)
     found = recognise(open_source(section.path if files is None else files.train), section)
     whole = found.ratings
     if files is not None:
@@ -112,19 +115,20 @@ def describe_data(section: RatingsSection) -> DataDescription:
     ratings = k_core(whole, user_min=section.user_min, item_min=section.item_min)
     train, tested = _parts(ratings)
     read_so = section.model_copy(update=found.options.of_file)
-    return DataDescription(read_so, found.format, ratings, train, tested, found.notes)
+    return DataDescription(read_so, found.format, ratings, train, tested, found.notes, folds)
 
 
-def _given_parts(path: Path) -> SplitFiles | None:
-    """Find training and test ratings in a folder without a file of all."""
+def _given_parts(path: Path) -> tuple[SplitFiles | None, tuple[int, ...]]:
+    """Find training and test ratings in a folder without a file of all, of the first fold."""
     try:
         open_source(path)
     except InputError:
         try:
-            return find_split_files(path)
+            return find_split_files(path), ()
         except InputError:
-            return None
-    return None
+            folds = find_folds(path)
+            return (find_split_files(path, fold=folds[0]) if folds else None), folds
+    return None, ()
 
 
 def _parts(ratings: Ratings) -> tuple[Ratings, Ratings]:

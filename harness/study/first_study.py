@@ -61,6 +61,8 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str] | None) -> 
     if data.is_split:
         yield _line("method", "given", "what is tested is what the data's test file holds")
         yield _line("folder", *place)
+        if data.folds:
+            yield _line("fold", data.folds[0], f"there are {', '.join(map(str, data.folds))}")
     else:
         yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
     yield ""

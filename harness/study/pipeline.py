@@ -114,7 +114,13 @@ def make_part(
 
 
 def make_analysis(
-    source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any, *, made_from: str
+    source: Source,
+    analysis: Analysis[Any, Any],
+    settings: Any,
+    work: Any,
+    *,
+    made_from: str,
+    worded: Callable[[str], str] = str,
 ) -> None:
     """Make an analysis, unless it is complete.
 
@@ -128,22 +134,28 @@ def make_analysis(
         What it may use.
     made_from
         Key of what it uses.
+    worded
+        Puts what results say into the words of the study.
     """
     read = [checksum(path)["sha256"] for path in settings.files()]
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)
-    build = partial(_analyse, source, analysis, settings, work)
+    build = partial(_analyse, source, analysis, settings, work, worded)
     make_part(source.store, analysis.key, key, build, _made_by(analysis))
 
 
 def _analyse(
-    source: Source, analysis: Analysis[Any, Any], settings: Any, work: Any
+    source: Source,
+    analysis: Analysis[Any, Any],
+    settings: Any,
+    work: Any,
+    worded: Callable[[str], str],
 ) -> dict[str, bytes]:
     """Make an analysis, and give its files."""
     with source.study.errors_at("analyses", analysis.section):
         result = analysis(work, settings)
     with source.progress("Drawing figures", 1) as bar:
-        files = result_files(analysis.key, result, is_users=_is_users(analysis))
+        files = result_files(analysis.key, result, is_users=_is_users(analysis), worded=worded)
         bar.advance()
     return files
 

@@ -17,7 +17,6 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES, judgement_checks
-from harness.report.study_folder import of_topics
 from harness.study.collection import Collection, collect
 from harness.study.known_items import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.pipeline import run_source
@@ -286,7 +285,6 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         stages.check_settings()
         _try_on_items(stages)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    worded = of_topics if collection.split is None else str
     checks = judgement_checks(collection.facts, metrics)
-    foreseen = [worded(check.sentence) for check in checks]
+    foreseen = [stages.worded(check.sentence) for check in checks]
     return run_source(stages, remarks_of(of_input), foreseen=foreseen)

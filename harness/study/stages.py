@@ -249,6 +249,10 @@ class Stages:
         runs = self.make_runs()
         self.analyse(runs, self.make_scores(runs))
 
+    def worded(self, text: str) -> str:
+        """Say topics for users, which is what results say, where runs are given."""
+        return of_topics(text) if self.collection.split is None else text
+
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
         study, facts = self.study, self.collection.facts
@@ -257,7 +261,6 @@ class Stages:
         n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
         counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
-        worded = of_topics if of_runs else str
         return {
             "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
             f"{judgements}, {_about_measures(study.measures)}; seed {study.seed}.",
@@ -266,7 +269,7 @@ class Stages:
             "ranked for": ranked_for,
             "results": ["means", "coverage", *self.analyses],
             "inputs": [*self.collection.inputs, *self.tables_read],
-            "collection": {worded(name): fact for name, fact in facts.items()},
+            "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),
             "notes": [
                 INFAP,
@@ -376,7 +379,7 @@ class Stages:
         )
         for analysis, settings in self.wanted:
             made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
-            make_analysis(self, analysis, settings, work, made_from=made_from)
+            make_analysis(self, analysis, settings, work, made_from=made_from, worded=self.worded)
 
     def _make(
         self,

@@ -31,6 +31,7 @@ CHOSEN = (
     *("utility.1,-1,-0.5,0", "ndcg.1=3,2=9", "G.1=3,2=9", "ndcg_rel.1=3,2=9", "Rndcg.1=3,2=9"),
 )
 LAST_DIGIT = 1.01e-4
+TENTH = 10
 
 Values = dict[tuple[str, str], str]
 Evaluator = Callable[["Case", Path], str]
@@ -81,10 +82,19 @@ class Case:
         return "-c" in self.options
 
     @property
-    def may_stop_trec_eval(self) -> bool:
-        """Whether trec_eval may stop: 10 at a topic of one file, 9 and 10 at one not judged."""
-        unjudged = any(max(grades.values()) < 0 for grades in self.qrels.values())
-        return unjudged or set(self.qrels) != set(self.run)
+    def missing(self) -> set[str]:
+        """Topics of the qrels that the run lacks."""
+        return set(self.qrels) - set(self.run)
+
+    def n_relevant(self, topic: str) -> int:
+        """Count the relevant items of a topic."""
+        return sum(grade >= self.level for grade in self.qrels[topic].values())
+
+    def may_stop_trec_eval(self, version: int) -> bool:
+        """Tell whether trec_eval may stop: at negative grades alone, or 10 at a lone topic."""
+        common = set(self.qrels) & set(self.run)
+        unjudged = any(max(self.qrels[topic].values()) < 0 for topic in common)
+        return unjudged or (version >= TENTH and set(self.qrels) != set(self.run))
 
     def write(self, folder: Path) -> None:
         """Write both files, the lines of the run in any order."""
@@ -116,13 +126,32 @@ def _options(random: Random) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that the two print differently; "" where one of them prints none."""
+    """A value that the two print differently; "" where one of them prints none.
+
+    The version is trec_eval's first number.
+    """
 
     case: Case
+    version: int
     measure: str
     topic: str
     ours: str
     theirs: str
+
+    @property
+    def is_of_missing_topic(self) -> bool:
+        """Whether it is a line of a topic that the run lacks."""
+        return self.topic in self.case.missing
+
+    @property
+    def is_what_missing_topics_cost(self) -> bool:
+        """Whether it is a mean utility, and what it charges for items of missing topics."""
+        name, _, parameters = self.measure.partition("_")
+        if name != "utility" or self.topic != "all" or not self.case.is_complete:
+            return False
+        n_missed = sum(self.case.n_relevant(topic) for topic in self.case.missing)
+        charged = float(parameters.split(",")[2]) * n_missed / len(self.case.qrels)
+        return abs(float(self.ours) - float(self.theirs) - charged) < LAST_DIGIT
 
 
 ALLOWED: dict[str, Callable[[Difference], bool]] = {
@@ -137,8 +166,20 @@ ALLOWED: dict[str, Callable[[Difference], bool]] = {
             and found.case.level > 1
         )
     ),
-    "trec_eval divides by zero and prints nan: a list is empty, or nothing found is relevant": (
-        lambda found: "nan" in found.theirs
+    "trec_eval divides by zero and prints nan: -J empties a list": lambda found: (
+        "nan" in found.theirs and "-J" in found.case.options
+    ),
+    "trec_eval 10 divides by zero and prints nan: set_F finds nothing relevant": lambda found: (
+        "nan" in found.theirs and found.version >= TENTH and found.measure.startswith("set_F")
+    ),
+    "under -c -q, trec_eval 9 has no lines of topics that the run lacks": lambda found: (
+        found.version < TENTH
+        and found.is_of_missing_topic
+        and found.case.is_complete
+        and not found.theirs
+    ),
+    "under -c, trec_eval 9 takes 0 as the utility of a topic that the run lacks": lambda found: (
+        found.version < TENTH and found.is_what_missing_topics_cost
     ),
     "one last digit: sums are rounded in another order": lambda found: (
         _is_number(found.ours)
@@ -165,8 +206,8 @@ class Tally:
         )
 
 
-def compare(case: Case, ours: Evaluator, theirs: Evaluator, tally: Tally) -> None:
-    """Demand that both print the same, but for what is allowed.
+def compare(case: Case, ours: Evaluator, theirs: Evaluator, tally: Tally, *, version: int) -> None:
+    """Demand that both print the same, but for what is allowed of a version of trec_eval.
 
     Raises
     ------
@@ -181,13 +222,14 @@ def compare(case: Case, ours: Evaluator, theirs: Evaluator, tally: Tally) -> Non
         try:
             their_values = _values(theirs(case, folder))
         except StoppedError as stopped:
-            if not case.may_stop_trec_eval:
+            if not case.may_stop_trec_eval(version):
                 raise DisagreementError(f"{case}:\ntrec_eval stops: {stopped}") from None
             tally.stopped += 1
             return
     for key in sorted(our_values.keys() | their_values.keys()):
         tally.values += 1
-        found = Difference(case, *key, our_values.get(key, ""), their_values.get(key, ""))
+        values = our_values.get(key, ""), their_values.get(key, "")
+        found = Difference(case, version, *key, *values)
         if found.ours != found.theirs:
             tally.allowed[_reason(found)] += 1
 
@@ -211,17 +253,15 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
 
 
-def our_evaluator(*, is_tenth: bool) -> Evaluator:
+def our_evaluator(version: int) -> Evaluator:
     """Print with the command, told to do as a version of trec_eval."""
-    version = [
-        *("--precision", "double" if is_tenth else "single"),
-        *("--rounding", "nearest" if is_tenth else "up"),
-    ]
+    precision, rounding = ("double", "nearest") if version >= TENTH else ("single", "up")
+    as_version = ["--precision", precision, "--rounding", rounding]
 
     def printed(case: Case, folder: Path) -> str:
         topics = "qrels" if case.is_complete else "run"
         files = ["--qrels", str(folder / "test.qrels"), str(folder / "test.run")]
-        command = ["evaluate", *case.options, "--topics", topics, *version, *files]
+        command = ["evaluate", *case.options, "--topics", topics, *as_version, *files]
         answer = CliRunner().invoke(harness, command)
         if answer.exit_code:
             raise DisagreementError(f"{case}:\nours stops: {answer.output}")
@@ -243,12 +283,20 @@ def trec_eval(binary: Path) -> Evaluator:
     return printed
 
 
-def is_tenth(binary: Path) -> bool:
-    """Tell whether a trec_eval is of version 10 or later."""
+def version_of(binary: Path) -> int:
+    """Read the first number of the version that a trec_eval says it is.
+
+    Raises
+    ------
+    ValueError
+        If it says none.
+    """
     command = [str(binary), "--version"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"(\d+)\.\d+", answer.stdout + answer.stderr)
-    return found is not None and int(found[1]) >= 10
+    if found is None:
+        raise ValueError(f"{binary} --version does not say which version of trec_eval it is.")
+    return int(found[1])
 
 
 def main() -> None:
@@ -259,11 +307,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     binary = arguments.trec_eval.resolve()
-    ours, theirs = our_evaluator(is_tenth=is_tenth(binary)), trec_eval(binary)
+    version = version_of(binary)
+    ours, theirs = our_evaluator(version), trec_eval(binary)
     tally, random = Tally(), Random(arguments.seed)
     try:
         for _ in range(arguments.cases):
-            compare(Case.drawn(random), ours, theirs, tally)
+            compare(Case.drawn(random), ours, theirs, tally, version=version)
     except DisagreementError as found:
         sys.exit(f"{tally}\n{found}")
     print(tally)

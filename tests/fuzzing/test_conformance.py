@@ -16,11 +16,17 @@ from tests.fuzzing.conformance import (
 )
 
 QRELS = {"t1": {"d1": 1}}
-CASE = Case(QRELS, {"t1": {"d1": "1"}}, ("-c", "-l2", "-mmap"))
+CASE = Case(QRELS, {"t1": {"d1": "1"}}, ("-c", "-l2", "-J", "-mmap"))
+LONE = Case({**QRELS, "t2": {"d1": 1, "d2": 2}}, {"t1": {"d1": "1"}}, ("-c", "-q", "-l1"))
+"""The run lacks a topic that has two relevant items."""
 
 
-def printing(measure: str, value: str) -> Evaluator:
-    return lambda case, folder: f"{measure:<22}\tall\t{value}\n"
+def printing(measure: str, value: str, *, topic: str = "all") -> Evaluator:
+    return lambda case, folder: f"{measure:<22}\t{topic}\t{value}\n"
+
+
+def printing_nothing(case: Case, folder: Path) -> str:
+    return ""
 
 
 def stopping(case: Case, folder: Path) -> str:
@@ -28,12 +34,12 @@ def stopping(case: Case, folder: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_tenth", [False, True])
-def test_drawn_cases_are_evaluated(is_tenth: bool) -> None:
+@pytest.mark.parametrize("version", [9, 10])
+def test_drawn_cases_are_evaluated(version: int) -> None:
     random, tally = Random(5), Tally()
-    ours = our_evaluator(is_tenth=is_tenth)
+    ours = our_evaluator(version)
     for _ in range(20):
-        compare(Case.drawn(random), ours, ours, tally)
+        compare(Case.drawn(random), ours, ours, tally, version=version)
     assert tally.cases == 20
     assert not tally.allowed
 
@@ -49,8 +55,8 @@ def test_drawn_cases_are_evaluated(is_tenth: bool) -> None:
     ],
 )
 def test_a_difference_with_a_known_reason_is_counted(measure: str, ours: str, theirs: str) -> None:
-    tally, found = Tally(), printing(measure, ours) if ours else lambda case, folder: ""
-    compare(CASE, found, printing(measure, theirs), tally)
+    tally, found = Tally(), printing(measure, ours) if ours else printing_nothing
+    compare(CASE, found, printing(measure, theirs), tally, version=9)
     assert tally.allowed.total() == tally.values == 1
 
 
@@ -60,12 +66,45 @@ def test_a_difference_with_a_known_reason_is_counted(measure: str, ours: str, th
 )
 def test_any_other_difference_is_found_out(measure: str, ours: str, theirs: str) -> None:
     with pytest.raises(DisagreementError, match=f"{measure} of all: ours '{ours}', .* '{theirs}'"):
-        compare(CASE, printing(measure, ours), printing(measure, theirs), Tally())
+        compare(CASE, printing(measure, ours), printing(measure, theirs), Tally(), version=9)
 
 
-def test_trec_eval_may_stop_at_a_topic_of_one_file_alone() -> None:
+def test_division_by_zero_is_no_reason_where_lists_stay_as_they_are() -> None:
+    with pytest.raises(DisagreementError, match="-nan"):
+        compare(LONE, printing("map", "0"), printing("map", "-nan"), Tally(), version=9)
+
+
+def test_the_ninth_trec_eval_alone_prints_nothing_of_a_missing_topic() -> None:
+    ours, tally = printing("map", "0.0000", topic="t2"), Tally()
+    compare(LONE, ours, printing_nothing, tally, version=9)
+    assert tally.allowed.total() == 1
+    with pytest.raises(DisagreementError, match="map of t2"):
+        compare(LONE, ours, printing_nothing, Tally(), version=10)
+
+
+def test_a_missing_topic_costs_its_items_and_no_more() -> None:
+    name, tally = "utility_1,-1,-1,0", Tally()
+    ours = printing(name, "-0.5000")
+    compare(LONE, ours, printing(name, "0.5000"), tally, version=9)
+    assert tally.allowed.total() == 1
+    with pytest.raises(DisagreementError, match="utility"):
+        compare(LONE, ours, printing(name, "0.7500"), Tally(), version=9)
+    with pytest.raises(DisagreementError, match="utility"):
+        compare(LONE, ours, printing(name, "0.5000"), Tally(), version=10)
+
+
+def test_trec_eval_may_stop_at_negative_grades_alone() -> None:
     tally = Tally()
-    compare(Case(QRELS, {"t2": {}}, ("-l1",)), printing("map", "0"), stopping, tally)
+    negative = Case({"t1": {"d1": -1}}, CASE.run, ("-l1",))
+    compare(negative, printing("map", "0"), stopping, tally, version=9)
     assert tally.stopped == 1
     with pytest.raises(DisagreementError, match="trec_eval stops: exit code 4"):
-        compare(CASE, printing("map", "0"), stopping, tally)
+        compare(CASE, printing("map", "0"), stopping, tally, version=9)
+
+
+def test_the_tenth_trec_eval_alone_may_stop_at_a_topic_of_one_file() -> None:
+    tally = Tally()
+    compare(LONE, printing("map", "0"), stopping, tally, version=10)
+    assert tally.stopped == 1
+    with pytest.raises(DisagreementError, match="trec_eval stops: exit code 4"):
+        compare(LONE, printing("map", "0"), stopping, tally, version=9)

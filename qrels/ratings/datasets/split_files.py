@@ -56,9 +56,8 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder.")
-    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
-    files = [path for path in inside if path.is_file() and not path.name.startswith(".")]
-    chosen = [path for path in files if fold is None or _is_of_fold(path, folder, fold)]
+    files = _files(folder)
+    chosen = [path for path in files if fold is None or fold in _folds_of(path, folder)]
     found = {part: [path for path in chosen if _part_of(path) == part] for part in PARTS}
     place = str(folder) if fold is None else f"{folder}, fold {fold}"
     return SplitFiles(
@@ -66,6 +65,35 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
         test=_the_one(place, "test", found["test"]),
         validation=_the_one(place, "validation", v) if (v := found["validation"]) else None,
     )
+
+
+def find_folds(folder: Path) -> tuple[int, ...]:
+    """Find the numbers of the folds that a folder holds, each with training and test ratings.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("u1.base", "u1.test", "u2.base", "u2.test", "u3.base", "ua.base"):
+    ...         Path(folder, name).touch()
+    ...     find_folds(Path(folder))
+    (1, 2)
+    """
+    numbers = {fold for path in _files(folder) for fold in _folds_of(path, folder)}
+    return tuple(fold for fold in sorted(numbers) if _has_parts(folder, fold))
+
+
+def _has_parts(folder: Path, fold: int) -> bool:
+    try:
+        find_split_files(folder, fold=fold)
+    except InputError:
+        return False
+    return True
+
+
+def _files(folder: Path) -> list[Path]:
+    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    return [path for path in inside if path.is_file() and not path.name.startswith(".")]
 
 
 def _words(name: str) -> list[str]:
@@ -80,13 +108,12 @@ def _part_of(path: Path) -> str | None:
     return next((part for part, known in PARTS.items() if set(known) & set(words)), None)
 
 
-def _is_of_fold(path: Path, folder: Path, fold: int) -> bool:
-    """Tell whether the file, or the folder in the folder, has the number of a fold in its name."""
+def _folds_of(path: Path, folder: Path) -> set[int]:
+    """Read the numbers of folds in the name of a file, or of the folder in the folder."""
     place = path.parent.name if path.parent != folder else path.name
     parts = {word for known in PARTS.values() for word in known}
-    return any(
-        re.fullmatch(rf"[a-z]*0*{fold}", word) for word in _words(place) if word not in parts
-    )
+    words = (re.fullmatch(r"[a-z]*([0-9]+)", word) for word in _words(place) if word not in parts)
+    return {int(word[1]) for word in words if word is not None}
 
 
 def _the_one(place: str, part: str, found: Sequence[Path]) -> Path:
