@@ -405,16 +405,17 @@ def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
 
 def _condensed(judged: Judged) -> Judged:
     """Move the judged items of every list to its beginning."""
-    is_judged = judged.grades.T >= 0
-    columns, users = np.nonzero(is_judged)
-    places = np.cumsum(is_judged, axis=0)[columns, users] - 1
+    is_judged = judged.grades >= 0
+    cells = np.flatnonzero(is_judged.T)
+    places = running(is_judged).T.reshape(-1)[cells].astype(np.intp) - 1
+    cells_left = places * judged.n_users + cells % judged.n_users
 
     def moved(table: NDArray[Any], *, missing: Any) -> NDArray[Any]:
-        condensed = np.full_like(table.T, missing)
-        condensed[places, users] = table.T[columns, users]
-        return condensed.T
+        condensed = np.full(table.size, missing, dtype=table.dtype)
+        condensed[cells_left] = table.T.reshape(-1)[cells]
+        return condensed.reshape(table.T.shape).T
 
-    lists = judged.with_lists(moved(judged.grades, missing=np.nan), is_judged.sum(axis=0))
+    lists = judged.with_lists(moved(judged.grades, missing=np.nan), is_judged.sum(axis=1))
     vars(lists).update(depth=judged.depth)
     if "_see_items" in vars(judged):
         lists.with_items(

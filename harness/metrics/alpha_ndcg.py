@@ -9,15 +9,9 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from harness.metrics.shared.features import alike, categories, new_categories
+from harness.metrics.shared.features import greedy_categories, new_categories
 from harness.metrics.shared.metric import metric, ratio
-from qrels import Judged
-
-DECIMALS = 12
-"""Gains that differ by less are equal: which of two items is taken is then settled by number."""
-
-CELLS_AT_ONCE = 1 << 16
-"""Pairs of relevant items, of so many users as fit, that are gone through at once."""
+from qrels import Judged, running
 
 HIGHEST = math.e / (math.e - 1)
 """No list earns more, over a greedy one (Nemhauser, Wolsey & Fisher 1978)."""
@@ -79,8 +73,8 @@ def alpha_ndcg(
     """
     found = judged.total(_discounted, cutoff=cutoff, alpha=alpha)
     best = judged.once_for_all(_greedy, alpha=alpha)
-    last = best.shape[1] - 1
-    return ratio(found, best[:, last if cutoff is None else min(cutoff, last)])
+    ranks = best.shape[1] if cutoff is None else min(cutoff, best.shape[1])
+    return ratio(found, best[:, ranks - 1] if ranks else np.zeros(judged.n_users))
 
 
 def _discounted(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
@@ -89,26 +83,6 @@ def _discounted(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
 
 
 def _greedy(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
-    """Add what the greedy list earns down to each rank, from none: (n_users, n_ranks + 1)."""
-    known = judged.catalogue.once(categories)
-    relevant = judged.judgements >= judged.relevance_level
-    counts = np.count_nonzero(relevant, axis=1)
-    items = -np.sort(-np.where(relevant, judged.judged_items, -1), axis=1)
-    earned = np.zeros((judged.n_users, int(counts.max(initial=0)) + 1))
-    for count, users in alike(counts, cells=CELLS_AT_ONCE):
-        earned[users, 1 : count + 1] = _taken(known[items[users, :count]], alpha)
-    return np.cumsum(earned, axis=1)
-
-
-def _taken(has: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-    """Take items one by one, of categories (n_users, n_items, n_categories): what each earns."""
-    n_users, n_items, n_features = has.shape
-    users, left = np.arange(n_users), np.ones((n_users, n_features))
-    earned = np.empty((n_users, n_items))
-    for place in range(n_items):
-        gains = np.einsum("uif,uf->ui", has, left)
-        best = np.argmax(np.round(gains, DECIMALS), axis=1)
-        earned[:, place] = gains[users, best] / np.log2(place + 2)
-        left *= 1 - alpha * has[users, best]
-        has[users, best] = 0.0
-    return earned
+    """Add what the greedy list earns down to each rank, of shape (n_users, n_ranks)."""
+    gains = greedy_categories(judged, alpha=alpha)
+    return running(gains / np.log2(np.arange(2, gains.shape[1] + 2)))

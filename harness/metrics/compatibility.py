@@ -89,6 +89,11 @@ def _ideal_ranks(judged: Judged) -> NDArray[np.float64]:
     ideal = np.zeros_like(judged.grades)
     for grade in np.unique(judged.grades[judged.relevant]):
         alike = judged.grades == grade
-        better = np.count_nonzero(judged.judgements > grade, axis=1)
+        better = judged.once_for_all(_n_better, grade=grade)
         ideal += alike * (running(alike) + better[:, np.newaxis])
     return ideal
+
+
+def _n_better(judged: Judged, *, grade: float) -> NDArray[np.intp]:
+    """Count the user's items of a higher grade."""
+    return np.count_nonzero(judged.judgements > grade, axis=1)

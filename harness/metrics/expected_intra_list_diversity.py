@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.shared.browsing import Discount, Relevance, browsed, discounts, worth
-from harness.metrics.shared.features import alike, directions
+from harness.metrics.shared.features import mean_distances
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
-
-CELLS_AT_ONCE = 1 << 18
-"""Pairs of items, of so many users as fit, that are compared at once: 2 MB."""
 
 
 @metric(
@@ -82,31 +79,6 @@ def expected_intra_list_diversity(
 
 def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> NDArray[np.float64]:
     """Add the weighted mean distances of the items down to each rank, (n_users, n_ranks)."""
-    known, items = judged.catalogue.once(directions), judged.items
-    ranks = np.broadcast_to(judged.ranks, items.shape)
-    values = np.where(items >= 0, worth(judged, relevance), 0.0)
-    counts = np.count_nonzero(values, axis=1)
-    found = np.zeros((judged.n_users, int(counts.max(initial=0)) + 1))
-    for count, users in alike(counts, cells=CELLS_AT_ONCE):
-        cells = users[:, np.newaxis], np.nonzero(values[users])[1].reshape(-1, count)
-        of_users = _of_users(known[items[cells]], ranks[cells], values[cells], discount)
-        found[users, 1 : count + 1] = of_users
-    return np.take_along_axis(found, np.cumsum(values > 0, axis=1), axis=1)
-
-
-def _of_users(
-    features: NDArray[np.float64],
-    ranks: NDArray[np.integer],
-    values: NDArray[np.float64],
-    discount: Discount,
-) -> NDArray[np.float64]:
-    """Do so down to each item that is worth something; pairs are (n_users, item k, item l)."""
-    distances = 1 - features @ features.swapaxes(1, 2)
-    apart = np.maximum(ranks[:, np.newaxis] - ranks[:, :, np.newaxis], 1)
-    weights = discounts(apart, discount) * values[:, np.newaxis]
-    weights *= 1 - np.eye(ranks.shape[1])
-    weighed = np.cumsum(weights, axis=2)
-    sums = np.cumsum(weights * distances, axis=2)
-    means = np.divide(sums, weighed, out=np.zeros_like(sums), where=weighed > 0)
-    earned = (discounts(ranks, discount) * values)[:, :, np.newaxis] * np.triu(means)
-    return np.asarray(earned.sum(axis=1))
+    values = np.where(judged.items >= 0, worth(judged, relevance), 0.0)
+    weights = discounts(np.arange(1, judged.depth + 1), discount)
+    return mean_distances(judged, values=values, weights=weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.features import directions
+from harness.metrics.shared.features import similarities
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 
@@ -58,15 +58,4 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> NDArra
     """
     n_items = np.minimum(judged.n_retrieved, judged.depth if cutoff is None else cutoff)
     pairs = n_items * (n_items - 1) / 2
-    return ratio(np.maximum(pairs - judged.total(_similarities, cutoff=cutoff), 0.0), pairs)
-
-
-def _similarities(judged: Judged) -> NDArray[np.float64]:
-    """Add the cosines of the item at each rank with those above it."""
-    known = judged.catalogue.once(directions)
-    above = np.zeros((judged.n_users, known.shape[1]))
-    similarities = np.zeros(judged.grades.shape)
-    for column, items in enumerate(judged.items.T):
-        similarities[:, column] = (known[items] * above).sum(axis=1)
-        above += known[items]
-    return similarities
+    return ratio(np.maximum(pairs - judged.total(similarities, cutoff=cutoff), 0.0), pairs)

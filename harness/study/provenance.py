@@ -12,11 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from harness.metrics.shared.register import FOLDERS
 from harness.version import __version__
 
 RATINGS = ("runs", "qrels")
 SYSTEMS = (*RATINGS, "recommenders")
-SCORES = (*RATINGS, "analyses.shared", "harness.metrics", "harness.scoring")
+SCORES = (*RATINGS, "analyses.shared", *FOLDERS, "harness.scoring")
 ANALYSES = (*SCORES, "analyses.ordering", "analyses.significance", "analyses.intervals")
 """Packages of the harness that parts of a study depend on."""
 

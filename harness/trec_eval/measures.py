@@ -10,13 +10,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.interpolated_average_precision import RECALL_POINTS
 from harness.metrics.ndcg import ndcg
 from harness.metrics.shared import averages as averaging
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.metrics.shared.register import find_metric
 from harness.trec_eval.further_measures import ODDITIES, utility
+from harness.trec_eval.metrics.interpolated_average_precision import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
 from runs.shared.errors import nearest

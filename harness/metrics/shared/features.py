@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Catalogue, Judged
 from runs import InputError
+
+if TYPE_CHECKING:
+    from harness.metrics.shared.features_loop import Categories
+
+DECIMALS = 12
+"""Gains that differ by less are equal: which of two items is taken is then settled by number."""
 
 
 def directions(catalogue: Catalogue) -> NDArray[np.float64]:
@@ -67,45 +73,85 @@ def new_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
     -------
     Of shape (n_users, n_ranks), 0 where the item is not relevant.
     """
-    known = judged.catalogue.once(categories)
-    left = np.ones((judged.n_users, known.shape[1]))
-    gains = np.zeros(judged.grades.shape)
-    for column, (items, relevant) in enumerate(zip(judged.items.T, judged.relevant.T, strict=True)):
-        users = np.flatnonzero(relevant)
-        has = known[items[users]]
-        gains[users, column] = (has * left[users]).sum(axis=1)
-        left[users] *= 1 - alpha * has
-    return gains
+    from harness.metrics.shared.features_loop import count_new
+
+    lists = _by_rank(judged.items, np.int32), _by_rank(judged.relevant)
+    return count_new(*lists, judged.catalogue.once(_by_item), alpha).T
+
+
+def greedy_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+    """Count so in a list that takes at each rank the relevant item that earns most there.
+
+    Returns
+    -------
+    Of shape (n_users, n), 0 below the last relevant item.
+    """
+    from harness.metrics.shared.features_loop import count_greedily
+
+    return count_greedily(
+        *_relevant_items(judged), judged.catalogue.once(_by_item), alpha, DECIMALS
+    ).T
 
 
 def n_categories(judged: Judged) -> NDArray[np.float64]:
     """Count the categories of each user's relevant items, in the list or not, (n_users,)."""
-    known = judged.catalogue.once(categories)
-    found = np.zeros((judged.n_users, known.shape[1]))
-    is_relevant = judged.judgements >= judged.relevance_level
-    for items, relevant in zip(judged.judged_items.T, is_relevant.T, strict=True):
-        users = np.flatnonzero(relevant)
-        found[users] = np.maximum(found[users], known[items[users]])
-    return np.asarray(found.sum(axis=1))
+    from harness.metrics.shared.features_loop import count_new
+
+    counts = count_new(*_relevant_items(judged), judged.catalogue.once(_by_item), 1.0)
+    return np.asarray(counts.sum(axis=0))
 
 
-def alike(counts: NDArray[np.integer], *, cells: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Give users who count alike together: the count, from 1 on, and their numbers.
+def similarities(judged: Judged) -> NDArray[np.float64]:
+    """Add the cosines of the item at each rank with those above it, (n_users, n_ranks)."""
+    from harness.metrics.shared.features_loop import add_cosines
+
+    return add_cosines(_by_rank(judged.items, np.int32), judged.catalogue.once(directions)).T
+
+
+def mean_distances(
+    judged: Judged, *, values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add the weighted mean distances of items from the others in the list, down to each rank.
 
     Parameters
     ----------
-    counts
-        Of shape (n_users,).
-    cells
-        The most pairs of what is counted that are given at once, unless one user has more.
+    judged
+        Judged ranked lists.
+    values
+        What the item at each rank is worth, of shape (n_users, n_ranks).
+    weights
+        Weights of the ranks, from 1 on, of shape (depth,). In the mean of another item an item is
+        weighed as if ranks began there; above it, as at rank 1.
 
-    Examples
-    --------
-    >>> list(alike(np.array([2, 0, 1, 2]), cells=100))
-    [(1, array([2])), (2, array([0, 3]))]
+    Returns
+    -------
+    Of shape (n_users, n_ranks).
     """
-    for count in np.unique(counts[counts > 0]).tolist():
-        users = np.flatnonzero(counts == count)
-        at_once = max(1, cells // count**2)
-        for first in range(0, len(users), at_once):
-            yield count, users[first : first + at_once]
+    from harness.metrics.shared.features_loop import add_distances
+
+    ranks = np.broadcast_to(judged.ranks, values.shape)
+    lists = _by_rank(judged.items, np.int32), _by_rank(ranks), _by_rank(values)
+    return add_distances(*lists, judged.catalogue.once(directions), weights).T
+
+
+def _by_rank(table: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
+    """Lay out (n_users, n_ranks) one rank after the other, as loops go through it.
+
+    Returns
+    -------
+    Of shape (n_ranks, n_users); of what is laid out so already, no copy.
+    """
+    return np.ascontiguousarray(table.T, dtype=dtype)
+
+
+def _relevant_items(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Give the items of the judgements, and which of them are relevant, for loops."""
+    relevant = judged.judgements >= judged.relevance_level
+    return _by_rank(judged.judged_items, np.int32), _by_rank(relevant)
+
+
+def _by_item(catalogue: Catalogue) -> Categories:
+    """Number the categories of one item after the other."""
+    known = catalogue.once(categories)
+    items, numbers = np.nonzero(known)
+    return np.searchsorted(items, np.arange(len(known) + 1)), numbers, known.shape[1]

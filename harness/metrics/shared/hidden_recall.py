@@ -30,9 +30,9 @@ def hidden_recall(
     -------
     Shares in [0, 1], of shape (n_users,); 0 for users without relevant items.
     """
-    weights = judged.once(_weights, beta=beta)
+    weights = judged.once_for_all(_weights, beta=beta)
     found = ranks <= (MISS - 1 if cutoff is None else min(cutoff, MISS - 1))
-    return ratio((weights * found).sum(axis=1), judged.once(_totals, beta=beta))
+    return ratio((weights * found).sum(axis=1), judged.once_for_all(_totals, beta=beta))
 
 
 def _weights(judged: Judged, *, beta: float) -> NDArray[np.float64]:
@@ -46,4 +46,4 @@ def _weights(judged: Judged, *, beta: float) -> NDArray[np.float64]:
 
 
 def _totals(judged: Judged, *, beta: float) -> NDArray[np.float64]:
-    return np.asarray(judged.once(_weights, beta=beta).sum(axis=1))
+    return np.asarray(judged.once_for_all(_weights, beta=beta).sum(axis=1))

@@ -8,10 +8,10 @@ from typing import Any
 
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.option import Option
+from harness.metrics.shared.register import FOLDERS
 from runs import InputError
 
 FACTS = ("name", "source", "aliases", "low", "high", "higher_is_better", "has_level", "per_user")
-OWN = "harness.metrics."
 
 
 def keep_metrics(metrics: Iterable[Metric], cutoffs: Sequence[int]) -> bytes | None:
@@ -19,7 +19,7 @@ def keep_metrics(metrics: Iterable[Metric], cutoffs: Sequence[int]) -> bytes | N
 
     Their lattices are kept for some cut-offs.
     """
-    users = {m.name: m.bare for m in metrics if not m.function.__module__.startswith(OWN)}
+    users = {m.name: m.bare for m in metrics if not m.function.__module__.startswith(FOLDERS)}
     kept = [_facts(metric, cutoffs) for metric in users.values()]
     return json.dumps(kept, indent=1, ensure_ascii=False).encode() if kept else None
 

@@ -1,4 +1,4 @@
-"""Where metrics are found: in the folder, in files of users, in ir_measures."""
+"""Where metrics are found: in two folders, in files of users, in ir_measures."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from runs.shared.errors import nearest
 from runs.shared.member import modules_of
 from runs.shared.modules import load_module
 
+FOLDERS = ("harness.metrics", "harness.trec_eval.metrics")
+"""Packages whose modules declare metrics, named as in an import; those of the second exist for the
+names of trec_eval, which stands above."""
+
 OF_OTHERS = re.compile(r"^(.*?)(?:[_.]([0-9]+))?$", re.DOTALL)
 """A name, and a cut-off as trec_eval writes it."""
 
 
 def built_in_metrics() -> dict[str, Metric]:
-    """Give the metrics of ``harness/metrics/``, by name.
+    """Give the metrics of `FOLDERS`, by name, in the order of their files.
 
-    The folder is the list: a file added there is found here.
+    The folders are the list: a file added there is found here.
     """
-    return {
-        name: made for m in modules_of("harness.metrics") for name, made in _declared(m).items()
-    }
+    found = (module for folder in FOLDERS for module in modules_of(folder))
+    in_order = sorted(found, key=lambda module: module.__name__.rpartition(".")[2])
+    return {name: made for module in in_order for name, made in _declared(module).items()}
 
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:

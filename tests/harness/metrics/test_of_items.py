@@ -226,12 +226,6 @@ def on_long_lists(name: str, catalogue: Catalogue, cutoff: int | None = None) ->
 LONG = known_items(80, 30)
 
 
-def test_chunks_of_users_do_not_change_diversity(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = on_long_lists("EILD", LONG)
-    monkeypatch.setattr("harness.metrics.expected_intra_list_diversity.CELLS_AT_ONCE", 20_000)
-    np.testing.assert_allclose(on_long_lists("EILD", LONG), whole, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("name", ["ILD", "EILD"])
 def test_diversity_does_not_depend_on_the_length_of_the_features(name: str) -> None:
     longer = replace(LONG, features=3 * LONG.known("features"))

@@ -8,9 +8,9 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from harness.metrics.set_precision import set_precision
-from harness.metrics.set_recall import set_recall
 from harness.metrics.shared.metric import metric, ratio
+from harness.trec_eval.metrics.set_precision import set_precision
+from harness.trec_eval.metrics.set_recall import set_recall
 from qrels import Judged
 
 
