@@ -70,6 +70,24 @@ class Scale:
             raise InputError(f"the rating {unknown[0]:g} is not on the scale of the data set.")
         return self.grades[places]
 
+    def nearest_grades(self, ratings: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Grades of numbers between ratings, such as expected ones, int32 of the same shape.
+
+        A number has the grade of the nearest rating, as far as that leaves relevant what reaches
+        the threshold, and nothing else.
+
+        Examples
+        --------
+        >>> stars = np.arange(1, 6)
+        >>> scale = Scale(stars.astype(float), stars.astype(np.int32), 4.0, 4, "")
+        >>> scale.nearest_grades(np.array([1.2, 2.6, 3.9, 4.1, 4.8])).tolist()
+        [1, 3, 3, 4, 5]
+        """
+        halfway = (self.ratings[1:] + self.ratings[:-1]) / 2
+        grades = self.grades[np.searchsorted(halfway, ratings, side="right")]
+        relevant = np.maximum(grades, self.level)
+        return np.where(ratings >= self.threshold, relevant, np.minimum(grades, self.level - 1))
+
 
 def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None = None) -> Scale:
     """Grade the ratings of a whole data set, before any split.

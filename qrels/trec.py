@@ -16,6 +16,7 @@ from runs import InputError, InputWarning, Numbering
 from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
+from runs.shared.joined_rows import joined_rows
 from runs.shared.pairs import ITEM, USER, Pairs
 
 N_FIELDS, GRADE_FIELD = 4, 3
@@ -124,9 +125,12 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     """
     for kind, named in (("user", topics.ids), ("item", items.ids)):
         require_fit_ids(named, kind=kind)
-    columns = (topics.ids[qrels.users], items.ids[qrels.items], qrels.grades)
-    lines = zip(*(column.tolist() for column in columns), strict=True)
-    return "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in lines).encode()
+    grades, grade = np.unique(qrels.grades, return_inverse=True)
+    return joined_rows(
+        ([f"{topic} 0 " for topic in topics.ids.tolist()], qrels.users),
+        (items.ids.tolist(), qrels.items),
+        ([f" {value}\n" for value in grades.tolist()], grade),
+    )
 
 
 def _grades(columns: Columns) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from runs.shared.errors import InputError, InputWarning
 from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
+from runs.shared.joined_rows import joined_rows
 from runs.shared.numbering import Numbering
 from runs.shared.pairs import ITEM, USER, Pairs
 from runs.shared.remarks import NearTies
@@ -214,25 +215,8 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
     user, column = np.nonzero(run.items >= 0)
-    parts = (beginnings, user), (items.ids.tolist(), run.items[user, column]), (endings, column)
-    return _join_rows([_take(texts, numbers) for texts, numbers in parts])
-
-
-def _take(texts: list[str], numbers: NDArray[np.integer]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(texts, pa.large_string()).take(pa.array(numbers))
-
-
-def _join_rows(columns: Sequence[Any]) -> bytes:
-    """Join the texts of each row, and all rows: they lie one after the other in Arrow's memory."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
-    rows = compute.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
-    if len(rows) == 0:
-        return b""
-    return rows.buffers()[2].to_pybytes()
+    ranked = items.ids.tolist(), run.items[user, column]
+    return joined_rows((beginnings, user), ranked, (endings, column))
 
 
 def common_items(

@@ -27,6 +27,7 @@ from harness.study.items_section import ItemsSection
 from harness.study.run import check, run_study
 from harness.study.stages import spelled_out
 from harness.study.study import Study, demo_study, parse_study
+from harness.study.truth_section import TruthSection
 from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
@@ -123,7 +124,7 @@ def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
 
 def test_the_demo_asks_for_the_defaults() -> None:
     demo = demo_study()
-    assert demo.analyses == usual_analyses()
+    assert demo.analyses == usual_analyses(made=("truth",))
     assert demo.metrics == Study.model_fields["metrics"].default
     assert demo.systems.names == Study.model_fields["systems"].default.names
 
@@ -198,6 +199,13 @@ def test_the_items_that_are_explained_have_every_key() -> None:
     shown = tomllib.loads(block_with("toml", "propensities.csv"))["items"]
     assert set(shown) == set(ItemsSection.model_fields)
     assert ItemsSection(**shown).columns == ("genres",)
+
+
+def test_the_truth_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
+    truth = parsed(block_with("toml", "coat/test.ascii"), tmp_path).truth
+    assert truth is not None
+    assert truth.candidates == TruthSection(path=Path("a")).judged_lists
+    assert truth.references == TruthSection().references
 
 
 def test_the_metrics_of_the_front_are_values() -> None:

@@ -59,6 +59,7 @@ class Given:
     systems: tuple[str, ...]
     measures: Measures
     has_training: bool
+    has_truth: bool = False
     best_ranks: Callable[[], FullRanks] = _no_ranks
 
 
@@ -118,8 +119,12 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     @property
     def is_usual(self) -> bool:
         """Whether every study can make it, and makes it without a word about it."""
+        return self.is_usual_with(())
+
+    def is_usual_with(self, made: Iterable[str]) -> bool:
+        """Tell whether a study that makes what others may need makes it without a word about it."""
         required = [f for f in self.settings.model_fields.values() if f.is_required()]
-        return not (self.needs or required or self.on_request)
+        return set(self.needs) <= set(made) and not (required or self.on_request)
 
 
 def analysis(

@@ -74,13 +74,22 @@ class AnalysesSection(Section):
         return self.model_copy(update={"asked": asked})
 
 
-def usual_analyses() -> AnalysesSection:
-    """Give the analyses that are made if a study says nothing of them."""
-    return AnalysesSection(asked=_usual(built_in_analyses()))
+def usual_analyses(made: Collection[str] = ()) -> AnalysesSection:
+    """Give the analyses that are made if a study, which makes what some need, says nothing."""
+    return AnalysesSection(asked=_usual(built_in_analyses(), made))
 
 
-def read_sections(values: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+def read_sections(
+    values: Mapping[str, Any], origin: Origin, *, made: Collection[str] = ()
+) -> dict[str, Any]:
     """Read the sections of the analyses, each as its analysis declares it.
+
+    Parameters
+    ----------
+    values, origin
+        What is read, and where it stands.
+    made
+        What the study makes that an analysis may need.
 
     Raises
     ------
@@ -100,12 +109,12 @@ def read_sections(values: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
             for name in values[NAMES]
         ]
     else:
-        chosen = [_usual(register), *read.values()]
+        chosen = [_usual(register, made), *read.values()]
     return {PLUGINS: plugins, "asked": {key: s for each in chosen for key, s in each.items()}}
 
 
-def _usual(register: Register) -> dict[str, AnalysisSettings]:
-    return {a.key: a.settings() for a in register.values() if a.is_usual}
+def _usual(register: Register, made: Collection[str]) -> dict[str, AnalysisSettings]:
+    return {a.key: a.settings() for a in register.values() if a.is_usual_with(made)}
 
 
 def _sections(register: Register) -> list[str]:

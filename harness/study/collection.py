@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from analyses.shared.work import CountedIn
 from harness.study.split_section import SplitSection
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
+from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world
+from harness.study.truth_file import read_truth
 from qrels import (
     Qrels,
     Ratings,
@@ -39,7 +41,7 @@ from qrels.ratings.thresholds import (
     distribution,
     usual_threshold,
 )
-from qrels.ratings.world import Truth, make_world, world_settings
+from qrels.ratings.world import Truth, WorldSettings, make_world, world_settings
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.shared.carried_ids import carried, id_table
@@ -72,6 +74,13 @@ class Collection:
         The runs that were made elsewhere.
     truth
         The true ratings, where the study begins with a world.
+    judged_truly
+        What the systems are truly judged by, if that is known.
+    true_lists
+        Lists of the runs that were made elsewhere for the users of the truth, where these are
+        others than the study judges.
+    world
+        What the world was made from.
     threshold
         Lowest rating that is relevant, where the study begins with ratings.
     is_implicit
@@ -88,6 +97,9 @@ class Collection:
     split: Split | None = None
     runs: tuple[Run, ...] = ()
     truth: Truth | None = None
+    judged_truly: TrueJudgements | None = None
+    true_lists: tuple[Run, ...] = ()
+    world: WorldSettings | None = None
     threshold: float | None = None
     is_implicit: bool = False
     trained: NDArray[np.intp] | None = None
@@ -180,10 +192,45 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         facts=facts | judgement_facts(qrels),
         split=split,
         truth=truth,
+        world=None if truth is None else world_settings(section.preset, section.world),
         threshold=threshold,
         is_implicit=is_implicit,
     )
-    return replace(collection, runs=_given_runs(paths, study, split, collection))
+    run_files = [read_run(path) for path in paths]
+    collection = replace(collection, runs=_given_runs(run_files, study, split, collection))
+    if study.truth is None:
+        return collection
+    with study.errors_at("truth"):
+        if truth is None:
+            file = read_truth(study.truth, threshold=threshold, rule=section.grades)
+            ranked = Ranked.of_split(split)
+            known = of_file(file, ranked, candidates=study.truth.judged_lists)
+        else:
+            own = study.truth.threshold
+            scale = scale if own is None else rating_scale(ratings, threshold=own)
+            lists = study.truth.judged_lists
+            known = of_world(truth, split, scale, candidates=lists, seed=study.seed)
+    return _with_truth(collection, known, run_files)
+
+
+def _with_truth(
+    collection: Collection, known: TrueJudgements, run_files: Sequence[RunFile]
+) -> Collection:
+    """Judge truly, too; lists that were made elsewhere are read anew where others are judged."""
+    runs: tuple[Run, ...] = ()
+    if known.has_own_lists:
+        items = collection.carried[1]
+        with warnings.catch_warnings():
+            # What is odd about runs was said when their usual lists were read.
+            warnings.simplefilter("ignore", InputWarning)
+            runs = tuple(known.of_given(f.to_run(known.carried, items)) for f in run_files)
+    return replace(
+        collection,
+        judged_truly=known,
+        true_lists=runs,
+        inputs=(*collection.inputs, *known.inputs),
+        facts=collection.facts | {"truth": known.facts},
+    )
 
 
 def _warn_of_unknown(split: Split, *, threshold: float) -> None:
@@ -222,11 +269,10 @@ def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> 
 
 
 def _given_runs(
-    paths: Sequence[Path], study: Study, split: Split, collection: Collection
+    run_files: Sequence[RunFile], study: Study, split: Split, collection: Collection
 ) -> tuple[Run, ...]:
-    """Read the runs that stand beside the trained systems."""
+    """Check the runs that stand beside the trained systems."""
     topics, items = collection.carried
-    run_files = [read_run(path) for path in paths]
     _check_tags(run_files, others=tuple(study.systems.labels))
     for file in run_files:
         require_known_users(file, topics)
@@ -389,11 +435,24 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     file = read_qrels(section.path)
     paths = run_paths(study)
     run_files = [read_run(path) for path in paths]
+    with study.errors_at("truth"):
+        truth = None if study.truth is None else read_truth(study.truth)
     collection = collect_lists(
-        run_files, file, relevance_level=section.relevance_level, source=str(section.path)
+        run_files,
+        file,
+        relevance_level=section.relevance_level,
+        source=str(section.path),
+        others=() if truth is None else truth.items.ids.tolist(),
     )
     inputs = tuple(checksum(path) for path in [section.path, *paths])
-    return replace(collection, inputs=inputs)
+    collection = replace(collection, inputs=inputs)
+    if study.truth is None or truth is None:
+        return collection
+    users = Numbering.of(np.concatenate([run_file.users.ids for run_file in run_files]))
+    ranked = Ranked(users, collection.items, collection.topics)
+    with study.errors_at("truth"):
+        known = of_file(truth, ranked, candidates=study.truth.judged_lists)
+    return _with_truth(collection, known, run_files)
 
 
 def collect_lists(
@@ -403,6 +462,7 @@ def collect_lists(
     relevance_level: int,
     source: str,
     popularity: Mapping[str, int] | None = None,
+    others: Sequence[str] = (),
 ) -> Collection:
     """Judge runs by qrels, wherever they were read.
 
@@ -416,6 +476,8 @@ def collect_lists(
         What the qrels are called in messages.
     popularity
         Training ratings by item, where they are known; 0 for judged items that are not named.
+    others
+        Items that are numbered beside those of runs and qrels.
 
     Raises
     ------
@@ -423,7 +485,7 @@ def collect_lists(
         If nothing is relevant, a run has no topic of the qrels, or two share a name.
     """
     _check_tags(run_files)
-    items = common_items(run_files, file.items, [*(popularity or ())])
+    items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
         raise InputError(f"{source}: {nothing_relevant(qrels)}")

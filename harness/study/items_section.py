@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -26,17 +27,19 @@ class ItemsSection(Section):
     popularity: Path | None = Field(
         None, description="Table of counts of ratings, where they do not come from training."
     )
-    propensities: Path | None = Field(
-        None, description="Table of chances to be observed, above 0 and up to 1."
+    propensities: Literal["world"] | Path | None = Field(
+        None,
+        description='Table of chances to be observed, above 0 and up to 1; or "world": those in '
+        "a simulated world, for users to whom the item is relevant.",
     )
 
     @property
     def files(self) -> list[Path]:
         """The tables that are read."""
-        return [path for name in PATHS if (path := getattr(self, name)) is not None]
+        return [path for name in PATHS if isinstance(path := getattr(self, name), Path)]
 
     def anchored(self, anchor: Callable[[Path], Path]) -> ItemsSection:
         """Let paths count from the folder of the study file."""
         given = {name: getattr(self, name) for name in PATHS}
-        update = {name: anchor(path) for name, path in given.items() if path is not None}
+        update = {name: anchor(path) for name, path in given.items() if isinstance(path, Path)}
         return self.model_copy(update=update)

@@ -19,6 +19,7 @@ from harness.study.study import Study
 from qrels import Catalogue, Qrels, Split
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
+from qrels.ratings.observation import item_propensities
 from runs import InputError
 
 EXAMPLE_SYSTEM = "example"
@@ -43,7 +44,9 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     if paths.popularity is not None:
         counts = read_item_values(paths.popularity, items, what="count")
         known["popularity"] = _whole(paths.popularity, counts)
-    if paths.propensities is not None:
+    if paths.propensities == "world":
+        known["propensities"] = _of_world(collection)
+    elif paths.propensities is not None:
         propensities = read_item_values(
             paths.propensities, items, what="propensity", low=LOWEST, high=1.0
         )
@@ -60,6 +63,20 @@ def _whole(path: Path, counts: NDArray[np.float64]) -> NDArray[np.int64]:
     if len(broken):
         raise InputError(f"{path}: the count of an item must be a whole number, got {broken[0]:g}.")
     return known.astype(np.int64)
+
+
+def _of_world(collection: Collection) -> NDArray[np.float64]:
+    """Give the chances of items in the world that the study begins with."""
+    split, truth, world = collection.split, collection.truth, collection.world
+    if split is None or truth is None or world is None or collection.threshold is None:
+        raise InputError(
+            '`propensities` in [items] may be "world" only where a world is simulated; others are '
+            "in a table."
+        )
+    every = np.concatenate([split.train.user, split.test.user])
+    counts = np.bincount(every, minlength=len(split.train.users))
+    ids = split.train.users.ids, split.train.items.ids
+    return item_propensities(truth, world, *ids, counts, threshold=collection.threshold)
 
 
 def _of_all(

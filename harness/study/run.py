@@ -117,6 +117,7 @@ def check(study: Study) -> dict[str, Metric]:
     metrics = check_metrics(
         study.metrics, example=partial(example_catalogue, study), errors_at=study.errors_at
     )
+    _references(study)
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -140,6 +141,22 @@ def check(study: Study) -> dict[str, Metric]:
         with study.errors_at("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics
+
+
+def _references(study: Study) -> dict[str, Metric]:
+    """Find the metrics that say, on the truth, which system is better, and try them out."""
+    if study.truth is None:
+        return {}
+    found: dict[str, Metric] = {}
+    with study.errors_at("truth", "references"):
+        available = available_metrics(study.metrics.plugins)
+        for measure in study.truth.measures:
+            metric = find_metric(measure.metric, available)
+            if metric.needs:
+                raise InputError(f"{metric.label} hides items: a truth has no such reference.")
+            try_out(metric, [measure.cutoff], example_catalogue(study, ()))
+            found[measure.metric] = metric
+    return found
 
 
 def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> None:
@@ -278,10 +295,11 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
             collection = collect(study)
             bar.advance()
         study = _without_needless(study, collection)
+        references = _references(study)
         metrics = {label: metrics[label] for label in study.metric_labels}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
-        stages = Stages(study, collection, metrics, store, n_jobs, progress)
+        stages = Stages(study, collection, metrics, store, n_jobs, progress, references)
         stages.check_settings()
         _try_on_items(stages)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))

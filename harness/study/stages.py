@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -25,6 +25,7 @@ from analyses.shared.analysis import Analysis, Given, SettingError
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.sentences import listed
+from analyses.shared.truth import Truth
 from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
@@ -49,8 +50,16 @@ from harness.study.provenance import (
 )
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
+from harness.study.true_judgements import TrueJudgements
+from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
-from harness.study.workers import Hidden, learnt_from, restarts_in_silence, train_and_rank
+from harness.study.workers import (
+    Hidden,
+    OwnLists,
+    learnt_from,
+    restarts_in_silence,
+    train_and_rank,
+)
 from qrels import Catalogue, FullRanks, Ratings, Split
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.datasets.rating_lines import format_rating_lines
@@ -66,6 +75,7 @@ from recommenders import (
 )
 from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
+from runs.shared.carried_ids import id_table
 from runs.shared.clock import Cost
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
@@ -76,6 +86,11 @@ WEIGHTED = (
     "Users are weighted by the number of their relevant items: in means, orderings, tests and "
     "intervals. scores.parquet has their scores unweighted."
 )
+
+TRUE_QRELS, TRUE_SCORES = "true-qrels", "true-scores"
+"""Names of the parts of the study that are the truth, and the scores by it."""
+
+TRUE_QRELS_FILE, TRUE_SCORES_FILE = "truth/true.qrels", "truth/scores.parquet"
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -99,6 +114,8 @@ class Stages:
         Workers; results do not depend on it.
     progress
         Shows what is being done.
+    references
+        The metrics by name that say, on the truth, which system is better.
     """
 
     study: Study
@@ -107,6 +124,7 @@ class Stages:
     store: Store
     n_jobs: int
     progress: Progress
+    references: Mapping[str, Metric] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -130,6 +148,16 @@ class Stages:
     def ranked_hidden(self) -> tuple[str, ...]:
         """Names of the systems whose hidden ranks are kept: all, if a metric needs them."""
         return tuple(self.study.systems.labels) if self.hidden_under else ()
+
+    @property
+    def truth(self) -> TrueJudgements | None:
+        """What the systems are truly judged by, if that is known."""
+        return self.collection.judged_truly
+
+    @property
+    def listed_truly(self) -> tuple[str, ...]:
+        """Names of the systems of which other lists than the usual ones are truly judged."""
+        return self.systems if self.truth is not None and self.truth.has_own_lists else ()
 
     @cached_property
     def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
@@ -164,7 +192,9 @@ class Stages:
         ranks = [ranks_part(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
         hidden = [hidden_part(system) for system in self.ranked_hidden]
-        return ["qrels", *split, *world, *runs, *ranks, *hidden, "scores", *self.analyses]
+        truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
+        truth += [true_part(system) for system in self.listed_truly]
+        return ["qrels", *split, *world, *runs, *ranks, *hidden, "scores", *truth, *self.analyses]
 
     @property
     def analyses(self) -> list[str]:
@@ -192,6 +222,7 @@ class Stages:
             systems=self.systems,
             measures=self.measures,
             has_training=self.collection.split is not None and bool(self.study.systems.names),
+            has_truth=self.truth is not None,
             best_ranks=self._best_ranks,
         )
         for analysis, settings in self.wanted:
@@ -247,7 +278,7 @@ class Stages:
         """Make all parts, or what is left of them."""
         self.keep_input()
         runs = self.make_runs()
-        self.analyse(runs, self.make_scores(runs))
+        self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
 
     def worded(self, text: str) -> str:
         """Say topics for users, which is what results say, where runs are given."""
@@ -295,6 +326,8 @@ class Stages:
             self._make("split", key, self._split_files, made_by(RATINGS, (*NUMBERS, "pyarrow")))
         if self.collection.truth is not None:
             self._make("world", content_key(self.collection.inputs), self._world_files, by)
+        if self.truth is not None:
+            self._make(TRUE_QRELS, self._true_key, self._true_files, by)
 
     def make_runs(self) -> list[Run]:
         """Train the systems and rank for every topic; write the runs that were given.
@@ -360,7 +393,50 @@ class Stages:
                 advance=bar.advance,
             )
 
-    def analyse(self, runs: Sequence[Run], scores: Scores) -> None:
+    def make_truth(self, runs: Sequence[Run]) -> Truth | None:
+        """Score every user of the truth by it; None if none is known."""
+        if self.truth is None or self.study.truth is None:
+            return None
+        known, made = self.truth, list[Scores]()
+
+        def build() -> dict[str, bytes]:
+            lists = self._true_lists(runs, known)
+            with self.progress("Scoring by the truth", len(lists)) as bar:
+                made.append(self._score_truly(lists, known, advance=bar.advance))
+            return {TRUE_SCORES_FILE: scores_to_parquet(made[0])}
+
+        key = content_key(
+            self._scores_key,
+            self._true_key,
+            self._files_of([true_part(system) for system in self.listed_truly]),
+            self.study.truth.references,
+        )
+        self._make(TRUE_SCORES, key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
+        scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
+        return Truth(scores, self.study.truth.measures, known.origin)
+
+    def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
+        """Give the lists that the truth judges."""
+        if not self.listed_truly:
+            return [known.usual_lists(run) for run in runs]
+        files = [read_run(self.store.folder / true_name(system)) for system in self.systems]
+        return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
+
+    def _score_truly(
+        self, lists: Sequence[Run], known: TrueJudgements, *, advance: Callable[[], None]
+    ) -> Scores:
+        metrics = {**self.references, **self.metrics}
+        references = () if self.study.truth is None else self.study.truth.measures
+        return true_scores(
+            lists,
+            known,
+            true_measures(self.measures, metrics, references),
+            metrics,
+            true_catalogue(self.catalogue, known, self.collection.split),
+            advance=advance,
+        )
+
+    def analyse(self, runs: Sequence[Run], scores: Scores, truth: Truth | None = None) -> None:
         """Make every analysis of the study."""
         work = StudyWork(
             name=self.study.name,
@@ -376,10 +452,18 @@ class Stages:
             ranks={
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
+            known_truth=truth,
         )
         for analysis, settings in self.wanted:
-            made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
+            made_from = self._made_from(analysis)
             make_analysis(self, analysis, settings, work, made_from=made_from, worded=self.worded)
+
+    def _made_from(self, analysis: Analysis[Any, Any]) -> str:
+        """Give the key of what an analysis uses."""
+        made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
+        if "truth" in analysis.needs:
+            return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
+        return made_from
 
     def _make(
         self,
@@ -398,6 +482,7 @@ class Stages:
         ranks_keys = {system: content_key(keys[system], marks) for system in self.ranked_in_full}
         by = self._trained_by
         hidden, hidden_keys = self._hidden(split), self._hidden_keys(split, keys)
+        lists, list_keys = self._own_lists(split), self._list_keys(keys)
         unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
         pending = [
             s
@@ -405,6 +490,7 @@ class Stages:
             if s in unranked
             or not self._has(ranks_part(s), ranks_keys.get(s))
             or not self._has(hidden_part(s), hidden_keys.get(s))
+            or not self._has(true_part(s), list_keys.get(s))
         ]
         if not pending:
             return
@@ -428,6 +514,7 @@ class Stages:
                 relevant=relevant,
                 positives=positives[system],
                 hidden=hidden,
+                lists=lists,
                 main_process=os.getpid(),
             )
             for system in pending
@@ -436,20 +523,23 @@ class Stages:
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
         workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for run, cost, ranks, ranks_cost, found, found_cost in workers(tasks):
-                system = run.system
+            for made in workers(tasks):
+                system, cost = made.run.system, made.cost
                 if not self.store.is_complete(run_part(system), keys[system], by):
-                    self._write_run(run, keys[system], cost)
-                for part, key, name, made, made_cost in (
-                    (ranks_part, ranks_keys, ranks_name, ranks, ranks_cost),
-                    (hidden_part, hidden_keys, hidden_name, found, found_cost),
+                    self._write_run(made.run, keys[system], cost)
+                for part, key, name, ranks, ranks_cost in (
+                    (ranks_part, ranks_keys, ranks_name, made.ranks, made.ranks_cost),
+                    (hidden_part, hidden_keys, hidden_name, made.hidden, made.hidden_cost),
                 ):
-                    if made is not None and not self._has(part(system), key[system]):
-                        files = {name(system): to_evidence(made)}
+                    if ranks is not None and not self._has(part(system), key[system]):
+                        files = {name(system): to_evidence(ranks)}
                         self.store.write(
-                            part(system), key[system], files, cost=made_cost, made_by=by
+                            part(system), key[system], files, cost=ranks_cost, made_by=by
                         )
-                seconds = cost.seconds + ranks_cost.seconds + found_cost.seconds
+                if made.listed is not None and not self._has(true_part(system), list_keys[system]):
+                    self._write_true_list(made.listed, list_keys[system], made.listed_cost)
+                beside = (made.ranks_cost, made.hidden_cost, made.listed_cost)
+                seconds = cost.seconds + sum(each.seconds for each in beside)
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
     def _has(self, part: str, key: str | None) -> bool:
@@ -469,9 +559,36 @@ class Stages:
         marks = (ratings_digest(split.test), digest(self.collection.qrels.relevant))
         return {s: content_key(keys[s], *marks, self.hidden_under) for s in self.ranked_hidden}
 
+    def _own_lists(self, split: Split) -> OwnLists | None:
+        """Say whom the truth asks other lists for; None if it judges the usual ones."""
+        if self.truth is None or not self.listed_truly:
+            return None
+        return OwnLists(self.truth.users, self.truth.listed(len(split.train.items)))
+
+    def _list_keys(self, keys: Mapping[str, str]) -> dict[str, str]:
+        if self.truth is None or not self.listed_truly:
+            return {}
+        marks = self.truth.listed(len(self.collection.items))
+        listed = "all" if marks is None else digest(marks.indptr, marks.indices)
+        whose = digest(self.truth.users)
+        return {system: content_key(key, whose, listed) for system, key in keys.items()}
+
     def _write_given_runs(self) -> None:
         for run in self.collection.runs:
             self._write_run(run, content_key(self._qrels_key, digest(run.items)), Cost(0, 0))
+        for run in self.collection.true_lists:
+            self._write_true_list(run, content_key(self._true_key, digest(run.items)), Cost(0, 0))
+
+    def _write_true_list(self, run: Run, key: str, cost: Cost) -> None:
+        if self.truth is None:
+            return
+        if not run.lengths.any():
+            raise InputError(f"the system {run.system!r} lists none of the truly judged items.")
+        files = {
+            true_name(run.system): format_run(run, self.truth.carried, self.collection.carried[1])
+        }
+        by = self._trained_by
+        self.store.write(true_part(run.system), key, files, cost=cost, made_by=by)
 
     def _write_run(self, run: Run, key: str, cost: Cost) -> None:
         if not run.lengths.any():
@@ -514,6 +631,18 @@ class Stages:
             qrels.relevance_level,
         )
 
+    @cached_property
+    def _true_key(self) -> str:
+        known = self.truth
+        if known is None:
+            return ""
+        qrels = known.qrels
+        return content_key(
+            digest(known.topics.ids, self.collection.items.ids),
+            digest(qrels.offsets, qrels.items, qrels.grades),
+            qrels.relevance_level,
+        )
+
     @property
     def _scores_key(self) -> str:
         measures = self.measures
@@ -546,6 +675,16 @@ class Stages:
         lines = format_qrels(self.collection.qrels, *self.collection.carried)
         table = self.collection.id_table()
         return {"qrels/test.qrels": lines} | ({} if table is None else {"ids.csv": table})
+
+    def _true_files(self) -> dict[str, bytes]:
+        known = self.truth
+        if known is None:
+            return {}
+        lines = format_qrels(known.qrels, known.carried, self.collection.carried[1])
+        if known.carried is known.topics:
+            return {TRUE_QRELS_FILE: lines}
+        table = id_table({"user": (known.carried, known.topics)})
+        return {TRUE_QRELS_FILE: lines, "truth/ids.csv": table}
 
     @property
     def _split_parts(self) -> dict[str, Ratings]:
@@ -601,6 +740,16 @@ def hidden_name(system: str) -> str:
 def hidden_part(system: str) -> str:
     """Name the part of the study that is the hidden ranks of a system."""
     return f"hidden-{file_stem(system)}"
+
+
+def true_name(system: str) -> str:
+    """Name the run file of the lists of a system that the truth judges."""
+    return f"truth/runs/{file_stem(system)}.run"
+
+
+def true_part(system: str) -> str:
+    """Name the part of the study that is the lists of a system that the truth judges."""
+    return f"true-run-{file_stem(system)}"
 
 
 def file_stem(system: str) -> str:

@@ -23,6 +23,7 @@ from harness.study.analyses_section import AnalysesSection, read_sections, usual
 from harness.study.items_section import ItemsSection
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text, refused
+from harness.study.truth_section import QRELS, TruthSection
 from qrels.grades import GradeRule
 from qrels.ratings.datasets.options import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -228,6 +229,7 @@ class Study(StudyFile):
     systems: SystemsSection = SystemsSection()
     runs: RunsSection | None = None
     qrels: QrelsSection | None = None
+    truth: TruthSection | None = None
     items: ItemsSection = ItemsSection()
     metrics: MetricsSection = MetricsSection()
     analyses: AnalysesSection = Field(default_factory=usual_analyses)
@@ -239,15 +241,21 @@ class Study(StudyFile):
         if (self.ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
         self._check_source()
+        self._check_truth()
         self._check_depth()
         return self
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the split, and every section of an analysis, as their own files declare them."""
-        readers = {"split": read_split, "analyses": read_sections}
-        tables = {key: values[key] for key in readers if isinstance(values.get(key), dict)}
-        return values | {key: readers[key](table, origin) for key, table in tables.items()}
+        values = values | _truth_in(values)
+        read: dict[str, Any] = {}
+        if isinstance(values.get("split"), dict):
+            read["split"] = read_split(values["split"], origin)
+        if isinstance(analyses := values.get("analyses", {}), dict):
+            made = ("truth",) if "truth" in values else ()
+            read["analyses"] = read_sections(analyses, origin, made=made)
+        return values | read
 
     def _check_source(self) -> None:
         """Refuse ratings from nowhere, and from two places."""
@@ -266,6 +274,16 @@ class Study(StudyFile):
                 'without `path` and format = "world"',
                 "ratings",
             )
+
+    def _check_truth(self) -> None:
+        """Refuse a truth from nowhere, and one beside that of a world."""
+        if self.truth is None:
+            return
+        is_world = self.ratings is not None and self.ratings.format == "world"
+        if is_world and self.truth.path is not None:
+            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
+        if not is_world and self.truth.path is None:
+            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
 
     def _check_depth(self) -> None:
         deepest = max(self.cutoffs, default=0)
@@ -289,6 +307,16 @@ class Study(StudyFile):
     def cutoffs(self) -> tuple[int, ...]:
         """Every cut-off at which something is measured, rising."""
         return self.measures.cutoffs
+
+
+def _truth_in(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a world its truth without a word, and runs one in their own format."""
+    ratings, truth = values.get("ratings"), values.get("truth")
+    if truth is None and isinstance(ratings, dict) and ratings.get("format") == "world":
+        return {"truth": {}}
+    if isinstance(truth, dict) and "qrels" in values and "ratings" not in values:
+        return {"truth": {"format": QRELS, **truth}}
+    return {}
 
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
@@ -340,6 +368,8 @@ def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
     if study.ratings is not None and study.ratings.path is not None:
         path = anchor(study.ratings.path)
         update["ratings"] = study.ratings.model_copy(update={"path": path})
+    if study.truth is not None:
+        update["truth"] = study.truth.anchored(anchor)
     if study.qrels is not None:
         update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
     if study.runs is not None:

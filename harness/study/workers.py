@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,17 @@ from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Label = TypeVar("Label")
 
 
 class Trained(NamedTuple):
-    """What a system recommends, where it ranks relevant and hidden items, and what each cost."""
+    """What a system recommends, where it ranks relevant and hidden items, and what each cost.
+
+    Beside it are its lists for the users of a truth.
+    """
 
     run: Run
     cost: Cost
@@ -34,6 +40,18 @@ class Trained(NamedTuple):
     ranks_cost: Cost
     hidden: JudgedRanks | None
     hidden_cost: Cost
+    listed: Run | None
+    listed_cost: Cost
+
+
+class OwnLists(NamedTuple):
+    """Users for whom other lists are made, and marks of what alone each may hold.
+
+    Without marks, of shape (n_users, n_items), they hold what all lists may.
+    """
+
+    users: NDArray[np.int32]
+    items: csr_array[Any] | None
 
 
 class Hidden(NamedTuple):
@@ -56,6 +74,7 @@ def train_and_rank(
     relevant: Ratings | None = None,
     positives: float | None = None,
     hidden: Hidden | None = None,
+    lists: OwnLists | None = None,
     main_process: int,
 ) -> Trained:
     """Train one system, rank for the users, and find full and hidden ranks of relevant items.
@@ -79,6 +98,8 @@ def train_and_rank(
         recommended, however low.
     hidden
         What is hidden in turn; None if no hidden ranks are asked for.
+    lists
+        What other lists are made; None if none are asked for.
     main_process
         Id of the process that asked; a worker ends when the process that started it does.
     """
@@ -99,7 +120,19 @@ def train_and_rank(
         if hidden is None
         else _hidden_ranks(scorer, hidden, candidates=candidates, positives=positives)
     )
-    return Trained(run, cost, ranks, ranks_cost, judged, clock.cost())
+    hidden_cost, clock = clock.cost(), Clock()
+    listed = None
+    if lists is not None:
+        listed = recommend(
+            scorer,
+            ratings,
+            lists.users,
+            system=label_of(system),
+            depth=depth,
+            candidates=candidates if lists.items is None else None,
+            own=lists.items,
+        )
+    return Trained(run, cost, ranks, ranks_cost, judged, hidden_cost, listed, clock.cost())
 
 
 def _hidden_ranks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from recommenders.shared.sparse import row_of_entry
 from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
 from runs.shared.threads import single_threaded
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int) -> BatchScorer:
@@ -78,6 +81,7 @@ def recommend(
     system: str,
     depth: int,
     candidates: NDArray[np.bool_] | None = None,
+    own: csr_array[Any] | None = None,
 ) -> Run:
     """Rank, for every user, all items with training ratings that the user has not rated.
 
@@ -99,6 +103,8 @@ def recommend(
         Length of the lists.
     candidates
         Mask over the items, of shape (n_items,): those that may be recommended; all by default.
+    own
+        Marks, of shape (n_lists, n_items), what alone may be recommended to each user.
 
     Returns
     -------
@@ -110,10 +116,13 @@ def recommend(
     items = np.empty((len(users), depth), dtype=np.int32)
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
-            scores = _scores(scorer, users[block], allowed, depth=depth)
+            if own is None:
+                scores = _scores(scorer, users[block], allowed, depth=depth)
+            else:
+                scores = np.where(own[block].toarray(), scorer.score_batch(users[block]), -np.inf)
             scores[:, ~allowed] = -np.inf
-            own = rated[users[block]]
-            scores[row_of_entry(own), own.indices] = -np.inf
+            known = rated[users[block]]
+            scores[row_of_entry(known), known.indices] = -np.inf
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)
 

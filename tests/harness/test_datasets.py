@@ -382,7 +382,8 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
          "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
         ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be guessed from '1 2 3'; name "
-         "one of movielens-u.data, movielens-dat, movielens-csv, csv, tsv, inter, parquet."),
+         "one of movielens-u.data, movielens-dat, movielens-csv, csv, tsv, inter, parquet, "
+         "yahoo-r3, kuairec, coat, jester."),
     ],
 )  # fmt: skip
 def test_a_fault_is_told_with_place_rule_and_value(

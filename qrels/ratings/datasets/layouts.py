@@ -30,7 +30,8 @@ class Layout:
     The separator of two fields is empty where there are no lines; a header names the columns; a
     quoted field may be in double quotes. The width is the number of fields of every line, None if
     the first line decides. The decimal sign separates whole and broken parts of numbers. A file may
-    lack the columns that are optional.
+    lack the columns that are optional. In a matrix of users by items a number stands for what is
+    unrated, and columns before the first item are skipped.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: USUAL_NAMES)
@@ -40,6 +41,13 @@ class Layout:
     width: int | None = None
     decimal: str = "."
     optional: tuple[str, ...] = ("time",)
+    unrated: float | None = None
+    skipped: int = 0
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether a line holds all ratings of a user."""
+        return self.unrated is not None
 
 
 LAYOUTS: Final[Mapping[str, Layout]] = {
@@ -66,6 +74,17 @@ LAYOUTS: Final[Mapping[str, Layout]] = {
         separator="\t",
     ),
     "parquet": Layout(separator=""),
+    "yahoo-r3": Layout(
+        columns={role: IN_ORDER[role] for role in ("user", "item", "rating")},
+        separator="\t",
+        header=False,
+        width=3,
+    ),
+    "kuairec": Layout(
+        columns={"user": ("user_id",), "item": ("video_id",), "rating": ("watch_ratio",)}
+    ),
+    "coat": Layout(columns={}, separator=" ", header=False, unrated=0.0),
+    "jester": Layout(columns={}, header=False, unrated=99.0, skipped=1),
 }
 FORMATS: Final = tuple(LAYOUTS)
 

@@ -71,6 +71,11 @@ def adapted_layout(
     layout = LAYOUTS[format]
     if not layout.separator and (separator, header) != (None, None):
         raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
+    if layout.is_matrix and (columns, header) != (None, None):
+        raise InputError(
+            f"the format {format!r} is a matrix of users by items: it takes no `columns` and no "
+            "`header`."
+        )
     if implicit:
         layout = replace(layout, optional=(*layout.optional, "rating"))
     if columns is not None:

@@ -11,6 +11,7 @@ from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
 from qrels.ratings.datasets.format_guess import guess
 from qrels.ratings.datasets.layouts import FORMATS
+from qrels.ratings.datasets.matrix import MatrixRows
 from qrels.ratings.datasets.options import adapted_layout, require_choice
 from qrels.ratings.datasets.parquet import ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
@@ -159,5 +160,7 @@ def rows_of(
         require_choice("format", format, FORMATS)
     chosen = format or (guess(source) if separator is None else "csv")
     layout = adapted_layout(chosen, separator=separator, **options)
+    if layout.is_matrix:
+        return MatrixRows(source, layout), chosen
     kind = DelimitedRows if layout.separator else ParquetRows
     return kind(source, layout), chosen

@@ -30,6 +30,7 @@ from tests.harness.small import (
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
+SCORED = {"scores", "true-scores"}
 SAMPLES = {"sampled_estimates", "sampled_ranks"}
 MADE = {"ranks-random", "ranks-popularity", "ranks-puresvd", *SAMPLES}
 
@@ -59,8 +60,8 @@ def test_lost_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("factors = 5", "factors = 6", {"run-puresvd", "ranks-puresvd", "scores", *SAMPLES}),
-        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *MADE}),
+        ("factors = 5", "factors = 6", {"run-puresvd", "ranks-puresvd", *SCORED, *SAMPLES}),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "true-qrels", *SCORED, *MADE}),
         ("repeats = 4\nestimators", "repeats = 3\nestimators", {"sampled_estimates"}),
     ],
 )

@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from harness.study.collection import collect
+from harness.study.known_items import read_catalogue
 from harness.study.run import check
 from harness.study.study import parse_study
 from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
+    SYSTEMS,
     TREC,
     WORLD,
     manifest_of,
@@ -83,3 +87,33 @@ def test_features_that_are_no_categories_are_refused_before_any_work(given: Path
     with pytest.raises(InputError, match=finding):
         run_text(text, given, output=given / "study")
     assert not (given / "study").exists()
+
+
+# Propensities of a world
+
+
+def test_a_world_tells_how_likely_its_items_are_observed(tmp_path: Path) -> None:
+    text = WORLD + '[items]\npropensities = "world"\n'
+    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
+    collection = collect(study)
+    assert collection.split is not None
+    found = read_catalogue(study.items, collection).known("propensities")
+    ratings = [collection.split.train.item_counts(), collection.split.test.item_counts()]
+    assert found.shape == ratings[0].shape
+    assert ((found > 0) & (found <= 1)).all()
+    assert np.corrcoef(found, sum(ratings))[0, 1] > 0.8
+
+
+@pytest.mark.slow
+def test_propensities_of_a_world_reach_the_scores(tmp_path: Path) -> None:
+    text = WORLD + metrics("Recall", "Recall(propensity=table)") + SYSTEMS + NO_ANALYSES
+    items = '[items]\npropensities = "world"\n'
+    means = read_frame(run_text(text + items, tmp_path, output=tmp_path / "study"), "means")
+    by_metric = means[means.system == "popularity"].groupby("metric")["mean"].first()
+    assert 0 < by_metric["Recall(propensity=table)"] < by_metric["Recall"]
+
+
+def test_propensities_of_a_world_need_a_world(given: Path) -> None:
+    text = TREC + metrics("P") + '[items]\npropensities = "world"\n' + NO_ANALYSES
+    with pytest.raises(InputError, match=r"study.toml, line \d+: `propensities` in \[items\] may"):
+        run_text(text, given, output=given / "study")

@@ -65,6 +65,7 @@ COLUMNS = {
 }
 PARTS = ("train", "test")
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
+SCORED = {"scores", "true-scores"}
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
 DRAWN = {
     face.file
@@ -201,6 +202,8 @@ def test_a_finished_study_is_not_made_again(copied: Path) -> None:
         ("runs/popularity.run", "run-popularity"),
         ("qrels/test.qrels", "qrels"),
         ("world/truth.npz", "world"),
+        ("truth/true.qrels", "true-qrels"),
+        ("truth/scores.parquet", "true-scores"),
     ],
 )
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"damaged")])
@@ -222,9 +225,9 @@ def test_a_damaged_part_alone_is_made_again(
         ("samples = 5", "samples = 6", {"sparsity"}),
         ("levels = [1.0, 0.9, 0.5]", "levels = [1.0, 0.9]", {"popularity"}),
         ('name = "small"', 'name = "renamed"', set()),
-        ("cutoffs = [5, 20]", "cutoffs = [20]", {"scores", *ANALYSED}),
-        ("factors = 5", "factors = 6", {"run-puresvd", "scores", *ANALYSED}),
-        ("threshold = 4.0", "threshold = 3.0", {"qrels", "scores", *ANALYSED}),
+        ("cutoffs = [5, 20]", "cutoffs = [20]", {*SCORED, *ANALYSED}),
+        ("factors = 5", "factors = 6", {"run-puresvd", *SCORED, *ANALYSED}),
+        ("threshold = 4.0", "threshold = 3.0", {"qrels", "true-qrels", *SCORED, *ANALYSED}),
     ],
 )
 def test_a_change_makes_again_what_depends_on_it(

@@ -1,0 +1,279 @@
+"""True judgements, of a world or of a file, over the users and items of a study."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.study.truth_file import TruthFile
+from harness.study.truth_section import Candidates
+from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns
+from qrels.facts import judgement_facts
+from qrels.ratings import world
+from runs import InputError, InputWarning, Numbering, Run
+from runs.shared.carried_ids import carried
+from runs.shared.streams import random_uniforms
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MOST_PAIRS = 30_000_000
+"""Pairs of user and item of a world that are judged; users are drawn where there are more."""
+
+USERS_AT_ONCE = 256
+
+LISTS = {"judged": "of the truly judged items alone", "all": "the usual ones"}
+
+NO_PROFILE = "of users for whom no system ranks"
+NO_ITEM = "of items that the study does not know"
+TRAINED = "of what the user rated in training"
+UNTOLD = "test users without a true judgement"
+
+
+@dataclass(frozen=True, eq=False)
+class TrueJudgements:
+    """What the systems are truly judged by, and which of their lists are.
+
+    Parameters
+    ----------
+    carried, topics
+        The users of the truth: how TREC files carry them, and their ids.
+    qrels
+        Their judgements, over the items of the study; none of what they rated in training.
+    origin
+        Where the truth is from, a clause: "of the simulated world".
+    candidates
+        Whether lists of the judged items alone are judged, or the usual ones.
+    facts
+        Counts for the manifest and the report.
+    users
+        Numbers of the users among those whom systems rank for.
+    rows
+        Number of each among the topics of the study; -1 for those that are none.
+    inputs
+        Path and sha256 of what was read.
+    """
+
+    carried: Numbering
+    topics: Numbering
+    qrels: Qrels
+    origin: str
+    candidates: Candidates
+    facts: dict[str, Any]
+    users: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    inputs: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def has_own_lists(self) -> bool:
+        """Whether other lists than those of the study are judged."""
+        return self.candidates == "judged" or bool((self.rows < 0).any())
+
+    def usual_lists(self, run: Run) -> Run:
+        """Take the lists of these users from those of the topics of the study."""
+        return Run(run.system, run.items[self.rows])
+
+    def listed(self, n_items: int) -> csr_array[Any] | None:
+        """Mark what each user's own list may hold, of shape (n_users, n_items); None for all."""
+        from scipy.sparse import csr_array
+
+        if self.candidates == "all":
+            return None
+        judged = self.qrels.keep(self.qrels.grades >= 0)
+        marks = np.ones(len(judged.items), dtype=np.bool_)
+        return csr_array((marks, judged.items, judged.offsets), shape=(judged.n_users, n_items))
+
+    def of_given(self, run: Run) -> Run:
+        """Take what may be listed from lists of these users that were made elsewhere."""
+        if self.candidates == "all":
+            return run
+        items = np.full_like(run.items, -1)
+        judged = self.qrels.keep(self.qrels.grades >= 0)
+        for user, listed in enumerate(run.items):
+            own = judged.items[slice(*judged.offsets[user : user + 2])]
+            kept = listed[np.isin(listed, own)]
+            items[user, : len(kept)] = kept
+        return Run(run.system, items)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Whom systems rank for, and what they rank.
+
+    Parameters
+    ----------
+    users, items
+        Ids of the users and items.
+    topics
+        Ids of the topics of the study.
+    train
+        What the users rated in training, over the same numbering; None if that is not known.
+    """
+
+    users: Numbering
+    items: Numbering
+    topics: Numbering
+    train: Ratings | None = None
+
+    @classmethod
+    def of_split(cls, split: Split) -> Ranked:
+        """Rank for who rated something in training."""
+        return cls(split.train.users, split.train.items, split.topics, split.train)
+
+    @property
+    def are_ranked_for(self) -> NDArray[np.bool_]:
+        """Mark the users for whom systems can rank, of shape (n_users + 1,): False at the end."""
+        known = np.ones(len(self.users)) if self.train is None else self.train.user_counts()
+        return np.append(known > 0, False)
+
+    def are_rated(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Tell which pairs of user and item are training ratings."""
+        if self.train is None:
+            return np.zeros(len(user), dtype=np.bool_)
+        n_items = np.int64(len(self.items))
+        known = self.train.user * n_items + self.train.item
+        return np.isin(user * n_items + item, known) & (user >= 0) & (item >= 0)
+
+
+def of_world(
+    truth: world.Truth, split: Split, scale: Scale, *, candidates: Candidates, seed: int
+) -> TrueJudgements:
+    """Judge every item that a user did not rate in training by its true rating.
+
+    Parameters
+    ----------
+    truth
+        The true ratings.
+    split
+        What was observed of them.
+    scale
+        How ratings become grades; a true rating has that of the nearest.
+    candidates
+        See `TrueJudgements`.
+    seed
+        Key of the users that are drawn from a world of too many pairs.
+    """
+    n_items = len(split.train.items)
+    users = _drawn(split.test_users, n_items, seed)
+    rows = truth.users.numbers(split.train.users.ids[users])
+    columns = truth.items.numbers(split.train.items.ids)
+    rated = split.train.matrix()
+    offsets = np.append(0, np.cumsum(n_items - split.train.user_counts()[users])).astype(np.int64)
+    items, grades = np.empty((2, offsets[-1]), dtype=np.int32)
+    for first in range(0, len(users), USERS_AT_ONCE):
+        some = slice(first, min(first + USERS_AT_ONCE, len(users)))
+        here = slice(offsets[some.start], offsets[some.stop])
+        left = np.ones((some.stop - some.start, n_items), dtype=np.bool_)
+        left[rated[users[some]].nonzero()] = False
+        items[here] = np.nonzero(left)[1]
+        grades[here] = scale.nearest_grades(truth.ratings(rows[some])[:, columns][left])
+    qrels = Qrels(offsets, items, grades, scale.level)
+    facts = {
+        "threshold": scale.threshold,
+        "grades": f"{scale.rule}, of the nearest rating",
+        UNTOLD: len(split.test_users) - len(users),
+    }
+    ranked = Ranked.of_split(split)
+    return _over(ranked, users, qrels, "of the simulated world", candidates, facts)
+
+
+def _drawn(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[np.int32]:
+    """Draw as many users as may be judged on all items, if not all may."""
+    most = max(MOST_PAIRS // n_items, 1)
+    if len(users) <= most:
+        return users
+    order = np.argsort(random_uniforms(np.arange(len(users)), seed, "truth"), kind="stable")
+    return users[np.sort(order[:most])]
+
+
+def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
+    """Keep the judgements of users for whom systems rank, of items that they may rank.
+
+    Raises
+    ------
+    InputError
+        If none are left, or none of them is relevant.
+
+    Warns
+    -----
+    InputWarning
+        If judgements are left out, or users of the study have none.
+    """
+    names = [carried(n) if file.is_trec else n for n in (ranked.users, ranked.items)]
+    user = names[0].numbers(file.users.ids)[file.user]
+    item = names[1].numbers(file.items.ids)[file.item]
+    unranked, unknown = ~ranked.are_ranked_for[user], item < 0
+    trained = ranked.are_rated(user, item)
+    kept = ~(unranked | unknown | trained)
+    if not kept.any():
+        raise InputError(
+            f"{file.label}: none of its {len(kept):,} judgements is of a user and an item that the "
+            "study knows, and not of a training rating; do the ids match?"
+        )
+    users, topic = np.unique(user[kept], return_inverse=True)
+    qrels = qrels_from_columns(
+        topic, item[kept], file.grade[kept], n_users=len(users), relevance_level=file.level
+    )
+    if not qrels.relevant.any():
+        raise InputError(
+            f"{file.label}: none of the {kept.sum():,} judgements that the study can use is "
+            "relevant."
+        )
+    untold = ~np.isin(ranked.topics.ids, ranked.users.ids[users])
+    left_out = {
+        what: int(mask.sum())
+        for what, mask in (
+            (NO_PROFILE, unranked),
+            (NO_ITEM, unknown & ~unranked),
+            (TRAINED, trained & ~unranked),
+        )
+    }
+    facts = file.facts | {f"left out, {what}": n for what, n in left_out.items()}
+    facts |= {UNTOLD: int(untold.sum())}
+    _warn_of_unknown(file, left_out, untold)
+    origin = f"of {PurePath(file.label).name}"
+    made = _over(ranked, users.astype(np.int32), qrels, origin, candidates, facts)
+    return replace(made, inputs=(file.input,))
+
+
+def _over(
+    ranked: Ranked,
+    users: NDArray[np.int32],
+    qrels: Qrels,
+    origin: str,
+    candidates: Candidates,
+    facts: Mapping[str, Any],
+) -> TrueJudgements:
+    """Name the users, find them among the topics of the study, and count their judgements."""
+    topics, written = ranked.users.select(users), carried(ranked.users)
+    return TrueJudgements(
+        topics if written is ranked.users else written.select(users),
+        topics,
+        qrels,
+        origin,
+        candidates,
+        {"truth": origin, "lists": LISTS[candidates], **judgement_facts(qrels), **facts},
+        users,
+        ranked.topics.numbers(topics.ids),
+    )
+
+
+def _warn_of_unknown(
+    file: TruthFile, left_out: Mapping[str, int], untold: NDArray[np.bool_]
+) -> None:
+    """Say what only one side knows."""
+    said = []
+    if any(left_out.values()):
+        told = ", ".join(f"{n:,} {what}" for what, n in left_out.items() if n)
+        total = sum(left_out.values())
+        said.append(f"{total:,} of its {len(file.user):,} judgements are left out: {told}")
+    if untold.any():
+        said.append(f"{untold.sum():,} of the {len(untold):,} test users are not judged by it")
+    if said:
+        warnings.warn(f"{file.label} (truth): {'. '.join(said)}.", InputWarning, stacklevel=3)

@@ -1,0 +1,292 @@
+"""True judgements over the users and items of a study: of a world, and of files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyses.shared.measure import Measure, Measures
+from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.study import true_judgements
+from harness.study.collection import collect
+from harness.study.study import parse_study
+from harness.study.true_judgements import TRAINED, UNTOLD, TrueJudgements, of_world
+from harness.study.true_scores import true_measures, true_scores
+from qrels import Catalogue, Ratings, Split, rating_scale
+from qrels.ratings.world import Preferences, Truth
+from runs import InputError, InputWarning, Numbering, Run
+from tests.harness.small import WORLD
+
+USERS, ITEMS = Numbering.of(["a", "b", "c"]), Numbering.of(["w", "x", "y", "z"])
+
+# Preferences are the product of a user's and an item's number; with next to no noise a true rating
+# is one more than the number of cuts below it:   w  x  y  z
+#                                              a  1  2  4  5
+#                                              b  5  4  2  1
+#                                              c  3  3  3  3
+TRUTH = Truth(
+    USERS,
+    ITEMS,
+    Preferences(
+        np.array([[1.0], [-1.0], [0.0]]),
+        np.array([[-3.0], [-1.2], [1.2], [3.0]]),
+        np.zeros(3),
+        np.zeros(4),
+    ),
+    np.zeros(4),
+    np.array([-1.5, -0.5, 0.5, 1.5]),
+    0.02,
+)
+# a rated z in training, b rated z and c nothing; c and a are tested.
+TRAIN = Ratings(
+    USERS, ITEMS, np.array([0, 1], np.int32), np.array([3, 3], np.int32), np.array([5.0, 2.0])
+)
+TEST = Ratings(
+    USERS, ITEMS, np.array([0, 1, 2], np.int32), np.array([0, 0, 0], np.int32), np.arange(3.0, 6)
+)
+STARS = Ratings(
+    USERS,
+    ITEMS,
+    np.array([0, 0, 0, 0, 1], np.int32),
+    np.array([0, 1, 2, 3, 0], np.int32),
+    np.arange(1.0, 6),
+)
+
+
+def judged(**options: int) -> TrueJudgements:
+    scale = rating_scale(STARS, threshold=3.5)
+    split = Split(TRAIN, TEST)
+    return of_world(TRUTH, split, scale, candidates="all", **{"seed": 1, **options})
+
+
+def rows(known: TrueJudgements) -> list[tuple[str, str, int]]:
+    users, items = known.topics.ids[known.qrels.users], ITEMS.ids[known.qrels.items]
+    return list(zip(users.tolist(), items.tolist(), known.qrels.grades.tolist(), strict=True))
+
+
+# Worlds
+
+
+def test_a_world_judges_all_that_a_user_did_not_rate_in_training() -> None:
+    assert rows(judged()) == [
+        *(("a", "w", 1), ("a", "x", 2), ("a", "y", 4)),
+        *(("b", "w", 5), ("b", "x", 4), ("b", "y", 2)),
+        *(("c", "w", 3), ("c", "x", 3), ("c", "y", 3), ("c", "z", 3)),
+    ]
+
+
+def test_what_reaches_the_threshold_is_truly_relevant() -> None:
+    known = judged()
+    relevant = [row for row, hit in zip(rows(known), known.qrels.relevant, strict=True) if hit]
+    assert relevant == [("a", "y", 4), ("b", "w", 5), ("b", "x", 4)]
+
+
+def test_true_scores_of_a_world_are_those_by_hand() -> None:
+    run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
+    measures = Measures([Measure("P", 2), Measure("nDCG", 2)])
+    metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "nDCG")}
+    found = true_scores([run], judged(), measures, metrics, Catalogue(4)).values[:, 0]
+    second = 1 / np.log2(3)
+    assert found[0] == pytest.approx([0.5, 0.5, 0.0])
+    assert found[1] == pytest.approx([1, (5 + 2 * second) / (5 + 4 * second), 1])
+
+
+def test_users_are_drawn_where_a_world_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = rows(judged())
+    monkeypatch.setattr(true_judgements, "MOST_PAIRS", 8)
+    drawn = {seed: judged(seed=seed).topics.ids.tolist() for seed in range(9)}
+    assert {len(users) for users in drawn.values()} == {2}
+    assert len(set(map(tuple, drawn.values()))) > 1
+    for seed, users in drawn.items():
+        assert rows(judged(seed=seed)) == [row for row in everything if row[0] in users]
+
+
+def test_a_world_takes_a_threshold_of_its_own(tmp_path: Path) -> None:
+    usual, own = (
+        collected(WORLD + truth, tmp_path) for truth in ("", "[truth]\nthreshold = 3.0\n")
+    )
+    assert usual.qrels.relevance_level == 4
+    n_relevant = [int(known.qrels.relevant.sum()) for known in (usual, own)]
+    assert n_relevant[0] < n_relevant[1]
+
+
+def test_every_pair_of_a_simulated_world_is_judged_by_its_true_rating(tmp_path: Path) -> None:
+    study = parse_study(WORLD, source="study.toml", base=tmp_path, changes={})
+    collection = collect(study)
+    known, split, truth = collection.judged_truly, collection.split, collection.truth
+    assert known is not None
+    assert split is not None
+    assert truth is not None
+    train, everything = split.train, truth.ratings(np.arange(60))
+    users, items = train.users.ids.tolist(), train.items.ids.tolist()
+    rated = {(users[user], items[item]) for user, item in zip(train.user, train.item, strict=True)}
+    expected = {
+        (user, item): bool(everything[row, column] >= 4.0)
+        for row, user in enumerate(truth.users.ids.tolist())
+        for column, item in enumerate(truth.items.ids.tolist())
+        if user in collection.topics.ids and item in items and (user, item) not in rated
+    }
+    qrels = known.qrels
+    found = zip(
+        known.topics.ids[qrels.users].tolist(),
+        train.items.ids[qrels.items].tolist(),
+        strict=True,
+    )
+    assert dict(zip(found, qrels.relevant.tolist(), strict=True)) == expected
+
+
+# Files
+
+
+RATINGS = """
+name = "x"
+[ratings]
+path = "ratings.csv"
+threshold = 3.5
+[split]
+method = "given"
+train = "train.csv"
+test = "test.csv"
+""".replace('path = "ratings.csv"\n', "")
+# b has no training rating, and nobody rated y in training.
+TRAIN_ROWS = "user,item,rating\na,w,5\na,x,1\nc,w,4\nc,z,2\n"
+TEST_ROWS = "user,item,rating\na,z,4\na,y,2\nb,w,4\n"
+
+
+def collected(text: str, base: Path) -> TrueJudgements:
+    study = parse_study(text, source="study.toml", base=base, changes={})
+    known = collect(study).judged_truly
+    assert known is not None
+    return known
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.csv").write_text(TRAIN_ROWS)
+    (tmp_path / "test.csv").write_text(TEST_ROWS)
+    return tmp_path
+
+
+def with_truth(folder: Path, rows: str, options: str = "", *, name: str = "true.csv") -> str:
+    (folder / name).write_text(rows)
+    return f'{RATINGS}[truth]\npath = "{name}"\n{options}'
+
+
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+@pytest.mark.parametrize(
+    ("name", "rows_of_file", "options"),
+    [
+        ("true.csv", "user,item,rating\na,z,4\na,y,5\nc,x,2\n", ""),
+        ("true.txt", "a\tz\t4\na\ty\t5\nc\tx\t2\n", 'format = "yahoo-r3"\n'),
+        ("m.csv", "user_id,video_id,watch_ratio\na,z,4\na,y,5\nc,x,2\n", 'format = "kuairec"\n'),
+        ("true.qrels", "a 0 z 4\na 0 y 5\nc 0 x 2\n", "threshold = 4\n"),
+        ("true.gz.txt", "a 0 z 4\na 0 y 5\nc 0 x 2\n", 'threshold = 4\nformat = "qrels"\n'),
+    ],
+)
+def test_truth_is_read_in_any_layout(
+    name: str, rows_of_file: str, options: str, folder: Path
+) -> None:
+    known = collected(with_truth(folder, rows_of_file, options, name=name), folder)
+    assert rows(known) == [("a", "y", 5), ("a", "z", 4), ("c", "x", 2)]
+    assert known.qrels.relevance_level == 4
+    assert known.candidates == "judged"
+    assert known.origin == f"of {name}"
+
+
+@pytest.mark.parametrize(("format", "unrated"), [("coat", "0"), ("jester", "99")])
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+def test_truth_may_be_a_matrix(format: str, unrated: str, folder: Path) -> None:
+    (folder / "train.csv").write_text("user,item,rating\n1,1,5\n2,2,4\n")
+    (folder / "test.csv").write_text("user,item,rating\n1,2,4\n2,1,2\n")
+    separator, count = (" ", "") if format == "coat" else (",", "1,")
+    lines = (["4", unrated], [unrated, "5"], [unrated, "3"])
+    text = "".join(f"{count}{separator.join(line)}\n" for line in lines)
+    options = f'format = "{format}"\n'
+    with pytest.raises(InputError, match=r"true.csv: none of its 3 judgements is of a user and"):
+        collected(with_truth(folder, text, options), folder)
+    (folder / "train.csv").write_text("user,item,rating\n1,2,5\n2,1,4\n")
+    (folder / "test.csv").write_text("user,item,rating\n1,1,4\n2,2,2\n")
+    known = collected(with_truth(folder, text, options), folder)
+    assert known.topics.ids.tolist() == ["1", "2"]
+    assert known.qrels.grades.tolist() == [4, 5]
+
+
+def test_what_only_one_side_knows_is_counted_and_said(folder: Path) -> None:
+    text = "user,item,rating\na,z,4\na,w,5\nc,new,5\nc,other,1\nb,z,5\nd,z,1\ne,new,3\n"
+    with pytest.warns(InputWarning) as caught:
+        known = collected(with_truth(folder, text), folder)
+    said = [str(w.message).replace(str(folder), "") for w in caught if "true" in str(w.message)]
+    assert said == [
+        "/true.csv (truth): 6 of its 7 judgements are left out: 3 of users for whom no system "
+        "ranks, 2 of items that the study does not know, 1 of what the user rated in training. 1 "
+        "of the 2 test users are not judged by it."
+    ]
+    assert rows(known) == [("a", "z", 4)]
+    assert (known.facts[f"left out, {TRAINED}"], known.facts[UNTOLD]) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+def test_users_who_are_not_tested_are_judged_truly_if_they_have_a_profile(folder: Path) -> None:
+    known = collected(with_truth(folder, "user,item,rating\nc,x,4\na,z,5\n"), folder)
+    assert known.topics.ids.tolist() == ["a", "c"]
+    assert known.rows.tolist() == [0, -1]
+
+
+@pytest.mark.filterwarnings("ignore::runs.InputWarning")
+@pytest.mark.parametrize(
+    ("text", "options", "finding"),
+    [
+        ("user,item,rating\na,z,5\na,z,4\n", "", "true.csv, line 3: user 'a' rates item 'z' a "
+         "second time"),
+        ("user,item,rating\na,z,3\n", "", "true.csv: no true rating reaches the threshold 3.5"),
+        ("user,item,rating\na,w,5\na,z,1\n", "", "true.csv: none of the 1 judgements that the "
+         "study can use is relevant."),
+        ("user,item,rating\na,z,5\n", "threshold = nan\n", "`threshold` in [truth]"),
+        ("a 0 z\n", 'format = "qrels"\n', "true.csv, line 1: a qrels line has four fields"),
+        ("a 0 z 1\n", 'format = "qrels"\nthreshold = 0.5\n', "whole number of at least 1, got "
+         "0.5."),
+        ("a 0 z 1\n", 'format = "qrels"\nthreshold = 2\n', "the highest grade is 1, the "
+         "threshold 2."),
+        ("a 0 z 1\n", 'format = "grels"\n', "did you mean 'qrels'?"),
+        ("user,item,rating\na,z,5\n", 'references = ["nDCG@x"]\n', "study.toml, line 11: "
+         "`references` in [truth]: 'nDCG@x': behind the @ stands a cut-off"),
+    ],
+)  # fmt: skip
+def test_a_truth_that_breaks_a_rule_is_refused(
+    text: str, options: str, finding: str, folder: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        collected(with_truth(folder, text, options), folder)
+    assert finding in str(caught.value).replace(f"{folder}/", "")
+    assert str(caught.value).startswith("study.toml, line ")
+
+
+def test_a_truth_is_of_a_file_or_of_a_world(folder: Path) -> None:
+    with pytest.raises(InputError, match="`path` is needed: only a simulated world knows its own"):
+        collected(RATINGS + "[truth]\n", folder)
+    with pytest.raises(InputError, match="a simulated world knows its own truth: it has no `path`"):
+        collected(WORLD + '[truth]\npath = "true.csv"\n', folder)
+
+
+# Measures
+
+
+def test_the_truth_measures_what_the_study_does_and_its_references() -> None:
+    measures = Measures([Measure("P", 5), Measure("P", 10), Measure("LOO")])
+    metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "LOO", "nDCG")}
+    found = true_measures(measures, metrics, [Measure("nDCG", 10), Measure("P", 10)])
+    assert [str(measure) for measure in found] == ["P@5", "P@10", "nDCG@10"]
+    assert found.reported == (Measure("P", 10),)
+    assert found.grid == (Measure("P", 5), Measure("P", 10))
+
+
+# Lists
+
+
+def test_given_lists_are_condensed_to_what_is_truly_judged() -> None:
+    known = replace(judged(), candidates="judged")
+    run = Run("s", np.array([[3, 2, 0, 1], [3, 0, -1, -1], [1, -1, -1, -1]], np.int32))
+    expected = [[2, 0, 1, -1], [0, -1, -1, -1], [1, -1, -1, -1]]
+    assert known.of_given(run).items.tolist() == expected
+    assert judged().of_given(run) is run
