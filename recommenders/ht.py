@@ -14,7 +14,7 @@ from qrels import Ratings
 from recommenders.kernels.amounts import require_amounts
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.memory import Need
-from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings
+from recommenders.shared.scorers import HistoriesScorer, HistoryScorer, TrainedOnRatings
 from recommenders.shared.system import Positive, Settings, system
 from runs import InputError
 
@@ -57,7 +57,7 @@ def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
     source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
     need=ht_need,
 )
-def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
+def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> HistoriesScorer:
     r"""Rank items by the steps that a random walk from them needs to meet the user.
 
     The walk goes to and fro between users and items, along ratings :math:`r_{ui}`, the higher
@@ -79,8 +79,9 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     -----
     The recursion and its truncation are the paper's; the paper restricts it to a part of the
     graph around the user, which is not done here. The closed form is ours: users other than
-    :math:`u` are eliminated, and what u adds has rank 1. A history that the graph does not hold
-    is scored as if its owner hung on it by ratings of vanishing weight.
+    :math:`u` are eliminated, and what u adds has rank 1. Other ratings than those of training
+    are scored exactly as if their owner hung on the graph by ratings of vanishing weight; truncated
+    walks take them for those of the user in the graph.
 
     Raises
     ------
@@ -111,52 +112,68 @@ class HittingTimes(HistoryScorer):
     def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
         shares = row_shares(histories)
         scores = shares @ self.weights + self.item_offsets
-        scores[(shares @ self._membership).toarray()[:, self.components] == 0] = np.nan
+        scores[~reached(histories, self.components)] = np.nan
         # Times are large and close to each other: from 0 down, float32 tells them apart.
         scores -= np.fmax.reduce(scores, axis=1, keepdims=True)
         return np.round(scores / self.resolution) * self.resolution
 
-    @cached_property
-    def _membership(self) -> csr_array[Any]:
-        from scipy.sparse import csr_array
-
-        n_items = len(self.components)
-        shape = (n_items, int(self.components.max()) + 1)
-        return csr_array((np.ones(n_items), self.components, np.arange(n_items + 1)), shape=shape)
-
 
 @dataclass(frozen=True, eq=False)
 class TruncatedHittingTimes(TrainedOnRatings):
-    r"""Scores by walks that are cut off, for training users only.
+    r"""Scores by walks that are cut off.
 
     The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
     without its 1: each is the mean over where the walk goes, and :math:`g_u^t = t`. Nothing is
     subtracted, so small differences between times are not lost.
-    Walks are of so many ``steps``.
+    Walks are of so many ``steps``. Ratings take the place of those that their owner has in the
+    graph; a stranger's are added to it.
     """
 
     steps: int
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
-        from_users, from_items, of_users, of_items = self._graph
-        columns = np.arange(len(user_numbers))
-        saved = np.zeros((len(self.items), len(user_numbers)))
+        return self.score_histories(self.histories[user_numbers], user_numbers)
+
+    def score_histories(
+        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
+        from_users, from_items, components, degrees = self._graph
+        mine = self._rows_of(owners, histories.shape[0])
+        (row, owner), added = mine.nonzero(), (histories - mine @ self.histories).tocoo()
+        added.eliminate_zeros()
+        (of_row, item), more = added.coords, added.data
+        saved = np.zeros((len(self.items), histories.shape[0]))
         for step in range(self.steps % 2 + 1, self.steps, 2):
             saved_of_users = from_users @ saved
-            saved_of_users[user_numbers, columns] = step
+            saved_of_users[owner, row] = step
             saved = from_items @ saved_of_users
+            total = saved[item, of_row] * degrees[item] + step * more
+            left = degrees[item] + more
+            saved[item, of_row] = np.divide(total, left, out=np.zeros_like(left), where=left > 0)
         scores = saved.T.astype(np.float32)
-        scores[of_users[user_numbers, np.newaxis] != of_items] = np.nan
+        scores[~reached(histories, components)] = np.nan
         return scores
+
+    def _rows_of(self, owners: NDArray[np.int32] | None, n_rows: int) -> csr_array[Any]:
+        """Mark who of the training users each row is of, in a matrix (n_rows, n_users)."""
+        from scipy.sparse import csr_array
+
+        owned = np.empty(0, np.intp) if owners is None else np.flatnonzero(owners >= 0)
+        known = owned if owners is None else owners[owned]
+        ones = np.ones(len(owned))
+        return csr_array((ones, (owned, known)), shape=(n_rows, len(self.users)))
 
     @cached_property
     def _graph(
         self,
-    ) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32], NDArray[np.int32]]:
-        """Give the chances of every step from users and from items, and both's components."""
-        matrix = self.ratings.matrix()
-        return row_shares(matrix), row_shares(matrix.T.tocsr()), *connected_components(matrix)
+    ) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32], NDArray[np.float64]]:
+        """Give chances of steps from users and from items, and items' components and sums."""
+        matrix = self.histories
+        chances = row_shares(matrix), row_shares(matrix.T.tocsr())
+        degrees = np.asarray(matrix.sum(axis=0), dtype=np.float64)
+        return *chances, connected_components(matrix)[1], degrees
 
 
 def hitting_times(
@@ -223,6 +240,23 @@ def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDA
     )
     labels = csgraph.connected_components(edges, directed=False)[1]
     return labels[:n_users], labels[n_users:]
+
+
+def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which items are in a connected component with one that is rated above 0, of each row.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> reached(csr_array([[4.0, 0.0, 0.0]]), np.array([0, 1, 0]))
+    array([[ True, False,  True]])
+    """
+    from scipy.sparse import csr_array
+
+    n_items = len(components)
+    entries = (np.ones(n_items), components, np.arange(n_items + 1))
+    membership = csr_array(entries, shape=(n_items, int(components.max()) + 1))
+    return (histories @ membership).toarray()[:, components] > 0
 
 
 def row_shares(matrix: csr_array[Any]) -> csr_array[Any]:

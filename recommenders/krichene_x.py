@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from qrels import Ratings
+from recommenders.kernels.least_squares import ImplicitFoldIn
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FactorScorer
+from recommenders.shared.scorers import FoldInScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
 
@@ -60,7 +61,7 @@ def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, section 9",
     lenskit=krichene_x_component,
 )
-def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> FactorScorer:
+def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> FoldInScorer:
     r"""Factorise who rated what, pulling all scores towards zero.
 
     .. math:: \min \sum_{(u,i) \in H} (v_u \cdot v_i - 1)^2
@@ -78,7 +79,15 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> F
     With :math:`w = 1 / \alpha`, :math:`g = \lambda (1 + \alpha) / \alpha` and factors
     :math:`\sqrt{1 + \alpha}` times as long, that is the loss above, but for a factor and a
     constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
+
+    Other ratings than those of training are scored by the users' half of a sweep
+    (:class:`recommenders.kernels.least_squares.ImplicitFoldIn`). Training ends with the items'
+    half, so a user's own ratings lead to the factors of training once these have settled.
     """
-    model = trained(krichene_x_component(settings), ratings, seed=seed)
+    component = krichene_x_component(settings)
+    model = trained(component, ratings, seed=seed)
     assert model.user_embeddings is not None
-    return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)
+    fold_in = ImplicitFoldIn(
+        model.item_embeddings, component.config.weight, component.config.user_reg
+    )
+    return FoldInScorer(ratings, model.user_embeddings, model.item_embeddings, fold_in=fold_in)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from qrels import Ratings
 from recommenders.kernels.language.language_models import BackgroundWeight, counts
-from recommenders.kernels.language.likelihoods import LikelihoodSettings, nearest_by_likelihood
+from recommenders.kernels.language.likelihoods import LikelihoodNeighbours, LikelihoodSettings
+from recommenders.kernels.neighbourhoods.neighbours import all_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
@@ -48,5 +49,5 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
-    graph = nearest_by_likelihood(matrix, settings)
+    graph = all_neighbours(LikelihoodNeighbours(matrix, settings))
     return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qrels import Ratings
 from recommenders.kernels.language.language_models import BackgroundWeight, counts
-from recommenders.kernels.language.likelihoods import LikelihoodSettings, nearest_by_likelihood
+from recommenders.kernels.language.likelihoods import LikelihoodNeighbours, LikelihoodSettings
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
@@ -41,7 +41,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
     the likelihood itself would leave one neighbour only, so its geometric mean over the
     ratings is the default:
-    :func:`recommenders.kernels.language.likelihoods.nearest_by_likelihood`.
+    :class:`recommenders.kernels.language.likelihoods.LikelihoodNeighbours`.
 
     Raises
     ------
@@ -49,4 +49,4 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
-    return NeighbourSumScorer(ratings, nearest_by_likelihood(matrix, settings), matrix)
+    return NeighbourSumScorer(ratings, LikelihoodNeighbours(matrix, settings), matrix)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qrels import Ratings
 from recommenders.kernels.neighbourhoods.baselines import Baselines, BaselineSettings
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import NotNegative, searched, system
 
@@ -56,19 +56,19 @@ def nncosngbr_ub(
     baselines = Baselines.fit(matrix, settings)
     return NeighbourSumScorer(
         ratings,
-        nearest_by_cosine(matrix, count=settings.neighbours, shrinkage=settings.shrinkage),
+        CosineNeighbours(matrix, settings.neighbours, settings.shrinkage),
         baselines.residuals(matrix),
-        partial(_on_baselines, of_users=baselines.of_users(matrix), of_items=baselines.of_items),
+        partial(_on_baselines, baselines=baselines),
         averaged=settings.denominator,
     )
 
 
 def _on_baselines(
     sums: csr_array[Any],
-    user_numbers: NDArray[np.int32],
+    near: csr_array[Any],
+    histories: csr_array[Any],
     *,
-    of_users: NDArray[np.float64],
-    of_items: NDArray[np.float64],
+    baselines: Baselines,
 ) -> NDArray[np.float64]:
     """Add the baselines; where no neighbour has rated, they stand alone."""
-    return sums.toarray() + of_users[user_numbers, np.newaxis] + of_items
+    return sums.toarray() + baselines.of_users(histories)[:, np.newaxis] + baselines.of_items

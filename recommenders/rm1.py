@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qrels import Ratings
 from recommenders.kernels.language.language_models import (
     BackgroundWeight,
+    LanguageModels,
     SmoothedSettings,
     counts,
     smoothed,
@@ -18,9 +19,9 @@ from recommenders.kernels.language.language_models import (
 from recommenders.kernels.language.likelihoods import log_odds_of_neighbours
 from recommenders.kernels.language.relevance_models import UserPrior, user_priors
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers
 from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern, row_maxima, row_of_entry, with_data
+from recommenders.shared.sparse import row_maxima, row_of_entry, with_data
 from recommenders.shared.system import searched, system
 
 if TYPE_CHECKING:
@@ -62,14 +63,24 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     """
     matrix = counts(ratings, system="rm1")
     models = smoothed(matrix, settings)
-    graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    logarithms = log_odds_of_neighbours(pattern(matrix), models, graph)
-    logarithms += np.log(user_priors(matrix, settings.user_prior))[graph.indices]
-    weights = shares_of_exponentials(with_data(graph, logarithms))
-    finish = partial(
-        _mixtures, shares=weights @ models.background_shares, collection=models.collection
-    )
-    return NeighbourSumScorer(ratings, weights, models.seen, finish)
+    priors = user_priors(matrix, settings.user_prior)
+    weighing = partial(_shares_of_likelihood, models=models, priors=priors)
+    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=weighing)
+    return NeighbourSumScorer(ratings, neighbours, models.seen, partial(_mixtures, models=models))
+
+
+def _shares_of_likelihood(
+    near: csr_array[Any],
+    histories: csr_array[Any],
+    *,
+    models: LanguageModels,
+    priors: NDArray[np.float64],
+) -> csr_array[Any]:
+    """Weigh neighbours by how well they explain what was rated above 0."""
+    rated = with_data(histories, (histories.data > 0).astype(np.float64))
+    logarithms = log_odds_of_neighbours(rated, models, near)
+    logarithms += np.log(priors[near.indices])
+    return shares_of_exponentials(with_data(near, logarithms))
 
 
 def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
@@ -89,11 +100,11 @@ def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
 
 def _mixtures(
     sums: csr_array[Any],
-    user_numbers: NDArray[np.int32],
+    near: csr_array[Any],
+    histories: csr_array[Any],
     *,
-    shares: NDArray[np.float64],
-    collection: NDArray[np.float64],
+    models: LanguageModels,
 ) -> NDArray[np.float64]:
     """Add the background; a user without neighbours has none, an item without ratings neither."""
-    background = shares[user_numbers, np.newaxis] * collection
+    background = (near @ models.background_shares)[:, np.newaxis] * models.collection
     return sums.toarray() + np.where(background > 0, background, np.nan)

@@ -15,7 +15,7 @@ from recommenders.kernels.language.relevance_models import (
     UserPrior,
     user_priors,
 )
-from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours
 from recommenders.shared.search_space import Range
 from recommenders.shared.system import AtLeastOne, searched, system
 
@@ -64,7 +64,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
     models = smoothed(matrix, settings)
     return RelevanceModelScorer(
         ratings,
-        nearest_by_cosine(matrix, count=settings.neighbours),
+        CosineNeighbours(matrix, settings.neighbours),
         models,
         user_priors(matrix, settings.user_prior),
         settings.item_prior,

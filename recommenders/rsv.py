@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from qrels import Ratings
 from recommenders.kernels.language.language_models import counts
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers, alike
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern, row_of_entry, with_data
+from recommenders.shared.sparse import row_of_entry, with_data
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
@@ -52,14 +51,13 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
         If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rsv")
-    graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    values = partial(_selection_values, sizes=np.diff(graph.indptr))
-    return NeighbourSumScorer(ratings, pattern(graph), matrix, values)
+    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
+    return NeighbourSumScorer(ratings, neighbours, matrix, _selection_values)
 
 
 def _selection_values(
-    sums: csr_array[Any], user_numbers: NDArray[np.int32], *, sizes: NDArray[np.intp]
+    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any]
 ) -> NDArray[np.floating]:
     """Square the sums, over their total and the number of neighbours."""
-    totals = (sums.sum(axis=1) * sizes[user_numbers])[row_of_entry(sums)]
+    totals = (sums.sum(axis=1) * np.diff(near.indptr))[row_of_entry(sums)]
     return filled(with_data(sums, sums.data * (sums.data / totals)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers, alike
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern, row_of_entry, with_data
+from recommenders.shared.sparse import row_of_entry, with_data
 from recommenders.shared.system import Settings, searched, system
 
 if TYPE_CHECKING:
@@ -45,13 +44,12 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
     The formula is known from the paper; k is not. The default does well on MovieLens-like data.
     """
     matrix = ratings.matrix()
-    graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    means = partial(_means, sizes=np.diff(graph.indptr))
-    return NeighbourSumScorer(ratings, pattern(graph), matrix, means)
+    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
+    return NeighbourSumScorer(ratings, neighbours, matrix, _means)
 
 
 def _means(
-    sums: csr_array[Any], user_numbers: NDArray[np.int32], *, sizes: NDArray[np.intp]
+    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any]
 ) -> NDArray[np.floating]:
     """Divide by the number of neighbours."""
-    return filled(with_data(sums, sums.data / sizes[user_numbers][row_of_entry(sums)]))
+    return filled(with_data(sums, sums.data / np.diff(near.indptr)[row_of_entry(sums)]))

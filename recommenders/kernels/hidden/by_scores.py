@@ -29,10 +29,13 @@ Ranks = NDArray[np.uint16]
 class ProfileScorer(Protocol):
     """Scores all items for profiles, such as ``score_histories`` of a system of this package."""
 
-    def __call__(self, profiles: csr_array[Any], /) -> NDArray[np.floating]:
+    def __call__(
+        self, profiles: csr_array[Any], owners: NDArray[np.int32], /
+    ) -> NDArray[np.floating]:
         """Score profiles, of shape (rows, n_items), as an array of this shape.
 
-        An item that cannot be scored is NaN. A row must not depend on the others.
+        Owners are numbers of test users, of shape (rows,). An item that cannot be scored is NaN. A
+        row must not depend on the others.
         """
 
 
@@ -77,7 +80,7 @@ def rank_hidden_by_scores(
     ...     Numbering.of("u"), Numbering.of("abc"), user=[0, 0], item=[0, 1], time=[1, 2]
     ... )
     >>> ranks = rank_hidden_by_scores(
-    ...     lambda profiles: np.tile([1.0, 2.0, 3.0], (profiles.shape[0], 1)), events, n_jobs=1
+    ...     lambda profiles, owners: np.tile([1.0, 2.0, 3.0], (len(owners), 1)), events, n_jobs=1
     ... )
     >>> ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()
     ([2, 2], [65535, 2])
@@ -140,7 +143,7 @@ class _Task:
     def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
         """Rank these hidden items, and give the best rank of every item in their lists."""
         profiles = self._profiles(validation, rows)
-        scores = self._scores(profiles)
+        scores = self._scores(profiles, self.hidden.user[rows])
         has_profile = np.diff(profiles.indptr) > 0
         ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=has_profile)
         if validation == "lloo":
@@ -164,9 +167,9 @@ class _Task:
         places = (owner[shown], self.histories.item[events])
         return csr_array((self.values[events], places), shape=shape)
 
-    def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
+    def _scores(self, profiles: csr_array[Any], owners: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score profiles, in a new array, NaN for what is not recommended."""
-        given = self.score(profiles)
+        given = self.score(profiles, owners)
         if given.shape != profiles.shape:
             raise InputError(
                 f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "

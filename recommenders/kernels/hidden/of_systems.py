@@ -84,8 +84,8 @@ class _Candidates:
     allowed: NDArray[np.bool_]
     positives: float | None
 
-    def __call__(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
-        scores = self.scorer.score_histories(self._shown(profiles)).astype(np.float32)
+    def __call__(self, profiles: csr_array[Any], owners: NDArray[np.int32]) -> NDArray[np.float32]:
+        scores = self.scorer.score_histories(self._shown(profiles), owners).astype(np.float32)
         scores[:, ~self.allowed] = np.nan
         return scores
 

@@ -13,10 +13,10 @@ from pydantic import Field
 from qrels import Ratings
 from recommenders.kernels.language.language_models import counts
 from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers, alike
 from recommenders.shared.scorers import filled
 from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern, row_of_entry, row_sums, with_data
+from recommenders.shared.sparse import row_of_entry, row_sums, with_data
 from recommenders.shared.system import Settings, searched
 
 if TYPE_CHECKING:
@@ -56,24 +56,24 @@ def expansion_scorer(
     `require_amounts`.
     """
     matrix = counts(ratings, system=system)
-    graph = nearest_by_cosine(matrix, count=settings.neighbours)
-    sizes, collection = np.diff(graph.indptr), matrix.sum(axis=0) / matrix.sum()
-    if settings.estimator == "mle":
-        sizes = np.ones_like(sizes)
-    else:
+    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
+    collection, normalised = matrix.sum(axis=0) / matrix.sum(), settings.estimator == "nln"
+    if normalised:
         collection /= np.count_nonzero(ratings.user_counts())
-    weights = partial(_weights, weighting=weighting, sizes=sizes, collection=collection)
-    return NeighbourSumScorer(ratings, pattern(graph), matrix, weights)
+    weights = partial(_weights, weighting=weighting, normalised=normalised, collection=collection)
+    return NeighbourSumScorer(ratings, neighbours, matrix, weights)
 
 
 def _weights(
     sums: csr_array[Any],
-    user_numbers: NDArray[np.int32],
+    near: csr_array[Any],
+    histories: csr_array[Any],
     *,
     weighting: Weighting,
-    sizes: NDArray[np.intp],
+    normalised: bool,
     collection: NDArray[np.float64],
 ) -> NDArray[np.floating]:
-    """Weigh the items of these users, given their sums over neighbours."""
-    totals = (row_sums(sums) * sizes[user_numbers])[row_of_entry(sums)]
+    """Weigh the items of some users, given their sums over neighbours."""
+    sizes = np.diff(near.indptr) if normalised else np.ones(near.shape[0], dtype=np.intp)
+    totals = (row_sums(sums) * sizes)[row_of_entry(sums)]
     return filled(with_data(sums, weighting(sums.data / totals, collection[sums.indices])))

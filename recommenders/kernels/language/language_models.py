@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -75,6 +76,11 @@ class LanguageModels:
         r"""Give :math:`\log(p_v(j) / (\beta_v p_C(j)))`: what a rating adds to the logarithm."""
         shares = self.background_shares[row_of_entry(self.seen)]
         return with_data(self.seen, np.log1p(self.ratios().data / shares))
+
+    @cached_property
+    def gains_by_column(self) -> csr_array[Any]:
+        """Give the gains with columns as rows, of shape (n_columns, n_rows)."""
+        return self.gains().T.tocsr()
 
 
 def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageModels:

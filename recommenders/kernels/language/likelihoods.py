@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.language.language_models import LanguageModels, SmoothedSettings, smoothed
-from recommenders.kernels.neighbourhoods.neighbours import Likeness, nearest
+from recommenders.kernels.neighbourhoods.neighbours import strongest
 from recommenders.kernels.neighbourhoods.products import dense_product
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_maxima, row_of_entry, row_sums, with_data
@@ -31,8 +33,9 @@ class LikelihoodSettings(SmoothedSettings):
     )
 
 
-def nearest_by_likelihood(matrix: csr_array[Any], settings: LikelihoodSettings) -> csr_array[Any]:
-    r"""Find the rows whose models give a row the highest likelihood, and weigh them.
+@dataclass(frozen=True, eq=False)
+class LikelihoodNeighbours:
+    r"""Finds the rows whose models give a row the highest likelihood, and weighs them.
 
     .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
 
@@ -46,27 +49,39 @@ def nearest_by_likelihood(matrix: csr_array[Any], settings: LikelihoodSettings) 
         \frac{1}{d_u} \sum_j r_{uj} \log \frac{p_v(j)}{\beta_v p_C(j)}, \quad 1
 
     of which the second is what search engines score under Jelinek-Mercer smoothing. Ratings, of
-    shape (n_rows, n_columns), are above 0; row u of the graph, of shape (n_rows, n_rows), holds the
-    weights of its neighbours.
+    shape (n_rows, n_columns), are above 0; see `Neighbours` for the graph.
     """
-    models = smoothed(matrix, settings)
-    gains, sums = gains_in_all(matrix, models), row_sums(matrix)
-    shares = np.log(models.background_shares)
 
-    def mean_log_odds(rows: slice) -> NDArray[np.float64]:
-        values = gains(rows)
-        alike = values > 0
-        np.divide(values, sums[rows, np.newaxis], out=values, where=alike)
-        values += shares
-        values[~alike] = -np.inf
+    matrix: csr_array[Any]
+    settings: LikelihoodSettings
+
+    def __call__(
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+    ) -> csr_array[Any]:
+        """Weigh the neighbours of these rows; see `Neighbours`."""
+        odds = self._mean_log_odds(histories)
+        graph = strongest(odds, count=self.settings.neighbours, owners=owners)
+        if self.settings.weights == "uniform":
+            return with_data(graph, np.ones(graph.nnz))
+        if self.settings.weights == "gain":
+            return with_data(graph, graph.data - self._log_shares[graph.indices])
+        return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
+
+    def _mean_log_odds(self, histories: csr_array[Any]) -> NDArray[np.float64]:
+        values = dense_product(histories, self._models.gains_by_column)
+        explained = values > 0
+        np.divide(values, row_sums(histories)[:, np.newaxis], out=values, where=explained)
+        values += self._log_shares
+        values[~explained] = -np.inf
         return values
 
-    graph = nearest(mean_log_odds, n_rows=matrix.shape[0], count=settings.neighbours)
-    if settings.weights == "uniform":
-        return with_data(graph, np.ones(graph.nnz))
-    if settings.weights == "gain":
-        return with_data(graph, graph.data - shares[graph.indices])
-    return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
+    @cached_property
+    def _models(self) -> LanguageModels:
+        return smoothed(self.matrix, self.settings)
+
+    @cached_property
+    def _log_shares(self) -> NDArray[np.float64]:
+        return np.log(self._models.background_shares)
 
 
 def log_odds_of_neighbours(
@@ -76,15 +91,10 @@ def log_odds_of_neighbours(
 
     What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
     """
-    gains, rows = gains_in_all(matrix, models), row_of_entry(graph)
+    rows = row_of_entry(graph)
     odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]
-    for block in row_blocks(matrix.shape[0], row_bytes=8 * matrix.shape[0]):
+    for block in row_blocks(matrix.shape[0], row_bytes=8 * graph.shape[1]):
         entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
-        odds[entries] += gains(block)[rows[entries] - block.start, graph.indices[entries]]
+        gains = dense_product(matrix[block], models.gains_by_column)
+        odds[entries] += gains[rows[entries] - block.start, graph.indices[entries]]
     return odds
-
-
-def gains_in_all(matrix: csr_array[Any], models: LanguageModels) -> Likeness:
-    """Sum, for any two rows, what the second model gains over its background on the first."""
-    by_column = models.gains().T.tocsr()
-    return lambda rows: dense_product(matrix[rows], by_column)

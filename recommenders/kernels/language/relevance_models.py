@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recommenders.kernels.language.language_models import LanguageModels
+from recommenders.kernels.neighbourhoods.neighbours import Neighbours, all_neighbours
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.sparse import row_of_entry, row_sums
 
@@ -40,18 +41,17 @@ def user_priors(matrix: csr_array[Any], prior: UserPrior) -> NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RelevanceModelScorer(TrainedOnRatings):
-    r"""Conditional sampling, for training users only, one user at a time.
+    r"""Conditional sampling, one user at a time.
 
     .. math:: (1 - |I_u|) \log p(i) + \sum_{j \in I_u} \log \sum_{v \in V_u} p(v) p_v(i) p_v(j)
 
     up to a constant of the user: the best item that the user has not rated scores 0. All models
-    are divided by the collection, so that float64 holds products of many. A user without training
-    ratings, or without neighbours, scores NaN. The graph :math:`V`, of shape (n_users, n_users),
-    has an entry for every neighbour; user priors :math:`p(v)` are of shape (n_users,), up to a
-    factor.
+    are divided by the collection, so that float64 holds products of many. A user without
+    ratings, or without neighbours, scores NaN. Neighbours :math:`V` are training users, whatever
+    their weights; user priors :math:`p(v)` are of shape (n_users,), up to a factor.
     """
 
-    graph: csr_array[Any]
+    neighbours: Neighbours
     models: LanguageModels
     user_priors: NDArray[np.float64]
     item_prior: ItemPrior
@@ -64,11 +64,29 @@ class RelevanceModelScorer(TrainedOnRatings):
         self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
     ) -> NDArray[np.float32]:
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
+        near, own = self._graph[user_numbers], self.histories[user_numbers]
+        return self._scores(near, own, candidates, depth=depth)
+
+    def score_histories(
+        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
+        near = self.neighbours(histories, owners)
+        return self._scores(near, histories, self.models.collection > 0, depth=0)
+
+    def _scores(
+        self,
+        near: csr_array[Any],
+        own: csr_array[Any],
+        candidates: NDArray[np.bool_],
+        *,
+        depth: int,
+    ) -> NDArray[np.float32]:
         from recommenders.kernels.language.relevance_loop import add_log_odds
 
-        near, own, ratios = self.graph[user_numbers], self.histories[user_numbers], self._ratios
+        ratios, n_rows = self._ratios, near.shape[0]
         # This undoes the division by the collection, and applies the prior.
-        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(len(user_numbers))
+        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(n_rows)
         scores = n_own[:, np.newaxis] * self._log_collection
         add_log_odds(
             near.indptr,
@@ -88,6 +106,10 @@ class RelevanceModelScorer(TrainedOnRatings):
         scores -= _best_of_others(scores, own)[:, np.newaxis]
         scores[np.diff(near.indptr) == 0] = np.nan
         return scores.astype(np.float32)
+
+    @cached_property
+    def _graph(self) -> csr_array[Any]:
+        return all_neighbours(self.neighbours)
 
     @cached_property
     def _ratios(self) -> csr_array[Any]:

@@ -38,6 +38,18 @@ def mine(judged, *, cutoff=None):
     \"\"\"Whether any hidden item is found.\"\"\"
     return (judged.hidden_ranks.known("loo") <= cutoff).any(axis=1)
 """
+MEANS = """
+import numpy as np
+
+from recommenders import Settings, system
+from recommenders.shared.scorers import FactorScorer
+
+@system("means", family="mine", source="-")
+def means(ratings, settings: Settings, *, seed) -> FactorScorer:
+    \"\"\"Score items by a factor of 1.\"\"\"
+    ones = [np.ones((len(ids), 1)) for ids in (ratings.users, ratings.items)]
+    return FactorScorer(ratings, *ones)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +65,13 @@ def refusal(text: str) -> str:
     return str(found.value)
 
 
-def test_systems_that_score_training_users_alone_are_refused_before_any_work() -> None:
-    text = WORLD + SYSTEMS.replace('"random"', '"random", "svd", "wrmf"') + HIDING
+def test_systems_that_score_training_users_alone_are_refused_before_any_work(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "means.py").write_text(MEANS)
+    text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + HIDING
     assert "LOO(beta=0.5) hides items" in refusal(text)
-    assert "svd, wrmf can only score users as they were in training" in refusal(text)
+    assert "means.py:means can only score users as they were in training" in refusal(text)
 
 
 def test_runs_without_ratings_have_no_hidden_ranks() -> None:

@@ -26,7 +26,7 @@ from tests.recommenders.kernels.hidden.plain_ranks import rank_hidden_plainly
 
 def test_ranks_found_by_hand() -> None:
     ranks = rank_hidden_by_scores(
-        lambda profiles: (profiles @ similarity()).toarray(), golden_events(), n_jobs=1
+        lambda profiles, _: (profiles @ similarity()).toarray(), golden_events(), n_jobs=1
     )
     assert (ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()) == (RANK_LOO, RANK_LLOO)
 
@@ -50,7 +50,7 @@ def test_a_sum_of_similarities_is_ranked_as_by_definition(
     np.fill_diagonal(table, 0)
     events = data.draw(histories(n_items=len(table)))
     hiding = Hiding("all" if repeats else "first", not repeats, reachable, lists=lists, deepest=4)
-    ranks = rank_hidden_by_scores(lambda profiles: profiles @ table, events, hiding, n_jobs=1)
+    ranks = rank_hidden_by_scores(lambda profiles, _: profiles @ table, events, hiding, n_jobs=1)
     plain = rank_hidden_plainly(table, events, hiding)
     np.testing.assert_array_equal(ranks.rank_loo, plain.rank_loo)
     np.testing.assert_array_equal(ranks.rank_lloo, plain.rank_lloo)
@@ -60,7 +60,7 @@ def test_a_sum_of_similarities_is_ranked_as_by_definition(
 def test_what_cannot_be_scored_is_a_miss() -> None:
     scores = np.array([np.nan, 1.0, 2.0])
     ranks = rank_hidden_by_scores(
-        lambda profiles: np.tile(scores, (profiles.shape[0], 1)),
+        lambda profiles, owners: np.tile(scores, (len(owners), 1)),
         events_of([(0, 1)], n_items=3),
         Hiding(reachable="all"),
         n_jobs=1,
@@ -71,14 +71,17 @@ def test_what_cannot_be_scored_is_a_miss() -> None:
 def test_scores_of_another_shape_are_refused() -> None:
     with pytest.raises(InputError, match=r"9 profiles and 6 items .* got \(9, 2\)"):
         rank_hidden_by_scores(
-            lambda profiles: np.ones((profiles.shape[0], 2)), golden_events(), n_jobs=1
+            lambda profiles, owners: np.ones((len(owners), 2)), golden_events(), n_jobs=1
         )
 
 
 def test_coverage_of_whole_profiles_is_refused() -> None:
     with pytest.raises(InputError, match="`lists` must be loo or lloo"):
         rank_hidden_by_scores(
-            lambda profiles: profiles.toarray(), golden_events(), Hiding(lists="profile"), n_jobs=1
+            lambda profiles, _: profiles.toarray(),
+            golden_events(),
+            Hiding(lists="profile"),
+            n_jobs=1,
         )
 
 
@@ -96,7 +99,9 @@ def test_random_scores_find_an_item_as_often_as_chance() -> None:
     profiles = [rng.choice(n_items, size, replace=False).tolist() for _ in range(1000)]
     events = events_of(profiles, n_items=n_items)
     hiding = Hiding(reachable="all")
-    ranks = rank_hidden_by_scores(lambda shown: rng.random(shown.shape), events, hiding, n_jobs=1)
+    ranks = rank_hidden_by_scores(
+        lambda shown, _: rng.random(shown.shape), events, hiding, n_jobs=1
+    )
     expected = cutoff / (n_items - size + 1)
     deviation = np.sqrt(expected * (1 - expected) / len(ranks))
     assert abs((ranks.rank_loo <= cutoff).mean() - expected) < 4 * deviation

@@ -8,11 +8,12 @@ from recommenders.kernels.language.language_models import (
     smoothed,
 )
 from recommenders.kernels.language.likelihoods import (
+    LikelihoodNeighbours,
     LikelihoodSettings,
     Weights,
     log_odds_of_neighbours,
-    nearest_by_likelihood,
 )
+from recommenders.kernels.neighbourhoods.neighbours import all_neighbours
 
 every_smoothing = pytest.mark.parametrize(
     "smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"]
@@ -55,7 +56,7 @@ def test_the_neighbours_have_the_highest_likelihoods(
         "uniform": np.ones(means.shape),
     }[weights]
     tenth = np.sort(odds, axis=1)[:, [-10]]
-    graph = nearest_by_likelihood(ratings.matrix(), settings_of(smoothing, weights))
+    graph = all_neighbours(LikelihoodNeighbours(ratings.matrix(), settings_of(smoothing, weights)))
     np.testing.assert_allclose(graph.toarray(), np.where(odds >= tenth, expected, 0), rtol=1e-9)
 
 
@@ -63,7 +64,7 @@ def test_the_neighbours_have_the_highest_likelihoods(
 @every_smoothing
 def test_log_odds_are_those_of_the_loops(smoothing: Smoothing, ratings: Ratings) -> None:
     matrix, models = ratings.matrix(), models_of(ratings, smoothing)
-    graph = nearest_by_likelihood(matrix, settings_of(smoothing))
+    graph = all_neighbours(LikelihoodNeighbours(matrix, settings_of(smoothing)))
     odds = log_odds_of_neighbours(matrix, models, graph)
     row, column = graph.nonzero()
     expected = log_odds_by_loops(matrix.toarray(), models)[row, column]
