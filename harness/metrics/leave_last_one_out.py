@@ -43,6 +43,7 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDAr
     Notes
     -----
     As LOO, but for the profiles. Nothing leads to the first item of a user, which is a miss.
+    What a system learned of items, in training, may be later than the profile.
 
     Examples
     --------
