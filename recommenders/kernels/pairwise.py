@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MOST_RIVALS = 128
+MOST_USERS = 1000
 MOST_STEPS = 50
 SMALLEST_STEP = 1e-6
 LEAST_PENALTY = 1e-3
@@ -58,18 +59,20 @@ class PairwiseFoldIn:
         .. math:: \lambda = \arg\min_\lambda \sum_u \|g_u - \lambda p_u\|^2
                   = \frac{\sum_u g_u \cdot p_u}{\sum_u \|p_u\|^2}
 
-        over users with ratings, histories being of shape (n_users, n_items); at least 0.001.
+        over up to 1,000 users with ratings, histories being of shape (n_users, n_items); at least
+        0.001.
         """
         n_items = len(item_factors)
         rng = np.random.default_rng(seed)
         rivals = np.sort(rng.choice(n_items, size=min(MOST_RIVALS, n_items), replace=False))
         unpenalised = cls(item_factors, rivals, 0.0)
+        users = np.flatnonzero(np.diff(histories.indptr))
+        users = users[:: -(-len(users) // MOST_USERS)]
         along, squared = 0.0, 0.0
-        for factors, items in zip(user_factors, _items_of_rows(histories), strict=True):
-            if len(items) > 0:
-                gradient = unpenalised._pairs(items).gradient(factors.astype(np.float64))
-                along += float(gradient @ factors)
-                squared += float(factors @ factors)
+        for user, items in zip(users, _items_of_rows(histories[users]), strict=True):
+            factors = user_factors[user].astype(np.float64)
+            along += float(unpenalised._pairs(items).gradient(factors) @ factors)
+            squared += float(factors @ factors)
         return cls(item_factors, rivals, max(along / max(squared, 1e-12), LEAST_PENALTY))
 
     def __call__(self, histories: csr_array[Any]) -> tuple[NDArray[np.float64], float]:
