@@ -59,6 +59,7 @@ class Given:
     systems: tuple[str, ...]
     measures: Measures
     has_training: bool
+    has_truth: bool = False
     best_ranks: Callable[[], FullRanks] = _no_ranks
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.truth import Truth
 from runs import InputError
 from runs.shared.progress import Progress, Silent
 
@@ -84,6 +85,10 @@ class Work(Protocol):
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""
 
+    @property
+    def truth(self) -> Truth:
+        """What the systems are truly worth."""
+
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems under changed judgements, of so many samples."""
 
@@ -130,6 +135,11 @@ class Alone:
         """Refuse: there are none."""
         self._refuse("ranks among all candidates")
 
+    @cached_property
+    def truth(self) -> Truth:
+        """Refuse: there is none."""
+        self._refuse("a truth")
+
     def rescorer(self, n_samples: int) -> SumSamples:
         """Refuse: without judgements nothing can be scored anew."""
         self._refuse("judgements")
@@ -144,6 +154,16 @@ class ScoresAlone(Alone):
 
     name = "scores"
     scores: Scores = field()
+    scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresAndTruth(Alone):
+    """Scores without judgements, and what the systems are truly worth."""
+
+    name = "scores and their truth"
+    scores: Scores = field()
+    truth: Truth = field()
     scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
 
 

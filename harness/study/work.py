@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.truth import Truth
 from analyses.shared.work import CountedIn, SumSamples
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
 from qrels import Catalogue, FullRanks, Qrels
-from runs import Run
+from runs import InputError, Run
 from runs.shared.progress import Progress
 
 
@@ -39,6 +40,8 @@ class StudyWork:
         Weights of the users, by which scores are multiplied already; None if all weigh the same.
     ranks
         By system: the file that keeps its full ranks.
+    known_truth
+        What the systems are truly worth, if that is known.
     """
 
     name: str
@@ -52,6 +55,7 @@ class StudyWork:
     catalogue: Catalogue
     ranks: Mapping[str, Path]
     weights: NDArray[np.float64] | None = None
+    known_truth: Truth | None = None
 
     @property
     def qrels(self) -> Qrels:
@@ -87,6 +91,13 @@ class StudyWork:
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""
         return {system: read_evidence(path, FullRanks) for system, path in self.ranks.items()}
+
+    @property
+    def truth(self) -> Truth:
+        """What the systems are truly worth."""
+        if self.known_truth is None:
+            raise InputError(f"the analysis needs a truth, and {self.name} has none.")
+        return self.known_truth
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""

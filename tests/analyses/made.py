@@ -13,6 +13,7 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.truth import Truth
 from analyses.shared.work import CountedIn, ScoresAlone, SumSamples
 from qrels import FullRanks, Qrels
 from runs.shared.progress import Progress, Silent
@@ -67,6 +68,12 @@ class JudgedWork:
     full_ranks: Mapping[str, FullRanks] = field(default_factory=dict)
     scales: Mapping[Measure, int] = field(default_factory=dict)
     name: str = "made"
+    known_truth: Truth | None = None
+
+    @property
+    def truth(self) -> Truth:
+        assert self.known_truth is not None
+        return self.known_truth
 
     @property
     def scores(self) -> Scores:

@@ -16,6 +16,7 @@ RANKS = RanksAlone(full_ranks={})
     [
         *((RANKS, what) for what in ("scores", "scales", "qrels", "popularity_counts")),
         *((SCORES, what) for what in ("qrels", "popularity_counts", "recommended", "full_ranks")),
+        (SCORES, "truth"),
     ],
 )
 def test_what_is_not_known_is_refused_in_a_sentence(known: Alone, what: str) -> None:
