@@ -125,6 +125,7 @@ def validity(work: Work, settings: Settings) -> Validity:
     --------
     The measure takes the second system for the best, which loses 0.4 of what is truly had:
 
+    >>> from analyses.shared.measure import Scores
     >>> from analyses.shared.truth import Truth
     >>> from analyses.shared.work import ScoresAndTruth
     >>> measures, users = Measures([Measure("P", 5)]), np.array(["1", "2"])
@@ -671,7 +672,9 @@ class Validity(Result):
     def caption(self) -> str:
         """Say what is compared with what."""
         n_replicates = self.tau_replicates.shape[-1]
+        same = self.n_shared == self.n_users == self.n_true_users
         together = f", {self.n_shared:,} of them the study's" if self.n_shared else ""
+        truly = "the same users" if same else f"{self.n_true_users:,} users{together}"
         intervals = (
             f" Intervals (95 %) over users: {n_replicates:,} resamples (seed {self.seed}), "
             "measured and true scores together where users are the same. Over systems: delete-d "
@@ -682,7 +685,7 @@ class Validity(Result):
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure, "
             f"over {self.n_users:,} users, and their true ordering, {self.origin}, over "
-            f"{self.n_true_users:,} users{together}: by {listed(self.truths[1:])} on the truth, or "
+            f"{truly}: by {listed(self.truths[1:])} on the truth, or "
             "by the same measure on the truth (itself). tau_AP: errors at the top count more. "
             "Ideal: tau that is expected of a measure which is right, but for chance over users "
             f"(from the reliabilities of both).{intervals}"

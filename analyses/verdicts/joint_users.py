@@ -32,8 +32,11 @@ def resample_jointly(
 
 
 def _resampled(scores: Scores, users: NDArray[np.str_], *, replicates: int, seed: int) -> Floats:
+    shape = scores.values.shape[:2]
+    if replicates == 0:
+        return np.empty((*shape, 0))
     places = np.searchsorted(users, scores.users)
-    values = np.zeros((*scores.values.shape[:2], len(users)))
+    values = np.zeros((*shape, len(users)))
     values[:, :, places] = scores.values
     known = np.zeros(len(users))
     known[places] = 1.0
