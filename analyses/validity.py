@@ -13,25 +13,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import interval
+from analyses.intervals.resampling import interval, percentiles
 from analyses.intervals.systems import LEAST_SYSTEMS, over_systems
 from analyses.ordering import tau_ap_a, tau_b
 from analyses.ordering.agreement import mean_of_defined
-from analyses.popularity import keep_items
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import (
-    COLOURS,
-    axes_or_new,
-    categories,
-    chosen_panel,
-    draw_whiskers,
-    legend_beside,
-    scale_by_factors,
-    side_by_side,
-)
+from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.estimate import Estimate, Estimates, Limits, Numbers
-from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
@@ -39,7 +27,16 @@ from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import Correction, Question, Test
 from analyses.verdicts.choice import as_share, put_first, regret
-from analyses.verdicts.joint_users import block_sums, n_shared, resample_jointly
+from analyses.verdicts.drawn import (
+    SUBSETS,
+    WITH_TRUTH,
+    draw_robustness,
+    draw_sizes,
+    draw_taus,
+    draw_verdicts,
+)
+from analyses.verdicts.joint_users import n_shared, resample_jointly
+from analyses.verdicts.losing import lose_at_random, lose_popular
 from analyses.verdicts.pair_verdicts import VERDICTS, PairVerdicts, pairs_within, ratio_of
 from analyses.verdicts.reliability import reliability, tau_within_noise
 from analyses.verdicts.rulers import (
@@ -48,9 +45,16 @@ from analyses.verdicts.rulers import (
     over_sizes,
     p_values_of,
     rulers_of,
-    signs_of,
 )
-from analyses.verdicts.truth_curves import LossOfJudgements, TruthCurves
+from analyses.verdicts.said import (
+    REGRET_SAID,
+    VERDICTS_SAID,
+    beyond_chance,
+    of_choices,
+    of_errors,
+    robust_or_right,
+)
+from analyses.verdicts.truth_curves import TruthCurves
 from runs import InputError
 from runs.shared.settings import Levels, Whole
 
@@ -69,7 +73,6 @@ ITSELF = "itself"
 FEW_PAIRS = 10
 """With fewer pairs whose true difference is beyond noise, shares of them say little."""
 
-BARS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 TESTED_ANEW = "the paired permutation test of the difference in means"
 
 
@@ -156,9 +159,12 @@ def validity(work: Work, settings: Settings) -> Validity:
         bar.advance()
         kept = popular = None
         if settings.judgements:
-            kept = _less_judged(work, settings, rulers)
+            few = settings.replicates // 2
+            kept = lose_at_random(
+                work, rulers, settings.levels, n_samples=settings.samples, replicates=few
+            )
             bar.advance()
-            popular = _less_popular(work, settings, rulers)
+            popular = lose_popular(work, rulers, settings.popular_levels, replicates=few)
             bar.advance()
     alone = reliability(truth.scores.values)
     return Validity(
@@ -429,7 +435,7 @@ class Validity(Result):
     def _curves_frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        low, high = np.quantile(self.user_taus, [0.05, 0.95], axis=-1)
+        low, high = percentiles(self.user_taus, confidence=SUBSETS)
         parts = [self._curve_frame("users", self.sizes, mean_of_defined(self.user_taus), low, high)]
         for name, curves in (("judgements", self.kept), ("items", self.popular)):
             if curves is not None:
@@ -455,6 +461,15 @@ class Validity(Result):
 
     def _title(self, truth: str | None) -> str:
         return f"true {name}" if (name := truth or self.main) != ITSELF else "itself on the truth"
+
+    @property
+    def _labels(self) -> list[str]:
+        return [str(measure) for measure in self.measures.reported]
+
+    def _reported(self, truth: str | None) -> tuple[list[int], Floats]:
+        """Give the numbers of the report measures, and their taus."""
+        numbers = self.measures.numbers(self.measures.reported)
+        return numbers, self.taus[self._place(truth), numbers]
 
     @table("validity", "how each measure orders the systems, against the truth")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -520,7 +535,7 @@ class Validity(Result):
         ]
         headings = ["measure", "chosen", "again", "regret", "95 %", "of range"]
         title = f"Regret by {self._title(truth)}"
-        return Table("choices", title, self._regret_in_words(), headings, rows, {3: min, 5: min})
+        return Table("choices", title, REGRET_SAID, headings, rows, {3: min, 5: min})
 
     @table("verdicts", "measured differences between systems that are right, wrong, and missed")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -547,23 +562,14 @@ class Validity(Result):
     def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         place, ax = self._place(truth), axes_or_new(ax)
-        numbers = self._best_first(self._place(None), self.measures.reported)[::-1]
-        rows, taus = np.arange(len(numbers)), self.taus[place, numbers]
-        for (low, high), width in ((self.over_both, 0.8), (self.over_users, 2.5)):
-            ax.hlines(rows, low[place, numbers], high[place, numbers], COLOURS[0], linewidth=width)
-        ax.plot(taus, rows, "o", color=COLOURS[0], markersize=4, label="tau-b")
-        ax.plot(
-            self.attainable[place, numbers],
-            rows,
-            "|",
-            color="0.4",
-            markersize=9,
-            label="ideal, but for noise",
-        )
-        ax.set_yticks(rows, [str(self.measures[n]) for n in numbers])
-        ax.set_xlabel("Kendall's tau-b with the truth")
+        numbers = self._best_first(self._place(None), self.measures.reported)
+        limits = [
+            (low[place, numbers], high[place, numbers])
+            for low, high in (self.over_both, self.over_users)
+        ]
+        taus, ideal = self.taus[place, numbers], self.attainable[place, numbers]
+        draw_taus(ax, [str(self.measures[n]) for n in numbers], taus, ideal, limits)
         ax.set_title(self._title(truth))
-        legend_beside(ax)
         return ax
 
     @figure(
@@ -575,22 +581,11 @@ class Validity(Result):
     )
     def plot_robustness(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
-        place, ax = self._place(truth), axes_or_new(ax)
-        compared = self.measures.reported
-        low, high = self.over_users
-        for n, (label, style) in zip(
-            self.measures.numbers(compared), categories(compared), strict=True
-        ):
-            at = _known(self.robustness)[n]
-            marker = style | {"linestyle": "none", "markersize": 6}
-            ax.plot([at], [self.taus[place, n]], label=label, **marker)
-            ax.vlines([at], low[place, n], high[place, n], color=style["color"], linewidth=0.9)
-        ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
-        ax.set_xlim(right=1.01)
-        ax.set_xlabel("robustness: mean tau-b with itself")
-        ax.set_ylabel("validity: tau-b with the truth")
+        ax, numbers, taus = axes_or_new(ax), *self._reported(truth)
+        low, high = (limit[self._place(truth), numbers] for limit in self.over_users)
+        robustness = _known(self.robustness)[numbers]
+        draw_robustness(ax, self._labels, robustness, taus, (low, high))
         ax.set_title(self._title(truth))
-        legend_beside(ax)
         return ax
 
     @figure(
@@ -602,17 +597,9 @@ class Validity(Result):
     )
     def plot_pairs(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
-        place, ax = self._place(truth), axes_or_new(ax)
-        numbers = self.measures.numbers(self.measures.reported)[::-1]
-        shares = 100 * self.verdicts.shares()[place, numbers]
-        starts = np.cumsum(shares, axis=1) - shares
-        for n, (name, colour) in enumerate(BARS.items()):
-            ax.barh(range(len(numbers)), shares[:, n], left=starts[:, n], color=colour, label=name)
-        ax.set_yticks(range(len(numbers)), [str(self.measures[n]) for n in numbers])
-        ax.set_xlim(0, 100)
-        ax.set_xlabel("pairs of systems (%)")
+        ax, numbers, _ = axes_or_new(ax), *self._reported(truth)
+        draw_verdicts(ax, self._labels, self.verdicts.shares()[self._place(truth), numbers])
         ax.set_title(self._title(truth))
-        legend_beside(ax)
         return ax
 
     @figure(
@@ -642,7 +629,7 @@ class Validity(Result):
     ) -> Axes:
         drawn = curves.curves(self._place(truth), self.measures)
         ax = drawn.plot(ax, metric=None, cutoff=None)
-        ax.set(xlabel=along, ylabel="Kendall's tau-b with the truth", title=self._title(truth))
+        ax.set(xlabel=along, ylabel=WITH_TRUTH, title=self._title(truth))
         return ax
 
     @figure(
@@ -653,20 +640,9 @@ class Validity(Result):
     )
     def plot_users(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw mean tau-b with the truth against the number of users, with 90 % of the subsets."""
-        place, ax = self._place(truth), axes_or_new(ax)
-        compared = self.measures.reported
-        sizes = side_by_side(self.sizes, len(compared))
-        for n, places, (label, style) in zip(
-            self.measures.numbers(compared), sizes, categories(compared), strict=True
-        ):
-            limits = np.quantile(self.user_taus[place, n], [0.05, 0.95], axis=-1)
-            means = mean_of_defined(self.user_taus[place, n])
-            draw_whiskers(ax, places, means, (limits[0], limits[1]), style, label=label)
-        scale_by_factors(ax, along="x")
-        ax.set_xlabel("users")
-        ax.set_ylabel("Kendall's tau-b with the truth")
+        ax, numbers, _ = axes_or_new(ax), *self._reported(truth)
+        draw_sizes(ax, self._labels, self.sizes, self.user_taus[self._place(truth), numbers])
         ax.set_title(self._title(truth))
-        legend_beside(ax)
         return ax
 
     def caption(self) -> str:
@@ -715,99 +691,49 @@ class Validity(Result):
         also = "not corrected" if adjusted is None else f"with {adjusted}"
         return (
             f"Pairs of {len(self.systems)} systems. Significant, and true beyond noise: {test}, "
-            f"{also}, at {self.alpha:g}, of measured and of true scores. Right: significant, and "
-            "truly so. Wrong: significant, and truly the other way round (an error of type III). "
-            "Unsure: significant, and the truth is not sure. Unfound: a true difference that "
-            "is not significant. Power: right, as a share of the true differences. Type III: "
-            "wrong, as a share of the significant ones. Inverted: true differences whose measured "
-            "one has the other sign."
-        )
-
-    def _regret_in_words(self) -> str:
-        return (
-            "Regret: the true score lost by choosing the system that the measure puts first, and "
-            "its share of the range of the true scores. Again: share of resamples of the users in "
-            "which the measure puts the same system first."
+            f"{also}, at {self.alpha:g}, of measured and of true scores. {VERDICTS_SAID}"
         )
 
     def findings(self) -> Sequence[str]:
         """Say what is most valid, what choices cost, and what significance is worth."""
-        said = [best_of(self.estimates()), self._itself(), self._choice(), self._errors()]
-        return [each for each in [*said, self._robust_or_right()] if each]
-
-    def _itself(self) -> str:
-        """Say how much less a measure agrees with its true self than noise allows."""
-        numbers = self.measures.numbers(self.measures.reported)
-        below = [n for n in numbers if self.over_users[1][0, n] < self.attainable[0, n]]
-        if not below:
-            return ""
-        ends = sorted(below, key=lambda n: -float(self.taus[0, n]))
-        told = [
-            f"{self.measures[n]} ({shown(float(self.taus[0, n]), decimals=2)}, ideal "
-            f"{shown(float(self.attainable[0, n]), decimals=2)})"
-            for n in dict.fromkeys((ends[0], ends[-1]))
-        ]
-        return (
-            f"Beside the same measure on the truth, {len(below)} of {len(numbers)} measures order "
-            "the systems further from right than chance over users explains: "
-            f"{' to '.join(told)}."
+        compared, (numbers, taus) = self.measures.reported, self._reported(None)
+        itself, high, ideal = (
+            array[0, numbers] for array in (self.taus, self.over_users[1], self.attainable)
         )
+        said = [
+            best_of(self.estimates()),
+            beyond_chance(compared, itself, high, ideal),
+            self._choices_in_words(),
+            self._errors_in_words(),
+        ]
+        if self.robustness is not None:
+            said.append(robust_or_right(compared, self.robustness[numbers], taus))
+        return [each for each in said if each]
 
-    def _choice(self) -> str:
-        place, numbers = self._place(None), self.measures.numbers(self.measures.reported)
-        best = listed(np.array(self.systems)[put_first(self.true[place, numbers[0]])].tolist())
-        by_system: dict[str, list[int]] = {}
-        for n in numbers:
-            by_system.setdefault(self._chosen(n), []).append(n)
+    def _choices_in_words(self) -> str:
+        place, (numbers, _) = self._place(None), self._reported(None)
+        best = np.array(self.systems)[put_first(self.true[place, numbers[0]])]
+        by_system: dict[str, list[str]] = {}
+        lost: dict[str, str] = {}
         shares = as_share(self.regrets, self.true)[place]
-        told = [
-            f"{listed([str(self.measures[n]) for n in some])} {_choose(some)} {system}, which "
-            f"loses {shown(float(self.regrets[place, some[0]]))} ({_percent(shares[some[0]])} of "
-            "the range)"
-            for system, some in by_system.items()
-            if self.regrets[place, some[0]] > 0
-        ]
-        ends = f"{'; '.join(told)}." if told else "Every measure chooses it."
-        return f"By true {self.main}, {best} is best. {ends}"
+        for n in numbers:
+            by_system.setdefault(self._chosen(n), []).append(str(self.measures[n]))
+            if self.regrets[place, n] > 0:
+                share = f"{100 * shares[n]:.0f} % of the range"
+                lost[self._chosen(n)] = f"{shown(float(self.regrets[place, n]))} ({share})"
+        return of_choices(listed(best.tolist()), self.main, by_system, lost)
 
-    def _errors(self) -> str:
-        place, compared = self._place(None), self.measures.reported
-        numbers = self.measures.numbers(compared)
-        n_wrong = self.verdicts.wrong[place, numbers].sum(axis=-1)
-        n_significant = self.verdicts.significant[place, numbers].sum(axis=-1)
-        n_sure = int(self.verdicts.sure[place, numbers[0]].sum())
-        told = [
-            f"{measure} {wrong} of {significant}"
-            for measure, wrong, significant in zip(compared, n_wrong, n_significant, strict=True)
-        ]
-        return (
-            f"Of {self.p.shape[1]:,} pairs of systems, {n_sure:,} truly differ beyond noise by "
-            f"{self.main}. Significant differences that truly are the other way round: "
-            f"{listed(told)}."
-        )
-
-    def _robust_or_right(self) -> str:
-        if self.robustness is None:
-            return ""
-        compared = self.measures.reported
-        numbers = self.measures.numbers(compared)
-        robust, valid = self.robustness[numbers], self.taus[self._place(None), numbers]
-        if len(numbers) < 2 or np.isnan(robust + valid).any():
-            return ""
-        most = (compared[int(values.argmax())] for values in (robust, valid))
-        named = dict(zip(("robust", "valid"), most, strict=True))
-        agreement = tau_b(robust, valid)
-        told = (
-            ""
-            if np.isnan(agreement)
-            else f" Over {len(numbers)} measures, which are alike and not a sample, tau-b between "
-            f"robustness and validity is {shown(float(agreement), decimals=2)}."
-        )
-        if named["robust"] == named["valid"]:
-            return f"{named['robust']} is both the most robust and the most valid.{told}"
-        return (
-            f"The most robust, {named['robust']}, is not the most valid, {named['valid']}; see the "
-            f"intervals before making much of that.{told}"
+    def _errors_in_words(self) -> str:
+        place, (numbers, _) = self._place(None), self._reported(None)
+        counts = self.verdicts.wrong, self.verdicts.significant, self.verdicts.sure
+        wrong, significant, sure = (marks[place, numbers].sum(axis=-1) for marks in counts)
+        return of_errors(
+            self.measures.reported,
+            self.main,
+            n_pairs=self.p.shape[1],
+            n_sure=int(sure[0]),
+            wrong=wrong,
+            significant=significant,
         )
 
     def cautions(self) -> Sequence[str]:
@@ -848,43 +774,6 @@ class Validity(Result):
         }
 
 
-def _less_judged(work: Work, settings: Settings, rulers: NDArray[np.intp]) -> TruthCurves:
-    """Take judgements away at random: the samples of the analysis sparsity."""
-    levels, n_samples, n_judgements = settings.levels, settings.samples, len(work.qrels.items)
-    kept = (
-        sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=work.seed)
-        if level < 1
-        else np.ones((n_judgements, 1), dtype=np.bool_)
-        for level in levels
-    )
-    return _loss(work, settings, rulers, len(levels) * n_samples).curves(kept, levels)
-
-
-def _less_popular(work: Work, settings: Settings, rulers: NDArray[np.intp]) -> TruthCurves:
-    """Take the judgements of popular items away."""
-    levels = settings.popular_levels
-    counts = next(iter(work.popularity_counts.values()))
-    kept = keep_items(work.qrels, counts, levels=levels)
-    columns = (kept[:, [level]] for level in range(len(levels)))
-    return _loss(work, settings, rulers, len(levels)).curves(columns, levels)
-
-
-def _loss(
-    work: Work, settings: Settings, rulers: NDArray[np.intp], n_samples: int
-) -> LossOfJudgements:
-    scores, true = work.scores, oriented(work.truth.scores)
-    n_users = len(scores.users)
-    resampling = Resampling.of(n_users, replicates=settings.replicates // 2, seed=work.seed)
-    sums = block_sums(true, scores.users, resampling.blocks, seed=work.seed)
-    return LossOfJudgements(
-        work.rescorer(n_samples),
-        resampling,
-        (sums * (n_users / len(true.users)))[rulers],
-        signs_of(scores.measures),
-        np.ones((len(work.qrels.items), 1), dtype=np.bool_),
-    )
-
-
 def _limits(
     observed: Floats, replicates: Floats, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> Limits:
@@ -910,11 +799,3 @@ def _known(value: Known | None) -> Known:
 
 def _range_of(curves: TruthCurves) -> str:
     return f"{100 * max(curves.levels):.0f} to {100 * min(curves.levels):.0f} %"
-
-
-def _choose(some: Sequence[int]) -> str:
-    return "chooses" if len(some) == 1 else "choose"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
