@@ -36,7 +36,7 @@ from analyses.verdicts.drawn import (
     draw_verdicts,
 )
 from analyses.verdicts.joint_users import n_shared, resample_jointly
-from analyses.verdicts.losing import lose_at_random, lose_popular
+from analyses.verdicts.losing import validity_of_shares, validity_of_unpopular
 from analyses.verdicts.pair_verdicts import VERDICTS, PairVerdicts, pairs_within, ratio_of
 from analyses.verdicts.reliability import reliability, tau_within_noise
 from analyses.verdicts.rulers import (
@@ -160,11 +160,11 @@ def validity(work: Work, settings: Settings) -> Validity:
         kept = popular = None
         if settings.judgements:
             few = settings.replicates // 2
-            kept = lose_at_random(
+            kept = validity_of_shares(
                 work, rulers, settings.levels, n_samples=settings.samples, replicates=few
             )
             bar.advance()
-            popular = lose_popular(work, rulers, settings.popular_levels, replicates=few)
+            popular = validity_of_unpopular(work, rulers, settings.popular_levels, replicates=few)
             bar.advance()
     alone = reliability(truth.scores.values)
     return Validity(

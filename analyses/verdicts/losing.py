@@ -14,12 +14,16 @@ from analyses.shared.judgement_samples import sample_judgements
 from analyses.verdicts.joint_users import block_sums
 from analyses.verdicts.rulers import oriented, signs_of
 from analyses.verdicts.truth_curves import LossOfJudgements, TruthCurves
+from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
 
+N_ORDERS = 10
+"""Random orders of equally popular items, over which is averaged."""
 
-def lose_at_random(
+
+def validity_of_shares(
     work: Work,
     rulers: NDArray[np.intp],
     levels: Sequence[float],
@@ -39,15 +43,18 @@ def lose_at_random(
     return scored.curves(kept, levels)
 
 
-def lose_popular(
+def validity_of_unpopular(
     work: Work, rulers: NDArray[np.intp], levels: Sequence[float], *, replicates: int
 ) -> TruthCurves:
-    """Keep the judgements of the least popular items."""
-    counts = next(iter(work.popularity_counts.values()))
-    kept = keep_items(work.qrels, counts, levels=levels)
-    columns = (kept[:, [level]] for level in range(len(levels)))
-    scored = _loss(work, rulers, n_samples=len(levels), replicates=replicates)
-    return scored.curves(columns, levels)
+    """Keep the judgements of the least popular items, in the orders of the analysis popularity."""
+    counts, seed = next(iter(work.popularity_counts.values())), work.seed
+    orders = [random_words(len(counts), seed, "popularity", order) for order in range(N_ORDERS)]
+    kept = (
+        np.concatenate([keep_items(work.qrels, counts, levels=[level], ties=o) for o in orders], 1)
+        for level in levels
+    )
+    scored = _loss(work, rulers, n_samples=len(levels) * N_ORDERS, replicates=replicates)
+    return scored.curves(kept, levels)
 
 
 def _loss(
