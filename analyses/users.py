@@ -98,12 +98,12 @@ def users(work: Work, settings: Settings) -> Users:
         )
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
-    orders = np.stack([_random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
+    orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
     reported = scores.measures.numbers(scores.measures.reported)
     taus, coefficients, tests = [], [], []
     with work.progress("Taking users away", len(sizes)) as bar:
         for size in sizes:
-            means, full = _subset_means(scores, orders[:, :size])
+            means, full = subset_means(scores, orders[:, :size])
             taus.append(tau_b(means, full))
             coefficients.append(mean_coefficients(means, full))
             some = orders[:1] if size == n_users else orders[:, :size]
@@ -344,12 +344,13 @@ def usual_sizes(n_users: int) -> list[int]:
     return [size for size in series if smallest <= size < n_users]
 
 
-def _random_order(n_users: int, seed: int, repeat: int) -> NDArray[np.intp]:
+def random_order(n_users: int, seed: int, repeat: int) -> NDArray[np.intp]:
+    """Give a random order of users, of which a subset has the first."""
     words = random_words(n_users, seed, "users", n_users, repeat)
     return np.argsort(words, kind="stable")
 
 
-def _subset_means(
+def subset_means(
     scores: Scores, subsets: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).

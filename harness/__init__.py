@@ -40,6 +40,7 @@ __all__ = [
     "run_study",
     "score",
     "user_metric",
+    "validity",
 ]
 
 _HOMES = {
@@ -58,13 +59,14 @@ _HOMES = {
     "run_study": "harness.study.run",
     "score": "harness.notebook",
     "user_metric": "harness.metrics.shared.user_metric",
+    "validity": "harness.notebook",
 }
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
     from harness.metrics.shared.metric import Metric, metric, ratio
     from harness.metrics.shared.user_metric import user_metric
-    from harness.notebook import analyse, correlate, discriminate, robustness, score
+    from harness.notebook import analyse, correlate, discriminate, robustness, score, validity
     from harness.report.open_study import open_study
     from harness.study.run import run_study
     from harness.study.study import Study, read_study

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import ValidationError
 
 from analyses.shared.analysis import Analysis, Given, find_analysis
+from analyses.shared.measure import Scores
 from analyses.shared.result import Result
-from analyses.shared.work import ScoresAlone
+from analyses.shared.truth import Truth
+from analyses.shared.work import ScoresAlone, ScoresAndTruth
 from harness.metrics.shared.metric import Metric
 from harness.readers.frames import Framed, scores_of
 from harness.readers.judgements import Counts, Judgements, counts_of, judgements_of
 from harness.readers.rankings import Runs, runs_of
+from harness.readers.scores import measure_named
 from harness.study.study_file import Origin, sentence_of
 from qrels import Catalogue
 from runs import InputError
@@ -25,14 +29,17 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.discrimination import Discrimination
     from analyses.popularity import Popularity
-    from analyses.shared.measure import Scores
     from analyses.sparsity import Sparsity
+    from analyses.validity import Validity
     from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
 Loss = Literal["random", "popularity"]
 LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
 """By the way in which judgements are lost: the analysis."""
+
+REFERENCES = ("nDCG@10", "P@10")
+"""Measures by which a truth says which system is better, if nothing is said of that."""
 
 
 def score(
@@ -217,6 +224,107 @@ def robustness(
     return found
 
 
+def validity(
+    measured: Framed | Runs,
+    truth: Framed | Judgements,
+    measures: str | Metric | Sequence[str | Metric] = (),
+    *,
+    qrels: Judgements | None = None,
+    references: Sequence[str] | None = None,
+    popularity: Counts | None = None,
+    relevance_level: int = 1,
+    true_relevance_level: int | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    **settings: Any,
+) -> Validity:
+    """Compare how measures order the systems with how the truth does.
+
+    Parameters
+    ----------
+    measured
+        Scores (see `harness.readers.frames.scores_of`); or, with ``qrels``, runs: see `score`.
+    truth
+        True scores of the same systems, perhaps of other users; or, with ``qrels``, judgements that
+        are complete, or of items drawn at random, by which the runs are scored as they are.
+    measures
+        What runs are scored by; see `score`.
+    qrels
+        The judgements that runs are measured on. Judgements are then taken away, too.
+    references
+        Measures by which the truth says which system is better; nDCG@10 and P@10, or which of them
+        is among true scores.
+    popularity
+        Training ratings of items; see `robustness`.
+    relevance_level, true_relevance_level
+        Lowest relevant grade of the qrels, and of the truth, by default the same.
+    seed, n_jobs
+        Of all draws; threads.
+    settings
+        Those of [analyses.validity]: ``test``, ``correction``, ``replicates``, ``levels``, ...
+
+    Returns
+    -------
+    Agreement with the truth, regret, and which significant differences are right.
+
+    Raises
+    ------
+    InputError
+        If something breaks a rule, or the truth is of other systems or lacks a measure.
+
+    Examples
+    --------
+    The measure puts "b" first, and "a" is truly better for both users:
+
+    >>> import pandas as pd
+    >>> rated = {"P@10": pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4]})}
+    >>> true = {"P@10": pd.DataFrame({"a": [0.7, 0.8], "b": [0.5, 0.5]})}
+    >>> found = validity(rated, true, references=["P@10"])
+    >>> found.frame()[["truth", "metric", "tau", "regret"]]
+        truth metric  tau  regret
+    0  itself      P -1.0    0.25
+    1    P@10      P -1.0    0.25
+    """
+    analysis: Analysis[Any, Any] = find_analysis("validity")
+    work: ScoresAndTruth | StudyWork
+    if qrels is None:
+        settings = {"judgements": False} | settings
+        scores, true = scores_of(cast("Framed", measured)), scores_of(cast("Framed", truth))
+        if references is None:
+            references = [name for name in REFERENCES if measure_named(name) in true.measures]
+        work = ScoresAndTruth(
+            scores, _truth(true, references, scores.systems), seed=seed, n_jobs=n_jobs
+        )
+    else:
+        references = REFERENCES if references is None else references
+        runs, judged = cast("Runs", measured), cast("Judgements", truth)
+        asked = [measures] if isinstance(measures, str | Metric) else [*measures]
+        known = None if popularity is None else counts_of(popularity)
+        made = _work(
+            runs,
+            qrels,
+            asked,
+            relevance_level=relevance_level,
+            popularity=known,
+            seed=seed,
+            n_jobs=n_jobs,
+        )
+        level = relevance_level if true_relevance_level is None else true_relevance_level
+        more = [name for name in references if name not in map(str, made.scores.measures)]
+        true = _work(runs, judged, [*asked, *more], relevance_level=level).scores
+        work = replace(made, known_truth=_truth(true, references, made.scores.systems))
+    found: Validity = analysis(work, _settings_of(analysis, settings))
+    return found
+
+
+def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:
+    """Take true scores in the order of the systems that were measured, if they are the same."""
+    if set(true.systems) == set(systems):
+        places = [true.systems.index(system) for system in systems]
+        true = Scores(true.values[:, places], true.measures, tuple(systems), true.users)
+    return Truth(true, tuple(map(measure_named, references)), "as it was given")
+
+
 def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Any:
     """Make an analysis of scores alone, by its name.
 
@@ -276,8 +384,11 @@ def _work(
     )
     known = Catalogue(len(collection.items))
     users = collection.topics.ids
+    measured = section.measures.with_falling(
+        name for name, metric in metrics.items() if not metric.higher_is_better
+    )
     scores = score_runs(
-        collection.runs, collection.qrels, section.measures, metrics, users=users, catalogue=known
+        collection.runs, collection.qrels, measured, metrics, users=users, catalogue=known
     )
     return StudyWork(
         name="scores",

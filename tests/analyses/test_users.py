@@ -8,7 +8,7 @@ from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresAlone
-from analyses.users import Settings, Users, _random_order, users, usual_sizes
+from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
 
@@ -54,7 +54,7 @@ def test_agreement_grows_and_power_improves_with_users() -> None:
 
 def test_a_subset_is_ordered_by_its_own_means() -> None:
     result = study()
-    subset = _random_order(N_USERS, 3, 7)[:10]
+    subset = random_order(N_USERS, 3, 7)[:10]
     values = scores().values
     expected = tau_b(values[:, :, subset].mean(axis=2), values.mean(axis=2))
     np.testing.assert_array_equal(result.taus[:, 0, 7], expected)
@@ -63,7 +63,7 @@ def test_a_subset_is_ordered_by_its_own_means() -> None:
 @pytest.mark.parametrize("name", ["spearman", "tau-ap-a", "rbo"])
 def test_further_coefficients_are_means_over_the_subsets(name: str) -> None:
     values = scores().values
-    subsets = [_random_order(N_USERS, 3, repeat)[:10] for repeat in range(40)]
+    subsets = [random_order(N_USERS, 3, repeat)[:10] for repeat in range(40)]
     means = np.stack([values[:, :, subset].mean(axis=2) for subset in subsets])
     expected = COEFFICIENTS[name].compare(means, values.mean(axis=2)).mean(axis=0)
     np.testing.assert_allclose(study().coefficients[name][:, 0], expected)

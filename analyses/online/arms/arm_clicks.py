@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
+from analyses.online.arms.arm_truth import Truth
 from analyses.online.arms.frame_tables import frame_table
 from analyses.online.arms.record import Record
-from analyses.online.arms.truth import Truth
 from analyses.online.clicks.checks.crossing import stickiness
 from analyses.online.clicks.checks.robots import Robots, robots
 from analyses.online.clicks.checks.sample_ratio import SampleRatio, sample_ratio

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analyses.online.arms.arm_truth import Truth
 from analyses.online.arms.offline_values import Place
-from analyses.online.arms.truth import Truth
 from analyses.online.logs.read_log import Logs
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.online.arms.arm_truth import Truth
 from analyses.online.arms.offline_values import Place
 from analyses.online.arms.record import Record
-from analyses.online.arms.truth import Truth
 from analyses.online.clicks.off_policy import cross_fitted_clicks, off_policy
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.study_arms import (

@@ -1,6 +1,6 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
-from analyses.online.arms.truth import Truth
+from analyses.online.arms.arm_truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms.arms import Arm
 from harness.online.simulation.arms.logging_policy import LoggingPolicy

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.truth import Truth
+from analyses.online.arms.arm_truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates

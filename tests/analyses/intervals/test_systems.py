@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from analyses.intervals.systems import over_systems, system_subsets
+from analyses.ordering import tau_b
+
+
+def test_no_subset_has_a_copy_of_a_system() -> None:
+    subsets = system_subsets(12, seed=3)
+    assert subsets.shape == (200, 9)
+    assert all(len(set(some)) == 9 for some in subsets.tolist())
+
+
+def test_every_system_is_in_three_quarters_of_the_subsets() -> None:
+    counts = np.bincount(system_subsets(12, seed=3).ravel())
+    # Of 200 subsets 150, with a standard deviation of 6.
+    assert counts == pytest.approx(np.full(12, 150), abs=25)
+
+
+def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:
+    values = rng.normal(size=20)
+    low, high = over_systems(lambda some: values[some].mean(axis=-1), 20, seed=1)
+    error = values.std(ddof=1) / np.sqrt(20)
+    # 200 subsets say a standard deviation to 5 %, and 2.093 is the quantile of t on 19 degrees.
+    assert float(high - low) / 2 == pytest.approx(2.093 * error, rel=0.2)
+    assert float(high + low) / 2 == pytest.approx(values.mean())
+
+
+def test_fewer_than_eight_systems_have_no_interval() -> None:
+    low, high = over_systems(lambda some: some.mean(axis=-1, keepdims=True), 7, seed=1)
+    assert np.isnan([low, high]).all()
+
+
+def test_subsets_in_which_a_statistic_is_undefined_are_left_out() -> None:
+    values = np.arange(8.0)
+
+    def of_the_first(some: np.ndarray) -> np.ndarray:
+        held = (some == 0).any(axis=-1)
+        return np.where(held, values[some].mean(axis=-1), np.nan)
+
+    assert np.isfinite(over_systems(of_the_first, 8, seed=1)).all()
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("n_systems", [8, 20])
+@pytest.mark.parametrize("correlation", [0.3, 0.9])
+def test_intervals_over_systems_hold_tau_of_the_population(
+    n_systems: int, correlation: float, rng: np.random.Generator
+) -> None:
+    """Of normal systems tau is 2 / pi arcsin of the correlation (Kendall)."""
+    truly = 2 / np.pi * np.arcsin(correlation)
+    held = 0
+    for draw in range(100):
+        true, noise = rng.normal(size=(2, n_systems))
+        measured = correlation * true + np.sqrt(1 - correlation**2) * noise
+
+        def tau(
+            some: np.ndarray, measured: np.ndarray = measured, true: np.ndarray = true
+        ) -> np.ndarray:
+            return tau_b(measured[some], true[some])
+
+        low, high = over_systems(tau, n_systems, seed=draw, limits=(-1.0, 1.0))
+        held += bool(low <= truly <= high)
+    assert held >= 90

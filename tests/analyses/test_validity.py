@@ -1,0 +1,260 @@
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from analyses.ordering import tau_ap, tau_b
+from analyses.shared.analysis import Given, SettingError, built_in_analyses
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.publish import write_results
+from analyses.shared.result import figures_of, tables_of
+from analyses.shared.truth import Truth
+from analyses.shared.work import ScoresAndTruth
+from analyses.validity import Settings, Validity, validity
+from runs import InputError
+
+NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)
+
+
+def scores(
+    values: Any, measures: Measures | None = None, *, users: str = "u", systems: str = "s"
+) -> Scores:
+    values = np.asarray(values, dtype=np.float64)
+    known = measures or Measures([NDCG, P, *(Measure(f"m{n}", 10) for n in range(len(values)))])
+    return Scores(
+        values,
+        Measures(known[: len(values)], falling=known.falling),
+        tuple(f"{systems}{number}" for number in range(values.shape[1])),
+        np.array([f"{users}{number}" for number in range(values.shape[2])]),
+    )
+
+
+def compare(measured: Scores, true: Scores, *, seed: int = 0, **settings: Any) -> Validity:
+    asked = {"replicates": 50, "repeats": 3, "judgements": False} | settings
+    truth = Truth(true, (true.measures[0],), "of a made world")
+    return validity(ScoresAndTruth(measured, truth, seed=seed), Settings(**asked))
+
+
+@pytest.fixture
+def right(rng: np.random.Generator) -> Scores:
+    return scores(rng.random((2, 9, 1)) + 0.3 * rng.random((2, 9, 40)))
+
+
+def test_a_metric_that_is_the_truth_is_right(right: Scores) -> None:
+    found = compare(right, right)
+    assert found.taus[0].tolist() == found.tau_aps[0].tolist() == [1.0, 1.0]
+    assert found.regrets[0].tolist() == [0.0, 0.0]
+    assert (found.tau_replicates[0] == 1).all()
+    assert not found.verdicts.wrong[0].any()
+    assert found.power[0].tolist() == [1.0, 1.0]
+
+
+def test_resampling_draws_who_is_the_same_user_together(right: Scores) -> None:
+    others = Scores(right.values, right.measures, right.systems, np.char.add("t", right.users))
+    assert (compare(right, right).regret_replicates[0] == 0).all()
+    assert (compare(right, others).tau_replicates[0] < 1).any()
+
+
+def test_a_reversed_metric_is_wrong_everywhere(right: Scores) -> None:
+    found = compare(scores(-right.values), right)
+    assert found.taus[0].tolist() == [-1.0, -1.0]
+    assert not found.verdicts.right[0].any()
+    assert found.type_iii[0].tolist() == [1.0, 1.0]
+    extent = np.ptp(right.means(), axis=1)
+    assert found.regrets[0] == pytest.approx(extent)
+
+
+def test_of_random_scores_tau_is_zero_within_noise(rng: np.random.Generator) -> None:
+    n_systems, n_measures = 10, 300
+    found = compare(
+        scores(rng.random((n_measures, n_systems, 3))),
+        scores(rng.random((n_measures, n_systems, 3))),
+        replicates=0,
+    )
+    variance = 2 * (2 * n_systems + 5) / (9 * n_systems * (n_systems - 1))
+    assert abs(found.taus[0].mean()) < 4 * np.sqrt(variance / n_measures)
+    assert found.taus[0].var() == pytest.approx(variance, rel=0.4)
+
+
+def test_three_users_and_four_systems_by_hand() -> None:
+    """Measured: d is put first; truly a, b, c, d, of which only a and b are within noise."""
+    true = np.array([[8, 9, 10], [7, 9, 10], [4, 5, 6], [1, 2, 3]]) / 10
+    measured = np.array([[5, 6, 7], [4, 5, 6], [3, 4, 5], [8, 9, 10]]) / 10
+    found = compare(scores([measured]), scores([true]), replicates=0)
+    # Of the pairs ab, ac, ad, bc, bd, cd the three with d are the wrong way round.
+    assert found.taus[0, 0] == pytest.approx(0.0)
+    # Down d, a, b, c: above a 0 of 1 is right, above b 1 of 2, above c 2 of 3.
+    assert found.tau_aps[0, 0] == pytest.approx(2 / 3 * (0 / 1 + 1 / 2 + 2 / 3) - 1)
+    assert found.regrets[0, 0] == pytest.approx(0.9 - 0.2)
+    assert found.verdicts.sure[0, 0].tolist() == [False, True, True, True, True, True]
+    assert found.verdicts.inverted[0, 0].tolist() == [False, False, True, False, True, True]
+    assert found.verdicts.significant[0, 0].all()
+    assert found.verdicts.right[0, 0].sum() == 2
+    assert found.verdicts.unsure[0, 0].tolist() == [True, *[False] * 5]
+    assert found.power[0, 0] == pytest.approx(2 / 5)
+    assert found.type_iii[0, 0] == pytest.approx(3 / 6)
+    row = found.to_frame().iloc[0]
+    assert (row.chosen, row.true_differences, row.inversions) == ("s3", 5, 3)
+    assert row.regret_share == pytest.approx(1.0)
+
+
+def test_verdicts_are_those_of_a_loop_over_pairs(rng: np.random.Generator) -> None:
+    worth = 0.15 * rng.random((3, 7, 1))
+    measured, true = (worth + rng.random((3, 7, 30)) for _ in range(2))
+    found = compare(scores(measured), scores(true, users="t"), replicates=0)
+    for measure in range(3):
+        counted = dict.fromkeys(("right", "wrong", "unsure", "unfound", "inverted"), 0)
+        for i, j in combinations(range(7), 2):
+            p, true_p = (ttest_rel(s[measure, i], s[measure, j]).pvalue for s in (measured, true))
+            first, second = (s[measure, i].mean() - s[measure, j].mean() for s in (measured, true))
+            counted["inverted"] += true_p <= 0.05 and first * second < 0
+            counted["unfound"] += true_p <= 0.05 < p
+            if p <= 0.05:
+                same = "right" if first * second > 0 else "wrong"
+                counted[same if true_p <= 0.05 else "unsure"] += 1
+        for name, count in counted.items():
+            assert getattr(found.verdicts, name)[0, measure].sum() == count, name
+
+
+def test_tau_ap_punishes_errors_at_the_top_of_the_measure_s_order() -> None:
+    """The truth is the reference: with the roles exchanged the value is another."""
+    true, measured = np.array([4.0, 3.0, 2.0, 1.0]), np.array([2.0, 3.0, 1.0, 4.0])
+    found = compare(*(scores([np.tile(s[:, None], 3)]) for s in (measured, true)), replicates=0)
+    assert found.tau_aps[0, 0] == pytest.approx(tau_ap(measured, true))
+    assert found.tau_aps[0, 0] != pytest.approx(tau_ap(true, measured))
+
+
+def test_measures_are_compared_with_themselves_and_with_references(right: Scores) -> None:
+    found = compare(right, right)
+    assert found.truths == ("itself", "nDCG@10")
+    means = right.means()
+    assert found.taus[1].tolist() == pytest.approx([1.0, float(tau_b(means[1], means[0]))])
+
+
+def test_of_a_falling_metric_less_is_better(rng: np.random.Generator) -> None:
+    values, true = rng.random((2, 9, 20)), rng.random((2, 9, 20))
+    turned = np.array([1.0, -1.0])[:, None, None]
+    falling = Measures([NDCG, ARP], falling=["ARP"])
+    plain = compare(scores(values), scores(true))
+    found = compare(scores(values * turned, falling), scores(true * turned, falling))
+    for name in ("taus", "tau_aps", "regrets", "tau_replicates", "p", "user_taus", "attainable"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name)), name
+    assert found.verdicts.shares() == pytest.approx(plain.verdicts.shares())
+
+
+def test_a_correction_finds_fewer_differences(rng: np.random.Generator) -> None:
+    worth = 0.2 * rng.random((2, 9, 1))
+    measured, true = (scores(worth + rng.random((2, 9, 40))) for _ in range(2))
+    plain = compare(measured, true).verdicts
+    corrected = compare(measured, true, correction="holm").verdicts
+    assert corrected.significant.sum() < plain.significant.sum()
+    assert corrected.sure.sum() < plain.sure.sum()
+
+
+def test_all_users_are_the_last_of_the_subsets(right: Scores, rng: np.random.Generator) -> None:
+    found = compare(right, scores(rng.random((2, 9, 40))))
+    assert found.sizes[-1] == 40
+    assert (found.user_taus[:, :, -1] == found.taus[:, :, np.newaxis]).all()
+
+
+def test_the_leading_measure_is_compared_with_the_others_in_pairs(
+    right: Scores, rng: np.random.Generator
+) -> None:
+    found = compare(right, scores(rng.random((2, 9, 40))))
+    told = found.estimates().difference(NDCG, P)
+    assert told.value == pytest.approx(found.taus[1, 0] - found.taus[1, 1])
+    assert told.low <= told.value <= told.high
+
+
+def test_adding_variances_makes_wider_intervals(right: Scores, rng: np.random.Generator) -> None:
+    found = compare(right, scores(right.values + rng.random((2, 9, 40))))
+    low, high = found.over_both
+    for other_low, other_high in (found.over_users, found.over_systems):
+        assert (low <= other_low + 1e-12).all()
+        assert (high >= other_high - 1e-12).all()
+
+
+def test_a_result_is_read_back_from_its_evidence(right: Scores, tmp_path: Path) -> None:
+    found = compare(right, right)
+    (tmp_path / "kept").write_bytes(to_evidence(found))
+    again = read_evidence(tmp_path / "kept", Validity)
+    assert to_evidence(again) == to_evidence(found)
+    assert again.caption() == found.caption()
+
+
+@pytest.mark.slow
+def test_without_judgements_there_are_no_curves_over_them(right: Scores, tmp_path: Path) -> None:
+    found = compare(right, right)
+    drawn = [face.name for face in figures_of(Validity) if face.is_of(found)]
+    assert drawn == ["validity", "validity_pairs", "validity_users"]
+    write_results({"validity": found}, tmp_path)
+    assert {f"{name}.png" for name in drawn} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_every_table_has_a_row_for_each_measure(right: Scores) -> None:
+    found = compare(right, right, replicates=0)
+    for face in tables_of(Validity):
+        assert len(face.make(found).rows) == 2, face.name
+
+
+def test_few_systems_and_few_true_differences_are_told_of(rng: np.random.Generator) -> None:
+    cautions = " ".join(compare(*(scores(rng.random((1, 3, 9))) for _ in range(2))).cautions())
+    assert "3 systems are too few" in cautions
+    assert "of 3 pairs of systems truly differ beyond noise" in cautions
+
+
+def test_what_is_best_and_what_is_wrong_is_told(right: Scores) -> None:
+    found = compare(right, right)
+    best = right.systems[right.means()[0].argmax()]
+    said = " ".join(found.findings())
+    assert "Validity (tau-b with true nDCG@10 at cut-off 10): nDCG was the most valid" in said
+    assert f"By true nDCG@10, {best} is best." in said
+    assert "nDCG@10 0 of " in said
+
+
+@pytest.mark.parametrize(
+    ("true", "finding"),
+    [
+        (scores(np.ones((2, 9, 2)), systems="t"), "of the same systems in the same order"),
+        (scores(np.ones((1, 9, 2))), "the truth has no scores of P@10"),
+        (scores(np.ones((2, 9, 0))), "two systems, a user and a user of the truth, got 9, 40 and"),
+    ],
+)
+def test_a_truth_that_does_not_fit_is_refused(right: Scores, true: Scores, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        compare(right, true)
+
+
+def test_a_study_without_truth_is_refused_before_any_work() -> None:
+    given = Given(("a", "b"), Measures([P]), has_training=True)
+    with pytest.raises(SettingError, match=r"in \[truth\], or study a simulated world"):
+        Settings().check(given)
+    Settings().check(Given(("a", "b"), Measures([P]), has_training=True, has_truth=True))
+
+
+def test_it_is_not_made_where_nothing_is_said_of_a_truth() -> None:
+    assert not built_in_analyses()["validity"].is_usual
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_intervals_over_users_hold_tau_and_regret_of_all_users(
+    noise: float, rng: np.random.Generator
+) -> None:
+    """A population of users: the measure is biased, and shares its users with the truth."""
+    worth = rng.normal(size=10)
+    biased = worth + 0.5 * rng.normal(size=10)
+    truly, lost = tau_b(biased, worth), worth.max() - worth[biased.argmax()]
+    held = np.zeros(2)
+    for draw in range(100):
+        own = rng.normal(size=(10, 150))
+        true = worth[:, None] + 5 * noise * own
+        measured = biased[:, None] + 5 * noise * (0.6 * own + 0.8 * rng.normal(size=(10, 150)))
+        found = compare(scores([measured]), scores([true]), seed=draw, replicates=200, repeats=1)
+        (low, high), frame = found.over_users, found.to_frame().iloc[0]
+        held += [low[0, 0] <= truly <= high[0, 0], frame.regret_low <= lost <= frame.regret_high]
+    assert (held >= 90).all()
