@@ -18,13 +18,15 @@ from analyses.shared.table import Table
 from harness.metrics.shared.kept_metric import read_kept_metrics
 from harness.metrics.shared.metric import Metric
 from harness.report.kept_result import KeptResult, read_kept_result
+from harness.report.repeats import Repeats
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from runs import InputError
 from runs.shared.errors import nearest
 
-SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage}
-"""Results of scoring, which every study of systems has beside those of its analyses."""
+REPEATS = "repeats"
+SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage, REPEATS: Repeats}
+"""What studies of systems have beside the results of their analyses."""
 
 TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"
 """The ratings that systems learn from, and those that they are judged by."""

@@ -288,6 +288,10 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     """
     progress = Silent() if progress is None else progress
     metrics = check(study)
+    repeats = {
+        seed: partial(_run_under, seed, study, n_jobs=n_jobs, progress=progress)
+        for seed in study.repeat.others(study.seed)
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         _warn_of_slow(metrics)
@@ -299,10 +303,15 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         metrics = {label: metrics[label] for label in study.metric_labels}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
-        stages = Stages(study, collection, metrics, store, n_jobs, progress, references)
+        stages = Stages(study, collection, metrics, store, n_jobs, progress, references, repeats)
         stages.check_settings()
         _try_on_items(stages)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
     checks = judgement_checks(collection.facts, metrics)
     foreseen = [stages.worded(check.sentence) for check in checks]
     return run_source(stages, remarks_of(of_input), foreseen=foreseen)
+
+
+def _run_under(seed: int, study: Study, *, n_jobs: int, progress: Progress) -> Path:
+    """Run a study under another seed, and give its folder."""
+    return run_study(study.under(seed), n_jobs=n_jobs, progress=progress).parent

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -30,7 +31,14 @@ from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
-from harness.report.study_folder import KEPT_METRICS, TEST_FILE, TRAIN_FILE, of_topics
+from harness.report.study_folder import (
+    KEPT_METRICS,
+    REPEATS,
+    TEST_FILE,
+    TRAIN_FILE,
+    evidence_name,
+    of_topics,
+)
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.score import score
@@ -48,6 +56,7 @@ from harness.study.provenance import (
     TRAINING,
     made_by,
 )
+from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
 from harness.study.study import Study, SystemsSection
 from harness.study.true_judgements import TrueJudgements
@@ -116,6 +125,8 @@ class Stages:
         Shows what is being done.
     references
         The metrics by name that say, on the truth, which system is better.
+    repeats
+        By other seed: what makes the whole study under it, and gives its folder.
     """
 
     study: Study
@@ -125,6 +136,7 @@ class Stages:
     n_jobs: int
     progress: Progress
     references: Mapping[str, Metric] = field(default_factory=dict)
+    repeats: Mapping[int, Callable[[], Path]] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -194,7 +206,8 @@ class Stages:
         hidden = [hidden_part(system) for system in self.ranked_hidden]
         truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
         truth += [true_part(system) for system in self.listed_truly]
-        return ["qrels", *split, *world, *runs, *ranks, *hidden, "scores", *truth, *self.analyses]
+        made = [*runs, *ranks, *hidden, "scores", *truth, *self.analyses, *self._repeated]
+        return ["qrels", *split, *world, *made]
 
     @property
     def analyses(self) -> list[str]:
@@ -279,6 +292,28 @@ class Stages:
         self.keep_input()
         runs = self.make_runs()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
+        if self.repeats:
+            self._put_together()
+
+    @property
+    def _repeated(self) -> list[str]:
+        return [REPEATS] if self.repeats else []
+
+    def _put_together(self) -> None:
+        """Make the study under the other seeds, and put what was found under all together."""
+        folders = [self.store.folder]
+        for number, (seed, make) in enumerate(self.repeats.items(), start=2):
+            self.progress.note(f"Seed {seed}, {number} of {1 + len(self.repeats)}:")
+            folders.append(make())
+        results = ["means", *self.analyses]
+        names = [evidence_name(key) for key in results]
+        files = [sha256((f / name).read_bytes()).hexdigest() for f in folders for name in names]
+
+        def build() -> dict[str, bytes]:
+            found = gather(folders, [self.study.seed, *self.repeats], results)
+            return result_files(REPEATS, found, worded=self.worded)
+
+        self._make(REPEATS, content_key(files), build, made_by(SCORES, DRAWING))
 
     def worded(self, text: str) -> str:
         """Say topics for users, which is what results say, where runs are given."""
@@ -298,7 +333,7 @@ class Stages:
             "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
             f"{n_systems}; study seed {study.seed}.",
             "ranked for": ranked_for,
-            "results": ["means", "coverage", *self.analyses],
+            "results": ["means", "coverage", *self.analyses, *self._repeated],
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.systems),

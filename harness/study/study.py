@@ -21,6 +21,7 @@ from harness.metrics.shared.names import ParsedName, parse_name
 from harness.scoring.user_weights import Average
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
+from harness.study.repeat_section import RepeatSection, seed_folder
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text, refused
 from harness.study.truth_section import QRELS, TruthSection
@@ -233,6 +234,7 @@ class Study(StudyFile):
     items: ItemsSection = ItemsSection()
     metrics: MetricsSection = MetricsSection()
     analyses: AnalysesSection = Field(default_factory=usual_analyses)
+    repeat: RepeatSection = RepeatSection()
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
@@ -243,7 +245,14 @@ class Study(StudyFile):
         self._check_source()
         self._check_truth()
         self._check_depth()
+        if self.ratings is None and self.repeat.seeds > 1:
+            raise refused("runs that are given are the same under every seed", "repeat", "seeds")
         return self
+
+    def under(self, seed: int) -> Study:
+        """Give the same study under another seed, in a folder of its own."""
+        folder = seed_folder(self.folder, seed)
+        return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.report.repeats import Repeats
+from harness.report.study_folder import FinishedStudy
+from harness.study.run import run_study
+from harness.study.study import read_study
+from runs import InputError
+from tests.harness.small import (
+    METRICS,
+    SYSTEMS,
+    TREC,
+    WORLD,
+    contents,
+    made_again,
+    made_at,
+    run_text,
+    write_collection,
+)
+
+REPEATED = (
+    WORLD
+    + SYSTEMS
+    + METRICS
+    + '[analyses]\nnames = ["sparsity", "discrimination"]\n[analyses.sparsity]\nsamples = 3\n'
+    + "[repeat]\nseeds = 3\n"
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("repeated")
+    return run_text(REPEATED, base, output=base / "study")
+
+
+@pytest.fixture(scope="module")
+def found(repeated: Path) -> Repeats:
+    return FinishedStudy.at(repeated).result_of("repeats", Repeats)
+
+
+def test_every_seed_has_a_study_of_its_own(repeated: Path, found: Repeats) -> None:
+    seeds = [FinishedStudy.at(repeated).manifest["seed"] + more for more in range(3)]
+    assert found.seeds == tuple(seeds)
+    folders = [repeated / "seeds" / str(seed) for seed in seeds[1:]]
+    assert [FinishedStudy.at(folder).manifest["seed"] for folder in folders] == seeds[1:]
+    runs = [(folder / "runs/popularity.run").read_bytes() for folder in (repeated, *folders)]
+    assert len(set(runs)) == 3
+
+
+def test_every_value_is_that_of_the_seeds_own_study(repeated: Path, found: Repeats) -> None:
+    frame = found.frames()["repeats"]
+    for seed in found.seeds[1:]:
+        path = repeated / f"seeds/{seed}/tables/sparsity_areas.csv"
+        own = pd.read_csv(path, float_precision="round_trip")
+        areas = {(m, k): a for m, k, a in own[["metric", "cutoff", "area"]].values.tolist()}
+        of_seed = frame[(frame.seed == seed) & frame.quantity.str.startswith("area, random")]
+        for metric, cutoff, value in of_seed[["metric", "cutoff", "value"]].values.tolist():
+            assert value == areas[metric, cutoff]
+
+
+def test_shares_of_the_first_place_add_up_to_one(found: Repeats) -> None:
+    np.testing.assert_allclose(found.first.sum(axis=1), 1.0)
+
+
+def test_the_report_says_what_holds(repeated: Path) -> None:
+    page = (repeated / "report.html").read_text(encoding="utf-8")
+    assert "under 3 seeds" in page
+    assert "The study under 3 seeds" in page
+
+
+def test_a_second_run_makes_nothing_again(repeated: Path) -> None:
+    folders = [repeated, *(repeated / "seeds").iterdir()]
+    before = [made_at(folder) for folder in folders]
+    run_text(REPEATED, repeated.parent, output=repeated)
+    assert [made_at(folder) for folder in folders] == before
+
+
+def test_a_killed_study_goes_on_where_it_was(repeated: Path, found: Repeats) -> None:
+    last = repeated / "seeds" / str(found.seeds[-1])
+    before, evidence = made_at(last), contents(repeated, "evidence/*")
+    (last / "manifest.json").unlink()
+    (last / "evidence/sparsity.npz").unlink()
+    (repeated / "evidence/repeats.npz").unlink()
+    run_text(REPEATED, repeated.parent, output=repeated)
+    assert made_again(last, before) == {"sparsity"}
+    assert contents(repeated, "evidence/*") == evidence
+
+
+def test_given_runs_are_not_repeated(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "study.toml").write_text(TREC + "[repeat]\nseeds = 2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"seeds.*the same under every seed"):
+        run_study(read_study(tmp_path / "study.toml"))
+
+
+def of_values(values: list[list[float]], *, falls: bool = False) -> Repeats:
+    """Give one quantity of two measures under as many seeds as there are columns."""
+    from analyses.shared.measure import Measure, Measures
+
+    numbers = np.array([values])
+    n_seeds = numbers.shape[2]
+    return Repeats(
+        measures=Measures([Measure("P", 5), Measure("AP", 5)]),
+        systems=("a", "b", "c"),
+        seeds=tuple(range(n_seeds)),
+        quantities=("area",),
+        subjects=("Robustness",),
+        falling=np.array([falls]),
+        values=numbers,
+        errors=np.full((1, 2), 0.01),
+        signs=np.ones((1, 1, n_seeds), dtype=np.int8),
+        means=np.tile(np.array([0.3, 0.2, 0.1])[:, None], (2, 1, n_seeds)),
+    )
+
+
+@pytest.mark.parametrize(("falls", "share"), [(False, 0.75), (True, 0.25)])
+def test_who_is_first_depends_on_the_direction(falls: bool, share: float) -> None:
+    found = of_values([[0.9, 0.9, 0.9, 0.1], [0.5, 0.5, 0.5, 0.5]], falls=falls)
+    assert found.first[0].tolist() == [share, 1 - share]
+
+
+def test_level_measures_share_a_seed() -> None:
+    assert of_values([[0.5, 0.5], [0.5, 0.4]]).first[0].tolist() == [0.75, 0.25]
+
+
+def test_orderings_that_never_change_have_tau_one() -> None:
+    assert (of_values([[0.5, 0.5], [0.5, 0.4]]).taus == 1).all()
+
+
+def test_a_spread_beyond_the_error_is_a_caution() -> None:
+    assert not of_values([[0.5, 0.5], [0.4, 0.4]]).cautions()
+    (caution,) = of_values([[0.5, 0.6], [0.4, 0.4]]).cautions()
+    assert caution.endswith("P (area).")
