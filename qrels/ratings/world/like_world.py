@@ -8,7 +8,7 @@ space of tastes and in neighbourhoods of items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -180,7 +180,7 @@ class _Deviates:
     def __init__(self, ratings: Ratings, seed: int) -> None:
         n_users, n_items = len(ratings.users), len(ratings.items)
         streams = np.random.default_rng(seed).spawn(9)
-        places, interests, local, niche, tastes, biases, luck, noise, self.times = streams
+        places, interests, local, niche, tastes, biases, luck, noise, times = streams
         weights = 1.0 / np.sqrt(np.arange(1, DIMENSIONS + 1))
         weights /= np.sqrt((weights**2).sum())
         self.items = places.standard_normal((n_items, DIMENSIONS))
@@ -195,6 +195,7 @@ class _Deviates:
         self.quality = biases.standard_normal(n_items)
         self.luck = luck.standard_exponential((n_users, n_items))
         self.noise = noise.logistic(size=len(ratings))
+        self.times_seed = int(times.integers(2**62))
 
 
 def _neighbourhoods(counts: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -272,7 +273,7 @@ class _Draft:
         scale, below = self._scale
         cuts = np.sort(felt)[below]
         users, items = numbered("u", len(of_users)), numbered("i", len(of_items))
-        times = np.random.default_rng(self.deviates.times.bit_generator.seed_seq)
+        times = np.random.default_rng(self.deviates.times_seed)
         moments = rating_times(user, item, of_users, len(of_items), times)
         return World(
             Ratings(users, items, user, item, stars(felt, cuts, scale), moments),
@@ -310,13 +311,3 @@ class _Draft:
             wanted = liking * preferences.block(rows) + known.block(rows) + popular
             appeal[rows] = wanted - np.log(drawn.luck[rows])
         return appeal
-
-
-def compared_moments(fitted: FittedWorld) -> dict[str, tuple[float, float, float]]:
-    """Give, of each moment, that of the real ratings, that of the world, and the strength."""
-    return {
-        field.name: tuple(
-            getattr(part, field.name) for part in (fitted.wanted, fitted.reached, fitted.strengths)
-        )
-        for field in fields(Moments)
-    }

@@ -127,8 +127,8 @@ class _Taken:
         """Give slope and spread of the popularity of a user's items over the user's activity."""
         logs = self._centred_log[self.ratings.item]
         active = self._user_counts > 0
-        means = np.bincount(self.ratings.user, logs, minlength=len(active))[active]
-        means /= self._user_counts[active]
+        sums = np.bincount(self.ratings.user, logs, minlength=len(active))
+        means = sums[active] / self._user_counts[active]
         activity = np.log(self._user_counts[active])
         activity = (activity - activity.mean()) / max(activity.std(), 1e-9)
         slope = float((activity * means).mean())
@@ -184,12 +184,14 @@ class _Taken:
     def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Give the biases of users and items, and how those of items rise with popularity."""
         user, item = self.ratings.user, self.ratings.item
-        users = np.zeros(len(self._user_counts))
+        users: NDArray[np.float64] = np.zeros(len(self._user_counts))
         for _ in range(PASSES):
-            items = np.bincount(item, self._standard - users[user], len(self._item_counts))
-            items /= self._item_counts + PRIOR_RATINGS
-            users = np.bincount(user, self._standard - items[item], len(users))
-            users /= self._user_counts + PRIOR_RATINGS
+            items = np.bincount(item, self._standard - users[user], len(self._item_counts)) / (
+                self._item_counts + PRIOR_RATINGS
+            )
+            users = np.bincount(user, self._standard - items[item], len(users)) / (
+                self._user_counts + PRIOR_RATINGS
+            )
         logs = self._centred_log
         spread = (self._share * logs**2).sum()
         trend = float((self._share * logs * items).sum() / spread) if spread > 0 else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from io import BytesIO
 from os import PathLike
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -128,16 +129,17 @@ class Truth:
     def to_bytes(self) -> bytes:
         """Give the content of an uncompressed .npz file; equal truths give equal bytes."""
         stream = BytesIO()
-        np.savez(
-            stream,
-            users=self.users.ids,
-            items=self.items.ids,
+        parts: dict[str, Any] = {
+            "users": self.users.ids,
+            "items": self.items.ids,
             **{name: part for name, part in vars(self.preferences).items() if part is not None},
-            popularity=self.popularity,
-            cuts=self.cuts,
-            noise=self.noise,
-            **({} if np.array_equal(self.scale, ONE_TO_FIVE) else {"scale": self.scale}),
-        )
+            "popularity": self.popularity,
+            "cuts": self.cuts,
+            "noise": self.noise,
+        }
+        if not np.array_equal(self.scale, ONE_TO_FIVE):
+            parts["scale"] = self.scale
+        np.savez(stream, **parts)
         return stream.getvalue()
 
     @classmethod
