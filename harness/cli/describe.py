@@ -18,7 +18,7 @@ SECTION = "harness.study.study.RatingsSection"
 
 def reads_ratings(command: Command) -> Command:
     """Give a command the options of the section [ratings] of a study."""
-    without = ("path", "preset", "world", "grades")
+    without = ("path", "preset", "like", "world", "grades")
     return settings_options(imported(SECTION), without=without)(command)
 
 

@@ -41,7 +41,14 @@ from qrels.ratings.thresholds import (
     distribution,
     usual_threshold,
 )
-from qrels.ratings.world import Truth, WorldSettings, make_world, world_settings
+from qrels.ratings.world import (
+    Truth,
+    WorldSettings,
+    fit_world,
+    like_settings,
+    make_world,
+    world_settings,
+)
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.shared.carried_ids import carried, id_table
@@ -80,7 +87,7 @@ class Collection:
         Lists of the runs that were made elsewhere for the users of the truth, where these are
         others than the study judges.
     world
-        What the world was made from.
+        What the world was made from; None for one that is fitted to ratings.
     threshold
         Lowest rating that is relevant, where the study begins with ratings.
     is_implicit
@@ -192,7 +199,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         facts=facts | judgement_facts(qrels),
         split=split,
         truth=truth,
-        world=None if truth is None else world_settings(section.preset, section.world),
+        world=_drawn_from(section),
         threshold=threshold,
         is_implicit=is_implicit,
     )
@@ -318,12 +325,33 @@ def _load(
         train, test = open_source(split.parts.train), open_source(split.parts.test)
         ratings = read_two_parts(train, test, **section.of_file)
         return ratings, [_facts_of(train), _facts_of(test)], None
+    if section.like is not None:
+        return _like(section, section.like)
     if section.path is None:
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
         return world.ratings, [{"world": settings.model_dump()}], world.truth
     source = open_source(section.path)
     return read_ratings(source, **section.of_file), [_facts_of(source)], None
+
+
+def _drawn_from(section: RatingsSection) -> WorldSettings | None:
+    """Give what a world is drawn from; None for other ratings, and for one that is fitted."""
+    is_drawn = section.format == "world" and section.like is None
+    return world_settings(section.preset, section.world) if is_drawn else None
+
+
+def _like(
+    section: RatingsSection, path: Path
+) -> tuple[Ratings, list[dict[str, Any]], Truth | None]:
+    """Make a world like the ratings of a file."""
+    source, settings = open_source(path), like_settings(section.world)
+    real = read_ratings(source, **section.of_file | {"format": None})
+    try:
+        world = fit_world(real, settings).world
+    except InputError as error:
+        raise InputError(f"{source.label}: {error}") from None
+    return world.ratings, [_facts_of(source), {"world": settings.model_dump()}], world.truth
 
 
 def _facts_of(source: Source) -> dict[str, Any]:
@@ -354,7 +382,7 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return section.threshold
     if section.implicit or lowest == ratings.rating.max():
         return lowest
-    usual = USUAL_THRESHOLD if section.format == "world" else usual_threshold(ratings)
+    usual = USUAL_THRESHOLD if _drawn_from(section) is not None else usual_threshold(ratings)
     if usual is None:
         raise InputError(
             "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "

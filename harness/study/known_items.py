@@ -70,8 +70,8 @@ def _of_world(collection: Collection) -> NDArray[np.float64]:
     split, truth, world = collection.split, collection.truth, collection.world
     if split is None or truth is None or world is None or collection.threshold is None:
         raise InputError(
-            '`propensities` in [items] may be "world" only where a world is simulated; others are '
-            "in a table."
+            '`propensities` in [items] may be "world" only where a world is drawn, not fitted; '
+            "others are in a table."
         )
     every = np.concatenate([split.train.user, split.test.user])
     counts = np.bincount(every, minlength=len(split.train.users))

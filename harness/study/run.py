@@ -26,7 +26,7 @@ from harness.study.study import MetricsSection, Study
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 from qrels.ranks.judged_ranks import Validation
-from qrels.ratings.world import world_settings
+from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
 from runs.shared.progress import Progress, Silent
@@ -137,7 +137,10 @@ def check(study: Study) -> dict[str, Metric]:
         with study.errors_at("systems", "positives", label_of(name)):
             if name not in study.systems.names:
                 raise InputError(f"the study has no system {name!r} to set.")
-    if study.ratings.format == "world":
+    if study.ratings.like is not None:
+        with study.errors_at("ratings", "world"):
+            like_settings(study.ratings.world)
+    elif study.ratings.format == "world":
         with study.errors_at("ratings", "preset"):
             world_settings(study.ratings.preset, study.ratings.world)
     return metrics

@@ -67,6 +67,9 @@ class RatingsSection(FileOptions):
 
     path: Path | None = Field(None, description="File, folder or archive; none for a world.")
     preset: str | None = Field(None, description="Preset of the simulated world.")
+    like: Path | None = Field(
+        None, description="Ratings that a world is fitted to, in a format that is guessed."
+    )
     world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
     threshold: float | None = Field(
         None,
@@ -86,8 +89,10 @@ class RatingsSection(FileOptions):
     def _path_or_world(self) -> RatingsSection:
         if self.format == "world" and self.path is not None:
             raise ValueError('a study of format "world" has no `path`')
-        if self.format != "world" and (self.preset is not None or self.world):
-            raise ValueError('`preset` and `world` go with format = "world" only')
+        if self.format != "world" and (self.preset is not None or self.like or self.world):
+            raise ValueError('`preset`, `like` and `world` go with format = "world" only')
+        if self.preset is not None and self.like is not None:
+            raise ValueError("a world has a `preset` or is `like` other ratings, not both")
         if self.implicit and self.threshold is not None:
             raise ValueError(
                 "everything is relevant if `implicit` is true: there is no `threshold`"
@@ -379,6 +384,9 @@ def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
         update["ratings"] = study.ratings.model_copy(update={"path": path})
     if study.truth is not None:
         update["truth"] = study.truth.anchored(anchor)
+    if study.ratings is not None and study.ratings.like is not None:
+        like = anchor(study.ratings.like)
+        update["ratings"] = study.ratings.model_copy(update={"like": like})
     if study.qrels is not None:
         update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
     if study.runs is not None:

@@ -29,7 +29,14 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ('name = "x"\n[ratings]\n', "study.toml, line 2: `ratings`: `path` is needed"),
         ("seed = -1\n" + RATINGS, "line 1: `seed`: input should be greater than or equal to 0, g"),
         (RATINGS + 'format = "world"\n', 'a study of format "world" has no `path`.'),
-        (RATINGS + 'preset = "small"\n', '`preset` and `world` go with format = "world" only.'),
+        (
+            RATINGS + 'like = "b.csv"\n',
+            '`preset`, `like` and `world` go with format = "world" only.',
+        ),
+        (
+            RATINGS + 'preset = "small"\n',
+            '`preset`, `like` and `world` go with format = "world" only.',
+        ),
         (RATINGS + "treshold = 4\n", "line 4: there is no `treshold` in [ratings]; did you mean `"),
         (RATINGS + "threshold = nan\n", "line 4: `threshold` in [ratings]: input should be a fin"),
         (RATINGS + "threshold = 4\nimplicit = true\n", "everything is relevant if `implicit` is t"),

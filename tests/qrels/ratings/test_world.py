@@ -9,9 +9,8 @@ from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
 from qrels import Split
-from qrels.ratings import world
 from qrels.ratings.splits.user_random import user_random
-from qrels.ratings.world import PRESETS, Truth, World, WorldSettings, make_world
+from qrels.ratings.world import PRESETS, Truth, World, WorldSettings, drawn_world, make_world
 from runs import InputError, top_items
 
 TINY = WorldSettings(n_users=60, n_items=200, n_ratings=1200, min_ratings=5, gini=0.6)
@@ -61,7 +60,7 @@ def test_the_ml_1m_preset_has_the_size_of_movielens(large: World) -> None:
 
 def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
     settings = PRESETS["ml-10m"]
-    counts = world._activity(settings, np.random.default_rng(settings.seed).spawn(6)[1])
+    counts = drawn_world._activity(settings, np.random.default_rng(settings.seed).spawn(6)[1])
     assert counts.sum() == 10_000_054
 
 

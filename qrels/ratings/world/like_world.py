@@ -1,0 +1,313 @@
+"""A world like real ratings: their activity, popularity, histogram and strength of taste, fitted.
+
+A user's *preference* for an item is the item's quality plus the user's generosity plus low-rank
+tastes plus what the user thinks of the item's neighbourhood. Which items are rated depends on
+popularity, on preference, and on familiarity: users know what is near to what they rate, in the
+space of tastes and in neighbourhoods of items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.ratings.ratings import Ratings
+from qrels.ratings.world.like_settings import LikeSettings
+from qrels.ratings.world.moments import LEAST_RATINGS, NEIGHBOURS, Moments
+from qrels.ratings.world.observing import blocks, chosen_items, numbered, stars
+from qrels.ratings.world.rating_times import rating_times
+from qrels.ratings.world.truth import Preferences, Truth, World
+from runs import InputError
+
+DIMENSIONS = 8
+NEIGHBOURHOOD_SIZE = 25
+# Items of a neighbourhood are of about the same popularity: spread in logarithms.
+POPULARITY_SPREAD = 0.7
+LEAST_USERS = 20
+MOST_RATING_VALUES = 100
+# Six gigabytes, as five float64 are kept for each pair of user and item.
+MOST_CELLS = 150_000_000
+ROUNDS = 7
+FIRST_SWEEPS, SWEEPS = 8, 5
+# Noise has this share of the variance of ratings at least.
+LEAST_NOISE = 0.1
+FURTHEST_STEP = 2.0
+# How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
+STEPS = {"interest": 0.7, "taste": 0.7, "agreement": 0.5}
+# A user's mean log popularity moves by so much with its strength.
+SLOPE_GAIN = 1.2
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """How much of everything there is in a world, each fitted to the moment of the same name.
+
+    Those of preference are standard deviations where that of the ratings is 1; those of
+    familiarity are in units of log odds, to which `liking` times preference adds.
+    """
+
+    interest: float = 1.5
+    neighbours: float = 1.0
+    slope: float = 0.0
+    niche: float = 0.2
+    generosity: float = 0.45
+    quality: float = 0.4
+    trend: float = 0.1
+    taste: float = 0.3
+    agreement: float = 0.2
+
+    def moved(self, wanted: Moments, reached: Moments) -> Strengths:
+        """Give the strengths with which the moments should come nearer to what is wanted."""
+        found = {name: self._moved(name, wanted, reached) for name in vars(self)}
+        found["slope"] = self.slope + (wanted.slope - reached.slope) / SLOPE_GAIN
+        found["trend"] = self.trend + wanted.trend - reached.trend
+        return Strengths(**found)
+
+    def _moved(self, name: str, wanted: Moments, reached: Moments) -> float:
+        goal, now = (max(getattr(moments, name), 0.0) for moments in (wanted, reached))
+        ratio = FURTHEST_STEP if goal > 0 and now == 0 else goal / now if now else 1.0
+        step = min(max(ratio, 1 / FURTHEST_STEP), FURTHEST_STEP)
+        return float(getattr(self, name) * step ** STEPS.get(name, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedWorld:
+    """A world, and how it was fitted.
+
+    Parameters
+    ----------
+    world
+        Ratings and truth.
+    strengths
+        What was fitted.
+    wanted, reached
+        The moments of the real ratings, and of a world where `exposure` and `familiarity` are 1.
+    """
+
+    world: World
+    strengths: Strengths
+    wanted: Moments
+    reached: Moments
+
+
+def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
+    """Make a world like real ratings.
+
+    The numbers of ratings of each user and each item are taken as they are, and so is the
+    histogram of ratings. Items are drawn by Gumbel top-k with weights
+    ``exp(popularity + liking * preference + familiarity)``; popularity is found by alternation
+    (users' thresholds, items' popularity), so that users' counts are met exactly and those of items
+    but for a few in a thousand. Each strength is fitted by its own moment (`Moments`): seven times
+    the world is drawn with the same deviates, and every strength is multiplied by a power of what
+    its moment is short of.
+
+    Parameters
+    ----------
+    ratings
+        The real ratings.
+    settings
+        What they do not tell.
+
+    Returns
+    -------
+    A world with as many users, items and ratings, under ids of its own.
+
+    Raises
+    ------
+    InputError
+        If the ratings are too few to be fitted, too many for memory, or all alike.
+    """
+    ratings = _rated(ratings)
+    _check(ratings)
+    wanted = Moments.of(ratings)
+    draft = _Draft(ratings, settings, _Deviates(ratings, settings.seed))
+    strengths, popularity = Strengths(), np.log(ratings.item_counts().astype(np.float64))
+    sweeps = FIRST_SWEEPS
+    for attempt in range(ROUNDS):
+        popularity = draft.popularity(strengths, popularity, sweeps=sweeps)
+        reached = Moments.of(draft.world(strengths, popularity).ratings)
+        if attempt < ROUNDS - 1:
+            strengths, sweeps = strengths.moved(wanted, reached), SWEEPS
+    world = draft.world(
+        strengths, popularity, exposure=settings.exposure, familiarity=settings.familiarity
+    )
+    return FittedWorld(world, strengths, wanted, reached)
+
+
+def _rated(ratings: Ratings) -> Ratings:
+    """Leave out users and items without a rating."""
+    users, user = np.unique(ratings.user, return_inverse=True)
+    items, item = np.unique(ratings.item, return_inverse=True)
+    return replace(
+        ratings,
+        users=ratings.users.select(users),
+        items=ratings.items.select(items),
+        user=user.astype(np.int32),
+        item=item.astype(np.int32),
+        held_out=None,
+    )
+
+
+def _check(ratings: Ratings) -> None:
+    """Refuse what no world can be fitted to."""
+    n_users, n_items = len(ratings.users), len(ratings.items)
+    n_compared = int(np.count_nonzero(ratings.item_counts() >= LEAST_RATINGS))
+    n_values = len(np.unique(ratings.rating))
+    if n_users < LEAST_USERS or n_compared <= NEIGHBOURS:
+        raise InputError(
+            f"a world can only be fitted to {LEAST_USERS} users and {NEIGHBOURS + 1} items of "
+            f"{LEAST_RATINGS} ratings at least, got {n_users:,} users and {n_compared:,} such "
+            "items."
+        )
+    if not 2 <= n_values <= MOST_RATING_VALUES:
+        raise InputError(
+            f"a world can only be fitted to ratings of 2 to {MOST_RATING_VALUES} different values, "
+            f"got {n_values:,}."
+        )
+    if n_users * n_items > MOST_CELLS:
+        raise InputError(
+            f"a world can only be fitted to {MOST_CELLS:,} pairs of user and item (6 GB), got "
+            f"{n_users * n_items:,}: take a k-core or a sample of the ratings."
+        )
+
+
+class _Deviates:
+    """All that is drawn, once for all attempts: each part from a random stream of its own."""
+
+    def __init__(self, ratings: Ratings, seed: int) -> None:
+        n_users, n_items = len(ratings.users), len(ratings.items)
+        streams = np.random.default_rng(seed).spawn(9)
+        places, interests, local, niche, tastes, biases, luck, noise, times = streams
+        weights = 1.0 / np.sqrt(np.arange(1, DIMENSIONS + 1))
+        weights /= np.sqrt((weights**2).sum())
+        self.items = places.standard_normal((n_items, DIMENSIONS))
+        self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
+        n_neighbourhoods = int(self.neighbourhood.max()) + 1
+        self.interests = interests.standard_normal((n_users, DIMENSIONS)) * weights
+        self.known = interests.standard_normal((n_users, n_neighbourhoods))
+        self.local = local.standard_normal((n_users, n_neighbourhoods))
+        self.niche = niche.standard_normal(n_users)
+        self.tastes = tastes.standard_normal((n_users, DIMENSIONS)) * weights
+        self.generosity = biases.standard_normal(n_users)
+        self.quality = biases.standard_normal(n_items)
+        self.luck = luck.standard_exponential((n_users, n_items))
+        self.noise = noise.logistic(size=len(ratings))
+        self.times_seed = int(times.integers(2**62))
+
+
+def _neighbourhoods(counts: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Put items of about the same popularity together."""
+    order = np.argsort(np.log(counts) + POPULARITY_SPREAD * rng.standard_normal(len(counts)))
+    found = np.empty(len(counts), dtype=np.intp)
+    found[order] = np.arange(len(counts)) // NEIGHBOURHOOD_SIZE
+    return found
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """Real ratings and deviates, of which strengths make a world."""
+
+    ratings: Ratings
+    settings: LikeSettings
+    deviates: _Deviates
+
+    @cached_property
+    def _counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.ratings.user_counts(), self.ratings.item_counts()
+
+    @cached_property
+    def _centred_log(self) -> NDArray[np.float64]:
+        counts = self._counts[1]
+        logs = np.log(counts)
+        return logs - (logs * counts).sum() / counts.sum()
+
+    @cached_property
+    def _standard_activity(self) -> NDArray[np.float64]:
+        logs = np.log(self._counts[0])
+        return (logs - logs.mean()) / max(float(logs.std()), 1e-9)
+
+    @cached_property
+    def _scale(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """The values of the real ratings, and how many are below each but the first."""
+        values, counts = np.unique(self.ratings.rating, return_counts=True)
+        return values, np.cumsum(counts)[:-1]
+
+    def popularity(
+        self, strengths: Strengths, start: NDArray[np.float64], *, sweeps: int
+    ) -> NDArray[np.float64]:
+        """Find the popularity with which items are rated as often as they are."""
+        of_users, of_items = self._counts
+        appeal = self._appeal(self._preferences(strengths), strengths, familiarity=1.0)
+        users, items = np.arange(len(of_users)), np.arange(len(of_items))
+        popularity = start
+        for _ in range(sweeps):
+            keys = appeal + popularity
+            least = np.sort(keys, axis=1)[users, len(items) - of_users]
+            over = np.sort((appeal - least[:, None]).T, axis=1)
+            last = over[items, len(users) - of_items]
+            # Items that all users rate have no next user.
+            next_one = over[items, np.maximum(len(users) - of_items - 1, 0)]
+            popularity = -(last + np.maximum(next_one, last - 2.0)) / 2
+        return popularity
+
+    def world(
+        self,
+        strengths: Strengths,
+        popularity: NDArray[np.float64],
+        *,
+        exposure: float = 1.0,
+        familiarity: float = 1.0,
+    ) -> World:
+        """Draw the ratings of a world of these strengths."""
+        of_users, of_items = self._counts
+        preferences = self._preferences(strengths)
+        appeal = self._appeal(preferences, strengths, familiarity=familiarity)
+        is_rated = chosen_items(appeal, exposure * popularity, of_users)
+        user, item = (numbers.astype(np.int32) for numbers in np.nonzero(is_rated))
+        liked = preferences.pairs(user, item)
+        noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
+        felt = liked + noise * self.deviates.noise
+        scale, below = self._scale
+        cuts = np.sort(felt)[below]
+        users, items = numbered("u", len(of_users)), numbered("i", len(of_items))
+        times = np.random.default_rng(self.deviates.times_seed)
+        moments = rating_times(user, item, of_users, len(of_items), times)
+        return World(
+            Ratings(users, items, user, item, stars(felt, cuts, scale), moments),
+            Truth(users, items, preferences, popularity, cuts, noise, scale),
+        )
+
+    def _preferences(self, strengths: Strengths) -> Preferences:
+        drawn = self.deviates
+        return Preferences(
+            user_factors=strengths.taste * drawn.tastes,
+            item_factors=drawn.items,
+            generosity=strengths.generosity * drawn.generosity,
+            quality=strengths.quality * drawn.quality + strengths.trend * self._centred_log,
+            local=strengths.agreement * drawn.local,
+            neighbourhood=drawn.neighbourhood,
+        )
+
+    def _appeal(
+        self, preferences: Preferences, strengths: Strengths, *, familiarity: float
+    ) -> NDArray[np.float64]:
+        """Give each pair its liking, its familiarity and a Gumbel deviate."""
+        drawn, liking = self.deviates, self.settings.liking
+        known = Preferences(
+            user_factors=familiarity * strengths.interest * drawn.interests,
+            item_factors=drawn.items,
+            generosity=np.zeros(len(drawn.niche)),
+            quality=np.zeros(len(drawn.items)),
+            local=familiarity * strengths.neighbours * drawn.known,
+            neighbourhood=drawn.neighbourhood,
+        )
+        leaning = strengths.slope * self._standard_activity + strengths.niche * drawn.niche
+        appeal = np.empty(drawn.luck.shape)
+        for rows in blocks(len(appeal)):
+            popular = familiarity * leaning[rows, None] * self._centred_log
+            wanted = liking * preferences.block(rows) + known.block(rows) + popular
+            appeal[rows] = wanted - np.log(drawn.luck[rows])
+        return appeal

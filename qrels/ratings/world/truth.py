@@ -1,0 +1,191 @@
+"""What is true of a simulated world, whether observed or not: who likes what, and how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from os import PathLike
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.ratings.ratings import Ratings
+from runs import InputError, Numbering
+
+ONE_TO_FIVE = np.arange(1.0, 6.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """How much every user likes every item, as a bilinear model on an open scale.
+
+    The inner products are added up dimension by dimension, without BLAS: a value depends neither
+    on the number of threads nor on the block it is computed in.
+
+    Parameters
+    ----------
+    user_factors, item_factors
+        Latent tastes, float64 of shapes (n_users, dimensions) and (n_items, dimensions).
+    generosity
+        Bias of each user, of shape (n_users,).
+    quality
+        Bias of each item, of shape (n_items,).
+    local
+        What each user thinks of each neighbourhood of items beside that, of shape
+        (n_users, n_neighbourhoods); None where there are no neighbourhoods.
+    neighbourhood
+        The neighbourhood of each item, of shape (n_items,); None likewise.
+
+    Examples
+    --------
+    >>> one = Preferences(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.ones(1), np.ones(1))
+    >>> one.block(np.array([0]))
+    array([[13.]])
+    """
+
+    user_factors: NDArray[np.float64]
+    item_factors: NDArray[np.float64]
+    generosity: NDArray[np.float64]
+    quality: NDArray[np.float64]
+    local: NDArray[np.float64] | None = None
+    neighbourhood: NDArray[np.intp] | None = None
+
+    def block(self, users: NDArray[np.integer] | slice) -> NDArray[np.float64]:
+        """Give the preferences of these users for all items, of shape (len(users), n_items)."""
+        biases = self.generosity[users][:, None] + self.quality
+        tastes = inner_products(self.user_factors.T[:, users, None], self.item_factors.T[:, None])
+        found = biases + tastes
+        if self.local is not None and self.neighbourhood is not None:
+            found += self.local[users][:, self.neighbourhood]
+        return found
+
+    def pairs(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Give the preference of each user for the item beside it, of shape (len(user),)."""
+        biases = self.generosity[user] + self.quality[item]
+        found = biases + inner_products(self.user_factors.T[:, user], self.item_factors.T[:, item])
+        if self.local is not None and self.neighbourhood is not None:
+            found += self.local[user, self.neighbourhood[item]]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    r"""What is true of a world, whether observed or not.
+
+    A rating observed is :math:`1 + \#\{k : x_{ui} + \epsilon \ge c_k\}`, where x is the
+    preference, :math:`\epsilon` logistic noise of scale s and c the four cuts between the stars.
+    The true rating is its expectation,
+
+    .. math:: t_{ui} = 1 + \sum_{k=1}^4 \frac{1}{1 + \exp((c_k - x_{ui}) / s)},
+
+    a real number between 1 and 5 that rises with preference. On another scale each step counts
+    with its width.
+
+    Parameters
+    ----------
+    users, items
+        The ids behind the rows and columns.
+    preferences
+        The model of who likes what.
+    popularity
+        Logarithm of how often an item is met before liking has a say, up to a constant; of shape
+        (n_items,).
+    cuts
+        Preferences at which a noiseless rating gains a step of the scale, rising.
+    noise
+        Scale of the logistic noise, above 0.
+    scale
+        The ratings there are, rising, one more than there are cuts.
+    """
+
+    users: Numbering
+    items: Numbering
+    preferences: Preferences
+    popularity: NDArray[np.float64]
+    cuts: NDArray[np.float64]
+    noise: float
+    scale: NDArray[np.float64] = field(default_factory=ONE_TO_FIVE.copy)
+
+    def ratings(self, users: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Give the true ratings of all items by these users.
+
+        Parameters
+        ----------
+        users
+            User numbers, of shape (n,); ask for blocks where all users would not fit in memory.
+
+        Returns
+        -------
+        Expected ratings between the ends of the scale, of shape (n, n_items).
+        """
+        preferences = self.preferences.block(users)
+        steps = zip(self.cuts, np.diff(self.scale), strict=True)
+        # The logistic function as a hyperbolic tangent, which cannot overflow.
+        reached = (step * np.tanh((preferences - cut) / (2.0 * self.noise)) for cut, step in steps)
+        return (self.scale[0] + self.scale[-1]) / 2 + sum(reached) / 2
+
+    def to_bytes(self) -> bytes:
+        """Give the content of an uncompressed .npz file; equal truths give equal bytes."""
+        stream = BytesIO()
+        parts: dict[str, Any] = {
+            "users": self.users.ids,
+            "items": self.items.ids,
+            **{name: part for name, part in vars(self.preferences).items() if part is not None},
+            "popularity": self.popularity,
+            "cuts": self.cuts,
+            "noise": self.noise,
+        }
+        if not np.array_equal(self.scale, ONE_TO_FIVE):
+            parts["scale"] = self.scale
+        np.savez(stream, **parts)
+        return stream.getvalue()
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Truth:
+        """Read a file with the content that `to_bytes` gives.
+
+        Raises
+        ------
+        InputError
+            If the file holds something else.
+        """
+        try:
+            with np.load(path) as file:
+                stored = dict(file)
+            return cls(
+                users=Numbering(stored.pop("users")),
+                items=Numbering(stored.pop("items")),
+                popularity=stored.pop("popularity"),
+                cuts=stored.pop("cuts"),
+                noise=float(stored.pop("noise")),
+                scale=stored.pop("scale", ONE_TO_FIVE),
+                preferences=Preferences(**stored),
+            )
+        except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path} does not hold the truth of a world: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A log of ratings with the truth beside it.
+
+    Parameters
+    ----------
+    ratings
+        What was observed, with times.
+    truth
+        What every user thinks of every item.
+    """
+
+    ratings: Ratings
+    truth: Truth
+
+
+def inner_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum the products along the first axis, in order."""
+    total = left[0] * right[0]
+    for one, other in zip(left[1:], right[1:], strict=True):
+        total += one * other
+    return total

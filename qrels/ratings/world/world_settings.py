@@ -1,0 +1,136 @@
+"""What a simulated world is made from: its settings, and presets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from runs import InputError
+
+# Eight gigabytes, as one float64 is kept for each pair of user and item.
+MOST_CELLS = 1_000_000_000
+
+
+class WorldSettings(BaseModel):
+    """What a world is made from; equal settings give equal worlds.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is unknown or out of range, or the numbers do not fit together.
+
+    Examples
+    --------
+    >>> WorldSettings(n_users=50, n_items=80, n_ratings=1000).density
+    0.25
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n_users: int = Field(ge=2, description="Number of users, at least 2.")
+    n_items: int = Field(ge=2, description="Number of items, at least 2.")
+    n_ratings: int = Field(ge=2, description="Number of ratings observed, met exactly.")
+    min_ratings: int = Field(
+        default=5, ge=1, description="Ratings of the least active user, at least 1."
+    )
+    gini: float = Field(
+        default=0.6,
+        gt=0.0,
+        lt=1.0,
+        description="Gini coefficient of ratings over items where `exposure` is 1, in (0, 1); "
+        "with more `liking` or fewer ratings, low values are out of reach.",
+    )
+    exposure: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=2.0,
+        description="How strongly being rated follows popularity, 0 (not at all) to 2.",
+    )
+    liking: float = Field(
+        default=1.5,
+        ge=0.0,
+        le=5.0,
+        description="How strongly being rated follows preference, 0 (not at all) to 5. With "
+        "`exposure` 0 as well, ratings are missing completely at random.",
+    )
+    dimensions: int = Field(default=16, ge=1, le=200, description="Latent tastes, 1 to 200.")
+    noise: float = Field(
+        default=0.6,
+        ge=0.1,
+        le=5.0,
+        description="Scale of the logistic noise in ratings, 0.1 to 5 times the spread of taste.",
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> Self:
+        least, most = self.n_users * self.min_ratings, self.n_users * self.n_items
+        if most > MOST_CELLS:
+            raise ValueError(
+                f"`n_users` times `n_items` must be at most {MOST_CELLS:,} (8 GB), got {most:,}."
+            )
+        if not least <= self.n_ratings <= most:
+            raise ValueError(
+                f"`n_ratings` must be between {least:,} (`n_users` times `min_ratings`) and "
+                f"{most:,} (`n_users` times `n_items`), got {self.n_ratings:,}."
+            )
+        return self
+
+    @property
+    def density(self) -> float:
+        """Share of the pairs of user and item that are rated."""
+        return self.n_ratings / (self.n_users * self.n_items)
+
+
+PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
+    {
+        "small": WorldSettings(
+            n_users=600, n_items=1_000, n_ratings=40_000, min_ratings=20, gini=0.58
+        ),
+        "ml-1m": WorldSettings(
+            n_users=6_040, n_items=3_706, n_ratings=1_000_209, min_ratings=20, gini=0.634
+        ),
+        # The Gini coefficient is a guess: popularity on larger data is steeper.
+        "ml-10m": WorldSettings(
+            n_users=69_878, n_items=10_677, n_ratings=10_000_054, min_ratings=20, gini=0.75
+        ),
+    }
+)
+
+
+def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
+    """Give the settings of a preset ("small" by default), with some changed.
+
+    Raises
+    ------
+    InputError
+        If there is no such preset or setting, or a value is out of range.
+
+    Examples
+    --------
+    >>> world_settings("small", {"seed": 7}).seed
+    7
+    >>> world_settings("smal", {})
+    Traceback (most recent call last):
+    runs.InputError: there is no preset 'smal' of the world; there are small, ml-1m, ml-10m.
+    """
+    name = "small" if preset is None else preset
+    if name not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise InputError(f"there is no preset {name!r} of the world; there are {known}.")
+    try:
+        return WorldSettings.model_validate({**PRESETS[name].model_dump(), **changes})
+    except ValidationError as error:
+        raise refused_setting(error) from None
+
+
+def refused_setting(error: ValidationError) -> InputError:
+    """Say which setting of a world breaks a rule."""
+    finding = error.errors()[0]
+    setting = ".".join(str(part) for part in finding["loc"])
+    place = f"the world's setting {setting!r}" if setting else "the world's settings"
+    rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
+    return InputError(f"{place}: {rule[0].lower()}{rule[1:]}.")

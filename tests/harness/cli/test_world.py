@@ -1,0 +1,92 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.console import MISUSED
+from harness.cli.main import main
+from harness.study.collection import collect
+from harness.study.study import parse_study
+from qrels.ratings.datasets.rating_lines import format_rating_lines
+from qrels.ratings.world import Truth, WorldSettings, make_world
+from runs import InputError
+
+pytestmark = pytest.mark.slow
+
+STUDY = """
+name = "like"
+[ratings]
+format = "world"
+like = "ratings.csv"
+"""
+
+
+def world(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["world", "--quiet", "--jobs", "1", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def like(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = WorldSettings(n_users=100, n_items=150, n_ratings=3000, min_ratings=10, gini=0.5)
+    path = tmp_path_factory.mktemp("like") / "ratings.csv"
+    path.write_bytes(format_rating_lines(make_world(settings).ratings))
+    return path
+
+
+def test_distributions_systems_and_conclusions_stand_beside_the_real_ones(
+    like: Path, tmp_path: Path
+) -> None:
+    systems = [f"--system={name}" for name in ("random", "popularity", "item-knn", "puresvd")]
+    answer = world("--like", like, "--output", tmp_path / "made", *systems)
+    assert answer.exit_code == 0, answer.output
+    assert re.search(r"^ratings +3000 +3000$", answer.stdout, re.MULTILINE)
+    assert re.search(r"^interest +0\.\d+", answer.stdout, re.MULTILINE)
+    assert re.search(r"^popularity +0\.\d+ +0\.\d+ +0\.\d+ +0\.\d+$", answer.stdout, re.MULTILINE)
+    assert "orderings of 4 systems" in answer.stdout
+    assert "Robustness to random loss of judgements" in answer.stdout
+    assert (tmp_path / "made" / "world.csv").read_text().count("\n") == 3001
+    assert len(Truth.load(tmp_path / "made" / "truth.npz").users) == 100
+    assert (tmp_path / "made" / "real" / "report.html").exists()
+
+
+def test_a_folder_that_is_there_is_refused_before_anything_is_fitted(
+    like: Path, tmp_path: Path
+) -> None:
+    answer = world("--like", like, "--output", tmp_path)
+    assert answer.exit_code == MISUSED
+    assert "--output names a new one" in answer.stderr
+
+
+def test_a_setting_out_of_range_is_refused(like: Path) -> None:
+    answer = world("--like", like, "--liking", "9")
+    assert answer.exit_code == MISUSED
+    assert "--liking" in answer.stderr
+
+
+def test_a_study_of_a_world_like_ratings_knows_its_truth(like: Path) -> None:
+    made = collect(parse_study(STUDY, source="study.toml", base=like.parent, changes={}))
+    assert made.truth is not None
+    assert len(made.truth.users) == 100
+    assert [*made.inputs[0]] == ["path", "sha256"]
+    assert made.inputs[1]["world"]["liking"] == 1.0
+
+
+def test_what_the_ratings_do_not_tell_is_a_setting_of_the_world(like: Path) -> None:
+    text = STUDY + "[ratings.world]\nliking = 0.0\nseed = 3\n"
+    one, other = (
+        collect(parse_study(t, source="study.toml", base=like.parent, changes={}))
+        for t in (STUDY, text)
+    )
+    assert one.truth is not None
+    assert other.truth is not None
+    assert not np.array_equal(one.truth.popularity, other.truth.popularity)
+
+
+def test_a_world_that_cannot_be_fitted_names_the_file(tmp_path: Path) -> None:
+    lines = [f"{user},{item},{1 + item % 5},0\n" for user in range(5) for item in range(9)]
+    text = "userId,movieId,rating,timestamp\n" + "".join(lines)
+    (tmp_path / "ratings.csv").write_text(text)
+    with pytest.raises(InputError, match=r"ratings\.csv: a world can only be fitted to 20 users"):
+        collect(parse_study(STUDY, source="study.toml", base=tmp_path, changes={}))
