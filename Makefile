@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed cards conformance fuzz clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -48,6 +48,10 @@ bench: $(VENV)/installed
 # The table of the page on performance; a quiet machine gives true figures.
 speed: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
+
+# How often intervals hold, in simulated populations: about a quarter of an hour.
+coverage: $(VENV)/installed
+	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
 
 # A broken law is a finding, and the exit code 1.
 cards: $(VENV)/installed

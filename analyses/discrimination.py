@@ -14,10 +14,11 @@ from pydantic import Field, model_validator
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
-from analyses.shared.estimate import Estimates, Limits
+from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
+from analyses.shared.spreads import deviations, ratio_around
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
@@ -25,10 +26,7 @@ from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import (
     REPLICATES,
     PowerSamples,
-    corrected,
-    deviations,
     resample_power,
-    spread_around,
 )
 from analyses.significance.question import (
     JOINT,
@@ -254,11 +252,6 @@ class Discrimination(Result):
         return np.asarray(self.p.sum(axis=1))
 
     @property
-    def dp_corrected(self) -> NDArray[np.float64]:
-        """DP less what sampling users adds to it: 2 DP - mean over resamples, cut at 0."""
-        return corrected(self.dp, self.samples.powers)
-
-    @property
     def alike(self) -> NDArray[np.bool_]:
         """Mark pairs of systems that score every user alike by every measure: their p is 1.
 
@@ -275,11 +268,10 @@ class Discrimination(Result):
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
-        DP plus and minus 1.96 standard deviations over resampled users, cut at 0: see
-        :func:`analyses.significance.power.spread_around`.
+        Of the DP that as many users have on average, by the spread of its logarithm over resampled
+        users: see :func:`analyses.shared.spreads.ratio_around`.
         """
-        low, high = spread_around(self.dp, self.samples.powers)
-        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+        return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``discrimination`` (`summary`), ``pvalues`` (`to_frame`), ``power_differences``."""
@@ -328,10 +320,9 @@ class Discrimination(Result):
         2006), ``median_p`` (Lu, Moffat & Culpepper 2016), ``dp_mean`` (``dp`` divided by the
         number of pairs) and ``significant_01``; ``required_max`` and ``required_median`` over
         pairs of the difference in means that is significant at ``alpha`` (Sakai 2006);
-        ``dp_sd``, ``dp_low``, ``dp_high`` and ``dp_corrected`` over resampled users (see `interval`
-        and `dp_corrected`); with a correction, ``significant_adjusted``, the share of pairs
-        with adjusted p at most ``alpha``; and, where there are pairs that are `alike`,
-        ``dp_without_alike``.
+        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`); with a
+        correction, ``significant_adjusted``, the share of pairs with adjusted p at most ``alpha``;
+        and, where there are pairs that are `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -350,7 +341,6 @@ class Discrimination(Result):
             "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
-            "dp_corrected": self.dp_corrected,
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
@@ -371,13 +361,9 @@ class Discrimination(Result):
             values=self.dp,
             low=low,
             high=high,
-            limits=self._limits,
+            replicates=self.samples.powers,
             lower_is_better=True,
         )
-
-    def _limits(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Limits:
-        differences = self.dp[first] - self.dp[second]
-        return spread_around(differences, self.samples.powers[first] - self.samples.powers[second])
 
     def findings(self) -> Sequence[str]:
         """Add DP without the pairs of systems that are alike, if there are any."""
@@ -582,9 +568,10 @@ class Discrimination(Result):
         if n_replicates < 2:
             return ""
         return (
-            f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are 1.96 standard deviations to "
-            f"either side, over {n_replicates:,} resamples of the users, shared by all "
-            "measures, with normal approximations of the p-values."
+            f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many users have on "
+            "average: 1.96 standard deviations to either side (for DP, of its logarithm), over "
+            f"{n_replicates:,} resamples of the users, shared by all measures, with normal "
+            "approximations of the p-values."
         )
 
 

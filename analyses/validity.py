@@ -19,7 +19,7 @@ from analyses.ordering import tau_ap_a, tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, chosen_panel
-from analyses.shared.estimate import Estimate, Estimates, Limits, Numbers
+from analyses.shared.estimate import Estimate, Estimates, Limits
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
@@ -342,10 +342,6 @@ class Validity(Result):
         values, replicates = self.taus[place], self.tau_replicates[place]
         low, high = (limits[place] for limits in self.over_users)
 
-        def limits(first: Numbers, second: Numbers) -> Limits:
-            differences = values[first] - values[second]
-            return _limits(differences, replicates[first] - replicates[second])
-
         return Estimates(
             name=f"tau with true {self.main}",
             quantity=f"tau-b with true {self.main}",
@@ -356,7 +352,7 @@ class Validity(Result):
             values=values,
             low=low,
             high=high,
-            limits=limits,
+            replicates=replicates,
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
-from analyses.shared.estimate import Estimates, Limits, Numbers
+from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
+from analyses.shared.spreads import arcsine_around, stabilised
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,8 @@ class Curves:
         return (
             f" Bands, drawn for {self._drawn()}, and intervals in tables: 95 % bootstrap "
             f"({n_replicates:,} replicates{seed}) over users, in random blocks,{samples} "
-            "centred on the curve."
+            "of what as many users have on average: centred on the curve; for areas as wide as "
+            "their arcsines spread."
             if n_replicates
             else ""
         )
@@ -99,7 +101,7 @@ class Curves:
         import pandas as pd
 
         values, replicates = self._areas
-        low, high = band(replicates)
+        low, high = arcsine_around(values, replicates)
         frame = pd.DataFrame(
             {
                 "metric": [measure.metric for measure in self.measures],
@@ -120,7 +122,7 @@ class Curves:
     def estimates(self, *, loss: str) -> Estimates:
         """Give the areas as numbers of the measures.
 
-        Intervals of differences are paired: both curves saw the same resampled users and samples.
+        Differences are paired: both curves saw the same resampled users and samples.
 
         Parameters
         ----------
@@ -128,11 +130,7 @@ class Curves:
             What the orderings stand, as in "random loss of judgements".
         """
         values, replicates = self._areas
-        low, high = band(replicates)
-
-        def limits(first: Numbers, second: Numbers) -> Limits:
-            return band(replicates[first] - replicates[second])
-
+        low, high = arcsine_around(values, replicates)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -143,13 +141,13 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            limits=limits,
+            replicates=stabilised(values, replicates),
         )
 
     @cached_property
     def _areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Areas, and those of the replicates, of shape (n_measures, n_replicates)."""
-        replicates = centred(self.taus, self.replicates).swapaxes(1, 2)
+        replicates = self.replicates.swapaxes(1, 2)
         return area(self.levels, self.taus), area(self.levels, replicates)
 
 

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from analyses.intervals.draws import RESAMPLING, below, random_halves
 from analyses.intervals.parts import ranges
 from analyses.shared.exact_sums import grid_exponents, to_grid
+from analyses.shared.spreads import CONFIDENCE as CONFIDENCE
 from runs.shared.streams import random_words
-
-CONFIDENCE = 0.95
-"""Level of all intervals."""
 
 WEIGHTS_AT_ONCE = 1 << 22
 """Users times replicates held at a time: 32 MB, and twice that while they are drawn."""

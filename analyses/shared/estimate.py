@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.spreads import REACH, joint_reach, spread_around
 from analyses.shared.table import shown
 
 if TYPE_CHECKING:
@@ -53,12 +54,11 @@ class Estimate:
 class Estimates:
     """One number for each measure, with its 95 % interval; NaN where a limit is not known.
 
-    Arrays are of shape (n_measures,). The name heads the number in tables of several analyses; in
+    Arrays are of shape (n_measures,), replicates of (n_measures, n_replicates): over the same
+    resampled users for all measures. The name heads the number in tables of several analyses; in
     words, quantity is what it is ("area under the curve of tau"), subject what it is about
     ("Robustness to random loss of judgements"), best what the best measure has most of ("robust"),
-    and more the same in full ("robust to random loss of judgements"). ``limits`` gives the limits
-    of the 95 % intervals of the differences between the measures with the numbers in its two
-    arguments, over the same replicates.
+    and more the same in full ("robust to random loss of judgements").
     """
 
     name: str
@@ -70,7 +70,7 @@ class Estimates:
     values: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    limits: Callable[[Numbers, Numbers], Limits]
+    replicates: NDArray[np.float64]
     lower_is_better: bool = False
 
     def of(self, some: Measures) -> dict[str, Estimate]:
@@ -82,11 +82,52 @@ class Estimates:
             if not math.isnan(self.values[n])
         }
 
-    def difference(self, first: Measure, second: Measure) -> Estimate:
-        """Compare two measures over the same replicates: the first less the second."""
-        a, b = self.measures.index(first), self.measures.index(second)
-        low, high = self.limits(np.array([a]), np.array([b]))
-        return Estimate(float(self.values[a] - self.values[b]), float(low[0]), float(high[0]))
+    @property
+    def every_two(self) -> list[tuple[Measure, Measure]]:
+        """Pair the report measures that have a number."""
+        reported = self.measures.reported
+        return list(combinations(map(reported.called, self.of(reported)), 2))
+
+    def difference(
+        self, first: Measure, second: Measure, *, among: Iterable[tuple[Measure, Measure]] = ()
+    ) -> Estimate:
+        """Compare two measures over the same replicates: the first less the second.
+
+        The interval is such that it and those of the pairs among which this one was found, if any,
+        all hold at once with a chance of 95 %.
+        """
+        a, b = self._numbers([(first, second)])
+        low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
+        return Estimate(float((self.values[a] - self.values[b])[0]), float(low[0]), float(high[0]))
+
+    def first_in(self, best: Measure) -> float:
+        """Give the share of replicates in which a measure is the best of the report measures.
+
+        Replicates are moved to where the values are. NaN without replicates.
+        """
+        reported = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
+        reported = reported[~np.isnan(self.values[reported])]
+        sign = -1.0 if self.lower_is_better else 1.0
+        replicates = self.replicates[reported]
+        if replicates.shape[1] < 2:
+            return math.nan
+        centred = replicates - np.nanmean(replicates, axis=1, keepdims=True)
+        moved = sign * (centred + self.values[reported, None])
+        (place,) = np.flatnonzero(reported == self.measures.index(best))
+        return float((moved[place] >= np.nanmax(moved, axis=0)).mean())
+
+    def _numbers(self, pairs: Iterable[tuple[Measure, Measure]]) -> tuple[Numbers, Numbers]:
+        found = [tuple(map(self.measures.index, pair)) for pair in pairs]
+        first, second = np.array(found, dtype=np.intp).reshape(-1, 2).T
+        return first, second
+
+    def _limits(self, first: Numbers, second: Numbers, *, reach: float = REACH) -> Limits:
+        differences = self.values[first] - self.values[second]
+        replicates = self.replicates[first] - self.replicates[second]
+        return spread_around(differences, replicates, reach=reach)
+
+    def _joint_reach(self, first: Numbers, second: Numbers) -> float:
+        return joint_reach(self.replicates[first] - self.replicates[second])
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -99,18 +140,18 @@ class Estimates:
     def differences(self) -> pd.DataFrame:
         """Compare report measures, every two metrics at a cut-off, and cut-offs of a metric.
 
-        No correction is made for the number of comparisons: of twenty pairs that do not differ,
-        expect one that seems to.
-
         Returns
         -------
         Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a less b), low, high (95 %) and
-        beyond_noise: whether the interval excludes 0.
+        beyond_noise, whether the interval excludes 0: of twenty pairs that do not differ, expect
+        one that seems to. The last three are joint_low, joint_high and jointly_beyond_noise: of
+        intervals that hold for all rows at once with a chance of 95 % (max |t|).
         """
         import pandas as pd
 
         first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
-        low, high = self.limits(first, second)
+        low, high = self._limits(first, second)
+        joint = self._limits(first, second, reach=self._joint_reach(first, second))
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         cutoffs = self.measures.column
         return pd.DataFrame(
@@ -123,5 +164,8 @@ class Estimates:
                 "low": low,
                 "high": high,
                 "beyond_noise": (low > 0) | (high < 0),
+                "joint_low": joint[0],
+                "joint_high": joint[1],
+                "jointly_beyond_noise": (joint[0] > 0) | (joint[1] < 0),
             }
         )

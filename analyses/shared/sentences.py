@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
@@ -23,7 +23,10 @@ def best_of(estimates: Estimates) -> str:
         by_label,
         estimates.best,
         lower_is_better=estimates.lower_is_better,
-        difference_of=lambda a, b: estimates.difference(compared.called(a), compared.called(b)),
+        difference_of=lambda a, b: estimates.difference(
+            compared.called(a), compared.called(b), among=estimates.every_two
+        ),
+        first_in=lambda best: estimates.first_in(compared.called(best)),
     )
     how = ", lower is better" if estimates.lower_is_better else ""
     return f"{estimates.subject} ({estimates.quantity}{compared.where}{how}): {told}"
@@ -40,11 +43,13 @@ def comparison(
     *,
     lower_is_better: bool = False,
     difference_of: Callable[[str, str], Estimate] = lambda first, second: Estimate(0.0),
+    first_in: Callable[[str], float] = lambda best: nan,
 ) -> str:
     """Say which metric is best, which comes next, and whether the two can be told apart.
 
     The best has most of the quality. The difference of two metrics, with an interval of its own
-    where that is known, says more than two intervals that overlap.
+    where that is known, says more than two intervals that overlap; the share of replicates in which
+    the best is first says how sure its place is.
 
     Examples
     --------
@@ -64,7 +69,13 @@ def comparison(
     return (
         f"{best} was the most {quality}: {first}. Next came {second_best}: {second}. "
         f"{_told_apart(first, second, difference_of(best, second_best))}"
+        f"{_how_sure(best, first_in(best))}"
     )
+
+
+def _how_sure(best: str, first_in: float) -> str:
+    """Say how often the winner, which was selected for being so, is one among resampled users."""
+    return "" if isnan(first_in) else f" {best} is first in {100 * first_in:.0f} % of resamples."
 
 
 def _told_apart(first: Estimate, second: Estimate, difference: Estimate) -> str:
@@ -85,10 +96,13 @@ def deeper_or_shallower(estimates: Estimates) -> str:
     if not cutoffs:
         return ""
     shallow, deep = cutoffs[0], cutoffs[-1]
-    differences = {
-        metric: estimates.difference(Measure(metric, deep), Measure(metric, shallow))
+    every = {
+        metric: (Measure(metric, deep), Measure(metric, shallow))
         for metric, curve in curves.items()
         if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
+    }
+    differences = {
+        metric: estimates.difference(*pair, among=every.values()) for metric, pair in every.items()
     }
     sign = -1 if estimates.lower_is_better else 1
     gains = {name: sign * d.value for name, d in differences.items() if not isnan(d.value)}

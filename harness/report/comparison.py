@@ -229,7 +229,7 @@ def _leaders(by_study: Mapping[str, Estimates]) -> str:
 
 
 def _agreement(by_study: Mapping[str, Estimates], labels: Sequence[str]) -> str:
-    """Count the differences between measures that are beyond noise and of one sign everywhere."""
+    """Count the differences that are jointly beyond noise, and of one sign everywhere."""
     alike: list[tuple[str, str]] = []
     opposite: list[tuple[str, str]] = []
     for a, b in combinations(labels, 2):
@@ -250,7 +250,9 @@ def _agreement(by_study: Mapping[str, Estimates], labels: Sequence[str]) -> str:
 def _sign(estimates: Estimates, a: str, b: str) -> int:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
     reported = estimates.measures.reported
-    difference = estimates.difference(reported.called(a), reported.called(b))
+    difference = estimates.difference(
+        reported.called(a), reported.called(b), among=estimates.every_two
+    )
     if isnan(difference.low) or not difference.is_beyond_noise:
         return 0
     return (-1 if estimates.lower_is_better else 1) * (1 if difference.value > 0 else -1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,28 +99,26 @@ class KeptFigure:
 
 @dataclass(frozen=True, eq=False)
 class KeptEstimates:
-    """Estimates, and the limits of the differences of every two: of shape (2, n, n)."""
+    """Estimates, with their replicates."""
 
     words: tuple[str, ...]
     measures: Measures
     values: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    limits: NDArray[np.float64]
+    replicates: NDArray[np.float64]
     lower_is_better: bool
 
     @classmethod
     def of(cls, found: Estimates) -> KeptEstimates:
-        """Work the limits of all pairs out."""
-        n = len(found.measures)
-        first, second = np.array([*product(range(n), repeat=2)], dtype=np.intp).reshape(-1, 2).T
+        """Keep what differences are worked out from, too."""
         return cls(
             (found.name, found.quantity, found.subject, found.best, found.more),
             found.measures,
             found.values,
             found.low,
             found.high,
-            np.reshape(found.limits(first, second), (2, n, n)),
+            found.replicates,
             found.lower_is_better,
         )
 
@@ -138,7 +135,7 @@ class KeptEstimates:
             values=self.values,
             low=self.low,
             high=self.high,
-            limits=lambda a, b: (self.limits[0, a, b], self.limits[1, a, b]),
+            replicates=self.replicates,
             lower_is_better=self.lower_is_better,
         )
 

@@ -6,7 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from analyses.correlation import Correlation, correlate_means
-from analyses.intervals.resampling import draw_weights
+from analyses.intervals.populations import Populations
+from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
@@ -76,15 +77,17 @@ def test_the_chosen_coefficient_is_the_column_tau(noisy: Scores) -> None:
 
 
 @pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap-a"])
-def test_an_interval_is_that_of_the_agreement_over_resampled_users(
+def test_an_interval_is_that_of_the_agreement_in_populations_behind_the_means(
     coefficient: str, noisy: Scores
 ) -> None:
     found = correlate(noisy, coefficient=coefficient, replicates=200, seed=5)
-    ((_, weights),) = draw_weights(30, replicates=200, seed=5)
-    first, second = (noisy.values[number] @ weights.T / 30 for number in (0, 1))
-    agreements = COEFFICIENTS[coefficient].compare(first.T, second.T)
-    expected = np.nanquantile(agreements, [0.025, 0.975])
-    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx(tuple(expected))
+    resampled = resample_means(noisy.values, replicates=200, seed=5)
+    populations = Populations(noisy.means(), resampled, n_users=30, seed=5)
+    agreements = COEFFICIENTS[coefficient].compare(*populations.draw(0, 1))
+    low, high = np.nanquantile(agreements, [0.025, 0.975])
+    observed = found.taus[0, 1]
+    assert found.low[0, 1] == pytest.approx(min(low, observed))
+    assert found.high[0, 1] == pytest.approx(max(high, observed))
 
 
 def test_intervals_are_for_measures_with_a_metric_or_a_cutoff_in_common(noisy: Scores) -> None:
@@ -105,7 +108,7 @@ def test_without_replicates_there_are_no_intervals(noisy: Scores) -> None:
     found = correlate(noisy, replicates=0)
     assert np.isnan(found.low).all()
     assert np.isnan(found.high).all()
-    assert "bootstrap" not in found.caption()
+    assert "95 %" not in found.caption()
 
 
 def test_where_all_systems_tie_there_is_no_interval() -> None:
@@ -136,7 +139,7 @@ def test_the_result_can_be_kept(noisy: Scores, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95 %", "20 replicates", "seed 7"],
+    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95 %", "20 populations", "seed 7"],
 )
 def test_the_caption_says_what_was_compared_and_how(said: str, noisy: Scores) -> None:
     assert said in correlate(noisy, replicates=20, seed=7).caption()

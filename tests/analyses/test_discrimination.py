@@ -66,7 +66,7 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert summary.columns.tolist() == [
         "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p",
         "dp_mean", "significant_01", "required_max", "required_median", "dp_sd", "dp_low",
-        "dp_high", "dp_corrected",
+        "dp_high",
     ]  # fmt: skip
     p = exact.to_frame().query("metric == 'nDCG' and cutoff == 10").p
     row = summary.iloc[3]

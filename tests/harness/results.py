@@ -14,6 +14,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
+from analyses.shared.spreads import REACH
 from analyses.significance.power import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
@@ -43,7 +44,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
     areas
         Areas under the curves.
     margin
-        Intervals reach as far on both sides; 0: there are none.
+        Intervals reach as far on both sides, but for their scale, the arcsine; 0: there are none.
     apart
         So far reach intervals of the differences from the first.
     """
@@ -99,7 +100,10 @@ def _replicates(areas: Numbers, margin: float, apart: float) -> NDArray[np.float
     against = np.resize([1.0, -1.0], N_REPLICATES)
     sides = np.where(np.arange(len(areas)) == 0, 1.0, -1.0)
     moved = (margin - apart / 2) * common + apart / 2 * sides[:, None] * against
-    return _curves(areas)[:, :, None] + moved[:, None, :]
+    angles = np.arcsin([*areas.values()])[:, None]
+    deviations = moved * np.sqrt(1 - 1 / N_REPLICATES) / REACH
+    replicates = np.sin(angles + deviations / np.cos(angles))
+    return np.repeat(replicates[:, None, :], 2, axis=1)
 
 
 def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimination:

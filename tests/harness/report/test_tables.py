@@ -81,7 +81,7 @@ def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
     keep(copied, "popularity", popularity_of({("P", 20): 0.5}, margin=0.05))
     made = tabulate(FinishedStudy.at(copied), "areas")
-    assert column(made, "sparsity, low") == pytest.approx({"P": 0.85, "nDCG": 0.75})
+    assert column(made, "sparsity, low") == pytest.approx({"P": 0.8442, "nDCG": 0.7473}, abs=1e-4)
     assert math.isnan(float(str(column(made, "popularity")["nDCG"])))
 
 

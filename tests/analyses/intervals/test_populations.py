@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.intervals.populations import Populations, interval
+from analyses.intervals.resampling import resample_means
+from analyses.ordering import tau_b
+
+Floats = NDArray[np.float64]
+
+
+def populations_of(values: Floats, *, replicates: int = 200, seed: int = 1) -> Populations:
+    resampled = resample_means(values, replicates=replicates, seed=seed)
+    return Populations(values.mean(axis=2), resampled, n_users=values.shape[2], seed=seed)
+
+
+def scores_of(rng: np.random.Generator, truths: Floats, *, n_users: int, noise: float) -> Floats:
+    """Two measures of systems with true means (2, n_systems), whose noise they share in part."""
+    users = rng.normal(0, 1, (1, 1, n_users))
+    own = rng.normal(0, noise, (2, truths.shape[1], n_users))
+    shared = rng.normal(0, noise, (1, truths.shape[1], n_users))
+    return truths[:, :, None] + users + own + shared
+
+
+def test_draws_do_not_depend_on_how_many_there_are(rng: np.random.Generator) -> None:
+    values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=1.0)
+    few, many = (populations_of(values, replicates=n) for n in (5, 9))
+    np.testing.assert_array_equal(few._normals, many._normals[..., :5])
+
+
+def test_a_measure_agrees_with_itself_in_every_population(rng: np.random.Generator) -> None:
+    values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=2.0)
+    assert (tau_b(*populations_of(values).draw(0, 0)) == 1.0).all()
+
+
+def test_systems_that_are_scored_alike_stay_alike(rng: np.random.Generator) -> None:
+    values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=1.0)
+    values[0, 4] = values[0, 1]
+    first, second = populations_of(values).draw(0, 1)
+    np.testing.assert_array_equal(first[:, 4], first[:, 1])
+    assert (second[:, 4] != second[:, 1]).all()
+
+
+def test_the_units_of_a_measure_do_not_matter(rng: np.random.Generator) -> None:
+    values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=1.0)
+    taus = tau_b(*populations_of(values).draw(0, 1))
+    np.testing.assert_array_equal(
+        tau_b(*populations_of(values * [[[1024.0]], [[1.0]]]).draw(0, 1)), taus
+    )
+
+
+def test_without_differences_all_systems_tie() -> None:
+    drawn = populations_of(np.ones((2, 4, 9))).draw(0, 1)
+    assert np.isnan(tau_b(*drawn)).all()
+
+
+def test_noise_is_not_taken_for_disagreement(rng: np.random.Generator) -> None:
+    """Two measures that agree in truth seem not to, with few users; populations know better."""
+    truths = np.linspace(0, 2, 20)[None].repeat(2, axis=0)
+    values = scores_of(rng, truths, n_users=50, noise=1.0)
+    means = values.mean(axis=2)
+    seen = float(tau_b(means[0], means[1]))
+    resampled = resample_means(values, replicates=200, seed=1)
+    again = tau_b(*np.ascontiguousarray(resampled.transpose(0, 2, 1)))
+    assert again.mean() < seen < 1
+    assert tau_b(*populations_of(values).draw(0, 1)).mean() > seen
+
+
+def test_the_interval_holds_what_was_observed() -> None:
+    low, high = interval(np.array([0.5, 0.95]), np.array([[0.6, 0.7], [0.8, 0.9]]))
+    assert low[0] == 0.5
+    assert high[1] == 0.95
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize(("n_systems", "n_users"), [(8, 50), (20, 50), (20, 200)])
+def test_intervals_hold_the_agreement_in_the_population(n_systems: int, n_users: int) -> None:
+    """Of 80 intervals of 95 %, fewer than 70 hold with a chance below 1 in 1,000."""
+    n_held = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        first, other = rng.normal(0, 0.5, (2, n_systems))
+        truths = np.stack([first, 0.9 * first + 0.3 * other])
+        values = scores_of(rng, truths, n_users=n_users, noise=1.0)
+        found = interval(
+            tau_b(*values.mean(axis=2)), tau_b(*populations_of(values, seed=seed).draw(0, 1))
+        )
+        n_held += bool(found[0] <= tau_b(*truths) <= found[1])
+    assert n_held >= 70
