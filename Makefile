@@ -49,7 +49,7 @@ bench: $(VENV)/installed
 speed: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
 
-# How often intervals hold, in simulated populations: about a quarter of an hour.
+# How often intervals hold, in simulated populations: about ten minutes.
 coverage: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
 

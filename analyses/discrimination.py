@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
+from analyses.intervals.systems import LEAST_SYSTEMS, system_subsets
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
 from analyses.shared.estimate import Estimates
@@ -38,6 +39,7 @@ from analyses.significance.question import (
     check_scales,
     correct,
 )
+from analyses.verdicts.pair_verdicts import pairs_within
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -69,6 +71,12 @@ CORRECTIONS_IN_WORDS = {
     "tukey": "the randomised Tukey HSD test",
 }
 
+
+BOUND = "2e-16"
+"""Below this are p-values of which only an upper bound is known."""
+
+HALF = 0.5
+"""Pairs that make up so much of DP are named."""
 
 MOST = 0.9
 """From this share of significant pairs on, significance tells little."""
@@ -366,14 +374,43 @@ class Discrimination(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Add DP without the pairs of systems that are alike, if there are any."""
-        said = super().findings()
+        """Add which pairs make up DP, and DP without pairs that are alike, if there are any."""
+        said = [*super().findings(), *self._made_of()]
         if not self.alike.any():
             return said
         compared = self.measures.reported
         powers = self.dp_without_alike[self.measures.numbers(compared)]
         by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
         return [*said, f"DP without {self._alike_in_words()}: {listed(by)}."]
+
+    def _made_of(self) -> list[str]:
+        """Name the pairs that make up half of the lowest DP, and say whether systems decide it."""
+        numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
+        if len(self.pairs) < 2 or len(numbers) == 0:
+            return []
+        best = numbers[np.argmin(self.dp[numbers])]
+        order = np.argsort(-self.p[best], kind="stable")
+        sums = np.cumsum(self.p[best][order])
+        n_named = int(np.searchsorted(sums, HALF * sums[-1])) + 1
+        named = paired([self.pairs[pair] for pair in order[:n_named]])
+        rest = shown(float(sums[-1] - sums[n_named - 1]), decimals=2)
+        return [
+            f"Half of the DP of {self.measures[best]} or more is of {n_named:,} of "
+            f"{len(self.pairs):,} pairs of systems ({named}); without them it is {rest}."
+            f"{self._with_other_systems(best, numbers)}"
+        ]
+
+    def _with_other_systems(self, best: np.intp, numbers: NDArray[np.intp]) -> str:
+        n_systems = len(self.systems)
+        if n_systems < LEAST_SYSTEMS or self.baseline is not None or len(numbers) < 2:
+            return ""
+        subsets = system_subsets(n_systems, seed=self.seed)
+        powers = self.p[numbers] @ pairs_within(subsets, n_systems).T
+        leads = (powers[numbers == best] <= powers.min(axis=0)).mean()
+        return (
+            f" With {subsets.shape[1]} of the {n_systems} systems {self.measures[best]} leads in "
+            f"{100 * leads:.0f} % of {len(subsets)} random subsets."
+        )
 
     def _alike_in_words(self) -> str:
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
@@ -418,8 +455,14 @@ class Discrimination(Result):
         p = self.p[self.measures.index(measure)]
         return {
             "share of pairs with p < .05": shown(float((p < 0.05).mean())),
-            "median p": shown(float(np.median(p))),
+            "median p": self._median_in_words(self.measures.index(measure)),
         }
+
+    def _median_in_words(self, number: int) -> str:
+        """Print the median p of a measure; a bound as one."""
+        median = float(np.median(self.p[number]))
+        bounds = self.p[number][self.methods[number] == Method.BOUND]
+        return f"< {BOUND}" if median <= bounds.max(initial=0.0) else shown(median)
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
@@ -454,7 +497,7 @@ class Discrimination(Result):
         if "dp_without_alike" in summary:
             columns["without alike"] = [shown(dp, decimals=2) for dp in summary["dp_without_alike"]]
         columns["DP/pair"] = summary["dp_mean"].tolist()
-        columns["median p"] = summary["median_p"].tolist()
+        columns["median p"] = [self._median_in_words(n) for n in summary.index]
         columns["p < .05"] = summary["significant_05"].tolist()
         columns["p < .01"] = summary["significant_01"].tolist()
         if "significant_adjusted" in summary:
@@ -553,9 +596,12 @@ class Discrimination(Result):
         if self.test == "monte-carlo":
             return f"{permutation}, by Monte-Carlo ({draws})"
         n_drawn = np.count_nonzero(self.methods == Method.MONTE_CARLO)
-        if n_drawn == 0:
-            return f"{permutation}, computed exactly"
-        return f"{permutation}, computed exactly but for {n_drawn:,} of {self.p.size:,} ({draws})"
+        n_bounds = np.count_nonzero(self.methods == Method.BOUND)
+        drawn = f"{n_drawn:,} drawn ({draws})" if n_drawn else ""
+        bounds = f"{n_bounds:,} upper bounds (Hoeffding's, below 2e-16)" if n_bounds else ""
+        others = " and ".join(filter(None, (drawn, bounds)))
+        but = f" but for {others}, of {self.p.size:,}" if others else ""
+        return f"{permutation}, computed exactly{but}"
 
     def _correction_in_words(self) -> str:
         if self.correction == "none":

@@ -41,7 +41,7 @@ QUANTITIES = [
     AGREEMENT,
     *(text.format(name) for name in (POWER, AREA) for text in ("{}", DIFFERENCE, JOINT)),
 ]
-POPULATIONS, SAMPLES, EXPECTED_OVER = 6, 10, 100
+POPULATIONS, SAMPLES, EXPECTED_OVER = 4, 10, 100
 N_USERS, DEPTH, N_JUDGED = 6000, 10, 8
 LEVELS = (1.0, 0.7, 0.4, 0.2, 0.1)
 
@@ -155,7 +155,7 @@ def differences_hold(
 
 def areas_hold(rng: np.random.Generator, abilities: Floats, n_users: int) -> Held:
     """Tell of intervals of areas, in samples of one population, which hold."""
-    found = [curves_of(rng, abilities, n_users, replicates=0) for _ in range(EXPECTED_OVER // 3)]
+    found = [curves_of(rng, abilities, n_users, replicates=0) for _ in range(EXPECTED_OVER // 4)]
     expected = np.mean([curves.estimates(loss="").values for curves in found], axis=0)
     for _ in range(SAMPLES // 2):
         estimates = curves_of(rng, abilities, n_users, replicates=200).estimates(loss="")

@@ -48,6 +48,7 @@ PAIRWISE = {
     Method.ENUMERATION: p_by_enumeration,
     Method.PRODUCT: p_by_product,
 }
+ON_LATTICE = (Method.CONVOLUTION, Method.LATTICE)
 CRITICAL: Mapping[Method, Callable[..., float]] = {
     Method.CONVOLUTION: critical_by_convolution,
     Method.LATTICE: critical_by_lattice,
@@ -219,8 +220,19 @@ def _critical_totals(
     for method, search in CRITICAL.items():
         chosen = np.flatnonzero((methods == method) & (sums.n_differing > 0))
         some = _differences(values, pairs[chosen])
-        totals[chosen] = [search(differences, alpha=alpha) for differences in some]
+        if method in ON_LATTICE:
+            totals[chosen] = [_attainable(search, each, alpha=alpha) for each in some]
+        else:
+            totals[chosen] = [search(differences, alpha=alpha) for differences in some]
     return totals
+
+
+def _attainable(
+    search: Callable[..., float], differences: NDArray[np.float64], *, alpha: float
+) -> float:
+    """Search in steps of the largest number that divides all differences: sums take no others."""
+    step = int(np.gcd.reduce(differences.astype(np.int64)))
+    return step * search(differences / step, alpha=alpha)
 
 
 def _differences(

@@ -118,3 +118,11 @@ def test_required_differences_do_not_depend_on_the_means(rng: np.random.Generato
     near, far = (exact_test(one_pair(moved(sizes, total)), alpha=ALPHA) for total in (0, 140))
     assert far.methods[0] == Method.BOUND
     assert near.required[0] == pytest.approx(far.required[0], rel=1e-9)
+
+
+def test_a_required_sum_is_one_that_signs_can_give() -> None:
+    """Sums of nine differences of 2 are 2 more than a multiple of 4, not 2 less."""
+    scores = np.zeros((2, 12))
+    scores[0, :9] = 2.0
+    (required,) = exact_test(scores, scale=1, alpha=0.05).required
+    assert required * 12 == pytest.approx(14)
