@@ -44,6 +44,6 @@ def summarise(study: FinishedStudy) -> Summary:
 def _intervals(are_known: bool) -> Iterator[str]:
     if are_known:
         yield (
-            "Intervals (in brackets, 95 %) are not corrected for the number of comparisons: of "
-            "many differences, some lie beyond noise by chance."
+            "Intervals (in brackets, 95 %) of numbers are of each alone; those of differences, and "
+            "what is called beyond noise, hold for all that a sentence compares at once."
         )
