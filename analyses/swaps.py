@@ -12,13 +12,12 @@ from pydantic import Field
 
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from analyses.significance.permutation import pair_indices
+from analyses.significance.split_halves import half_means, swapped
 from runs import InputError
 from runs.shared.settings import Whole
-from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +47,7 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     --------
     Two users who disagree swap the two systems whichever half is which:
 
+    >>> from analyses.shared.measure import Scores
     >>> from analyses.shared.work import ScoresAlone
     >>> scores = Scores(np.array([[[1.0, 0.0], [0.0, 1.0]]]), Measures([Measure("P", 5)]),
     ...                 ("a", "b"), np.array(["1", "2"]))
@@ -61,15 +61,14 @@ def swaps(work: Work, settings: Settings) -> Swaps:
             "the analysis of swaps needs at least two systems and two users, got "
             f"{len(scores.systems)} and {n_users}."
         )
-    swapped = np.zeros(len(scores.measures))
+    n_swapped = np.zeros(len(scores.measures))
     with work.progress("Swaps", settings.repeats) as bar:
-        for repeat in range(settings.repeats):
-            order = np.argsort(random_words(n_users, work.seed, "swaps", repeat), kind="stable")
-            swapped += _swapped(scores, order[: n_users // 2], order[-(n_users // 2) :])
+        for means in half_means(scores.values, repeats=settings.repeats, seed=work.seed):
+            n_swapped += swapped(means)
             bar.advance()
     return Swaps(
         measures=scores.measures,
-        rates=swapped / settings.repeats,
+        rates=n_swapped / settings.repeats,
         n_systems=len(scores.systems),
         n_users=n_users,
         repeats=settings.repeats,
@@ -144,13 +143,3 @@ class Swaps(Result):
         ax.set_ylabel("pairs swapped")
         legend_beside(ax)
         return ax
-
-
-def _swapped(scores: Scores, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Give the share of the pairs that two sets of users order differently, by measure."""
-    first, second = pair_indices(len(scores.systems))
-    signs = []
-    for users in (one, other):
-        means = scores.values[:, :, users].mean(axis=2)
-        signs.append(np.sign(np.round(means[:, first] - means[:, second], 12)))
-    return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))

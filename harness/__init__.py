@@ -31,6 +31,7 @@ __all__ = [
     "Study",
     "analyse",
     "correlate",
+    "design",
     "discriminate",
     "metric",
     "open_study",
@@ -50,6 +51,7 @@ _HOMES = {
     "Study": "harness.study.study",
     "analyse": "harness.notebook",
     "correlate": "harness.notebook",
+    "design": "harness.notebook",
     "discriminate": "harness.notebook",
     "metric": "harness.metrics.shared.metric",
     "open_study": "harness.report.open_study",
@@ -66,7 +68,15 @@ if TYPE_CHECKING:
     from analyses.shared.measure import Measure, Scores
     from harness.metrics.shared.metric import Metric, metric, ratio
     from harness.metrics.shared.user_metric import user_metric
-    from harness.notebook import analyse, correlate, discriminate, robustness, score, validity
+    from harness.notebook import (
+        analyse,
+        correlate,
+        design,
+        discriminate,
+        robustness,
+        score,
+        validity,
+    )
     from harness.report.open_study import open_study
     from harness.study.run import run_study
     from harness.study.study import Study, read_study

@@ -27,6 +27,7 @@ from runs.shared.progress import Silent
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation
+    from analyses.design import Design
     from analyses.discrimination import Discrimination
     from analyses.popularity import Popularity
     from analyses.sparsity import Sparsity
@@ -154,6 +155,36 @@ def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
     """
     every = {"every_pair": True} | settings
     found: Correlation = analyse("correlation", scores, seed=seed, **every)
+    return found
+
+
+def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Design:
+    """Say how many users each measure needs, from a pilot's scores.
+
+    Parameters
+    ----------
+    scores, seed, n_jobs
+        See `discriminate`.
+    settings
+        Those of [analyses.design]: ``difference``, ``power``, ``share``, ``bound``, ...
+
+    Returns
+    -------
+    Users needed by measure and pair of systems, and how reliable means are.
+
+    Raises
+    ------
+    InputError
+        If scores or settings break a rule.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [0.7, 0.6, 0.5, 0.4], "b": [0.4, 0.4, 0.3, 0.3]})
+    >>> design(frame, simulations=0).observed
+    array([[5.]])
+    """
+    found: Design = analyse("design", scores, seed=seed, n_jobs=n_jobs, **settings)
     return found
 
 

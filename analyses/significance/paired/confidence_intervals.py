@@ -9,10 +9,7 @@ from scipy.special import stdtrit
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.paired.user_differences import (
-    exponents,
-    for_all_pairs,
-    means_and_deviations,
-    normalised,
+    pair_means_and_deviations,
     step_of_grid,
 )
 from analyses.significance.permutation.pairs import pair_indices
@@ -38,11 +35,7 @@ def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
     >>> t_intervals(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]), level=0.95)
     (array([[-0.48413771]]), array([[4.48413771]]))
     """
-    columns = for_all_pairs(
-        normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
-    )
-    powers = exponents(scores)[:, :, 0]
-    means, deviations = (np.ldexp(column, powers) for column in np.moveaxis(columns, 2, 0))
+    means, deviations = pair_means_and_deviations(scores)
     return t_limits(means, deviations, n_users=scores.shape[2], level=level)
 
 

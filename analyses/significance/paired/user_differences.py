@@ -53,6 +53,23 @@ def for_all_pairs(
     return results.reshape(n_measures, len(first), *results.shape[1:])
 
 
+def pair_means_and_deviations(
+    scores: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs).
+
+    Examples
+    --------
+    >>> pair_means_and_deviations(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]))
+    (array([[2.]]), array([[1.]]))
+    """
+    columns = for_all_pairs(
+        normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
+    )
+    powers = exponents(scores)[:, :, 0]
+    return np.ldexp(columns[:, :, 0], powers), np.ldexp(columns[:, :, 1], powers)
+
+
 def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1).
 
