@@ -18,11 +18,8 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, shown
-from analyses.significance.equivalence import (
-    Equivalence,
-    equivalence_test,
-    signed_rank_posterior,
-)
+from analyses.significance.equivalence import Equivalence, equivalence_of
+from analyses.significance.in_words import between, count, percent, times
 from analyses.significance.needed_users import (
     detectable_effect,
     effects_of,
@@ -33,7 +30,6 @@ from analyses.significance.needed_users import (
     shrunk_effects,
     users_for_share,
 )
-from analyses.significance.paired import t_test
 from analyses.significance.paired.user_differences import pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.simulated_power import simulated_power
@@ -150,14 +146,6 @@ def design(work: Work, settings: Settings) -> Design:
     shrunk, variance = shrunk_effects(effects, n_pilot=n_users)
     level = np.abs(values.mean(axis=(1, 2)))
     relative = _users(settings.difference * level[:, None], deviations, settings)
-    with work.progress("Trying the permutation test", len(measures)) as bar:
-        simulated = []
-        for power in Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_simulate)(values[m], pairs, relative[m], settings, level[m], work.seed)
-            for m in range(len(measures))
-        ):
-            simulated.append(power)
-            bar.advance()
     needed = users_for_share(shrunk, share=settings.share, alpha=settings.alpha, variance=variance)
     sizes = _sizes(needed, n_users)
     return Design(
@@ -172,9 +160,13 @@ def design(work: Work, settings: Settings) -> Design:
         relative=relative,
         detectable=detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
         * deviations,
-        simulated=np.array(simulated),
+        simulated=_simulated(work, values, pairs, relative, level, settings),
         needed=needed,
-        replicates=_replicates(values, pairs, effects, settings, work.seed),
+        replicates=users_for_share(
+            _possible(values, pairs, effects, settings, work.seed),
+            share=settings.share,
+            alpha=settings.alpha,
+        ),
         noise=1 - variance * n_users,
         sizes=sizes,
         shares=expected_share(
@@ -182,7 +174,15 @@ def design(work: Work, settings: Settings) -> Design:
         ),
         components=variance_components(values),
         halves=agreement_of_halves(values, repeats=settings.halves, seed=work.seed),
-        equivalence=_equivalence(values, pairs, (means, deviations), level, settings, work.seed),
+        equivalence=None
+        if settings.bound is None
+        else equivalence_of(
+            values,
+            pairs,
+            settings.bound * level,
+            draws=settings.draws if settings.bayes else 0,
+            seed=work.seed,
+        ),
         **{name: getattr(settings, name) for name in FACTS},
         seed=work.seed,
     )
@@ -387,12 +387,12 @@ class Design(Result):
         with np.errstate(divide="ignore", invalid="ignore"):
             detectable = np.median(self.detectable, axis=1) / self.means
         columns = {
-            f"{_percent(self.share)} of pairs": [_count(n) for n in self.needed],
-            "interval": [_between(*ends) for ends in zip(low, high, strict=True)],
-            "as seen": [_count(n) for n in _median(self.observed)],
-            f"{_percent(self.difference)} apart": [_count(n) for n in _median(self.relative)],
+            f"{percent(self.share)} of pairs": [count(n) for n in self.needed],
+            "interval": [between(*ends) for ends in zip(low, high, strict=True)],
+            "as seen": [count(n) for n in _median(self.observed)],
+            f"{percent(self.difference)} apart": [count(n) for n in _median(self.relative)],
             "tried": [shown(power, decimals=2) for power in self.simulated],
-            "seen now": [_percent(part) for part in detectable],
+            "seen now": [percent(part) for part in detectable],
         }
         order = np.argsort(self.needed, kind="stable")
         return self._by_measure("design", "Users needed", columns, note=self.caption(), order=order)
@@ -403,21 +403,19 @@ class Design(Result):
         parts = self.components
         relative_users, absolute_users = parts.users_for(self.reliability)
         shares = {
-            name: [_percent(share) for share in column]
-            for name, column in zip(
-                ("systems", "users", "interaction"), parts.shares.T, strict=True
-            )
+            name: [percent(share) for share in column]
+            for name, column in zip(("systems", "users", "rest"), parts.shares.T, strict=True)
         }
         limits = zip(parts.relative_low, parts.relative_high, strict=True)
         columns = shares | {
             "E rho²": [shown(value, decimals=3) for value in parts.relative],
             "interval": [" to ".join(shown(e, decimals=3) for e in ends) for ends in limits],
-            f"for {self.reliability:g}": [_count(n) for n in relative_users],
+            f"for {self.reliability:g}": [count(n) for n in relative_users],
             "Phi": [shown(value, decimals=3) for value in parts.absolute],
-            f"Phi {self.reliability:g}": [_count(n) for n in absolute_users],
+            f"Phi {self.reliability:g}": [count(n) for n in absolute_users],
         }
         note = (
-            "Variance of scores by systems, users and what is left, by analysis of variance, in "
+            "Variance of scores by systems, users and the rest, by analysis of variance, in "
             f"per cent; the generalizability coefficient of {self.n_users:,} users for differences "
             "between systems (E rho², with its 95 % interval; Feldt 1965) and for means as such "
             f"(Phi); and users with which they reach {self.reliability:g}. Systems count as a "
@@ -481,7 +479,7 @@ class Design(Result):
         """Draw the expected share of significant pairs against the number of users."""
         ax = axes_or_new(ax)
         for number, label, style in curves_of(self.measures):
-            users = _count(self.needed[number])
+            users = count(self.needed[number])
             line = {**style, "marker": ""}
             ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **line)
         scale_by_factors(ax, along="x")
@@ -502,12 +500,12 @@ class Design(Result):
             else (f" Scores are standardised user by user ({self.standardised}).")
         )
         return (
-            f"Users of a new sample with whom {_percent(self.share)} of the {len(self.pairs):,} "
+            f"Users of a new sample with whom {percent(self.share)} of the {len(self.pairs):,} "
             f"pairs of {len(self.systems)} systems are expected to differ at p < {self.alpha:g}, "
             f"from a pilot of {self.n_users:,} users whose differences are shrunk by what is noise "
             "in them, with 95 % intervals; users with whom the paired t-test finds, with a power "
             f"of {self.power:g}, the difference of the median pair as the pilot has it (as seen), "
-            f"and one of {_percent(self.difference)} of the mean score; the power of the "
+            f"and one of {percent(self.difference)} of the mean score; the power of the "
             f"permutation test with the latter over {self.simulations:,} sets of users drawn from "
             "the pilot (tried); and the least difference, in per cent of the mean, that as many "
             f"users as the pilot's find in the median pair (seen now).{scores}"
@@ -524,7 +522,7 @@ class Design(Result):
         order = np.argsort(self.needed, kind="stable")
         fewest, most = int(order[0]), int(order[-1])
         wanted = (
-            f"For {_percent(self.share)} of the pairs of systems to differ at p < {self.alpha:g}"
+            f"For {percent(self.share)} of the pairs of systems to differ at p < {self.alpha:g}"
         )
         if np.isinf(self.needed[fewest]):
             return f"{wanted}, no number of users is enough, as far as this pilot tells."
@@ -536,14 +534,12 @@ class Design(Result):
         if not np.isfinite(ratio + low + high):
             return f"{told}."
         place = "beyond" if low > 1 else "within"
-        return (
-            f"{told}: {_times(ratio)} times as many [{_times(low)}, {_times(high)}], {place} noise."
-        )
+        return f"{told}: {times(ratio)} times as many [{times(low)}, {times(high)}], {place} noise."
 
     def _users_of(self, number: int) -> str:
         low, high = (end[number] for end in self.interval)
-        limits = "" if np.isnan(low) else f" [{_count(low)}, {_count(high)}]"
-        return f"{_count(self.needed[number])}{limits}"
+        limits = "" if np.isnan(low) else f" [{count(low)}, {count(high)}]"
+        return f"{count(self.needed[number])}{limits}"
 
     def _of_difference(self) -> str:
         known = np.flatnonzero(self.means > 0)
@@ -555,11 +551,11 @@ class Design(Result):
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
         finest, coarsest = least.index(min(least)), least.index(max(least))
         return (
-            f"A difference of {_percent(self.difference)} of the mean score is found with a power "
-            f"of {self.power:g}, in the median pair, with {_count(users[fewest])} users by "
-            f"{names[fewest]} and {_count(users[most])} by {names[most]}; the pilot's "
-            f"{self.n_users:,} users find {_percent(least[finest])} by {names[finest]}, "
-            f"{_percent(least[coarsest])} by {names[coarsest]}."
+            f"A difference of {percent(self.difference)} of the mean score is found with a power "
+            f"of {self.power:g}, in the median pair, with {count(users[fewest])} users by "
+            f"{names[fewest]} and {count(users[most])} by {names[most]}; the pilot's "
+            f"{self.n_users:,} users find {percent(least[finest])} by {names[finest]}, "
+            f"{percent(least[coarsest])} by {names[coarsest]}."
         )
 
     def _of_reliability(self) -> str:
@@ -567,7 +563,7 @@ class Design(Result):
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
         return (
             f"The ordering of such systems has a reliability of {self.reliability:g} (E rho²) with "
-            f"{_count(users[fewest])} users by {self.measures[fewest]} and {_count(users[most])} "
+            f"{count(users[fewest])} users by {self.measures[fewest]} and {count(users[most])} "
             f"by {self.measures[most]}."
         )
 
@@ -579,7 +575,7 @@ class Design(Result):
             f"by {measure} {listed([f'{(row == each).sum():,} are {each}' for each in VERDICTS])}"
             for measure, row in zip(self.measures, verdicts, strict=True)
         ]
-        bound = f"a bound of {_percent(self.bound or 0.0)} of the mean score"
+        bound = f"a bound of {percent(self.bound or 0.0)} of the mean score"
         return (f"Of {len(self.pairs):,} pairs of systems, with {bound}: {'; '.join(counts)}.",)
 
     def cautions(self) -> Sequence[str]:
@@ -592,7 +588,7 @@ class Design(Result):
             return ""
         return (
             "Differences that a pilot observes are too large on average: up to "
-            f"{_percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
+            f"{percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
             "Users for a share of the pairs allow for that; users for single pairs as observed do "
             "not, and are too few."
         )
@@ -602,7 +598,7 @@ class Design(Result):
             return ""
         off = np.sqrt(2 / (self.n_users - 1))
         return (
-            f"From {self.n_users:,} users a variance is known to {_percent(off)} at best (one "
+            f"From {self.n_users:,} users a variance is known to {percent(off)} at best (one "
             "standard error), and all numbers of users with it."
         )
 
@@ -639,7 +635,7 @@ class Design(Result):
             return {}
         number = self.measures.index(measure)
         return {
-            f"users for {_percent(self.share)} of pairs": self._users_of(number),
+            f"users for {percent(self.share)} of pairs": self._users_of(number),
             "E rho²": shown(float(self.components.relative[number]), decimals=3),
         }
 
@@ -666,80 +662,66 @@ def _users(
     return needed_users(effects, alpha=settings.alpha, power=settings.power)
 
 
-def _simulate(
+def _simulated(
+    work: Work,
     values: NDArray[np.float64],
     pairs: NDArray[np.intp],
     users: NDArray[np.float64],
+    level: NDArray[np.float64],
     settings: Settings,
-    level: float,
-    seed: int,
+) -> NDArray[np.float64]:
+    """Try the permutation test in the median pair of each measure."""
+    first, second = (side[pairs] for side in pair_indices(values.shape[1]))
+    medians = np.argsort(users, axis=1, kind="stable")[:, (len(pairs) - 1) // 2]
+    tasks = (
+        delayed(_try)(
+            scores[first[pair]] - scores[second[pair]],
+            settings.difference * mean,
+            row[pair],
+            settings,
+            work.seed,
+        )
+        for scores, pair, mean, row in zip(values, medians, level, users, strict=True)
+    )
+    powers = []
+    with work.progress("Trying the permutation test", len(values)) as bar:
+        run = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+        for power in run(tasks):
+            powers.append(power)
+            bar.advance()
+    return np.array(powers)
+
+
+def _try(
+    differences: NDArray[np.float64], mean: float, users: float, settings: Settings, seed: int
 ) -> float:
-    """Try the permutation test in the median pair, where that is no matter of too many users."""
-    number = int(np.argsort(users, kind="stable")[(len(users) - 1) // 2])
-    if settings.simulations == 0 or users[number] > MOST_SIMULATED:
+    """Count how often the test finds a mean, unless there are too many users to learn from."""
+    if settings.simulations == 0 or users > MOST_SIMULATED:
         return float("nan")
-    first, second = (side[pairs[number]] for side in pair_indices(len(values)))
-    differences = values[first] - values[second]
-    sign = -1 if differences.mean() < 0 else 1
     return simulated_power(
         differences,
-        mean=sign * settings.difference * level,
-        n_users=int(users[number]),
+        mean=-mean if differences.mean() < 0 else mean,
+        n_users=int(users),
         alpha=settings.alpha,
         draws=settings.simulations,
         seed=seed,
     )
 
 
-def _replicates(
+def _possible(
     values: NDArray[np.float64],
     pairs: NDArray[np.intp],
     effects: NDArray[np.float64],
     settings: Settings,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Draw effects given what was observed, and give the users for the share of pairs.
-
-    The noise of resampled users, (n_measures, n_replicates), is shared by all measures.
-    """
-    n_users = values.shape[2]
+    """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
+    _, n_systems, n_users = values.shape
     drawn = draw_weights(n_users, replicates=settings.replicates, seed=seed)
     weights = np.concatenate([np.empty((0, n_users)), *(some for _, some in drawn)])
     with single_threaded("blas"):
         resampled = resampled_effects(values, weights)[:, pairs]
-    possible = possible_effects(
-        effects, resampled, n_systems=values.shape[1], n_pilot=n_users, seed=seed
-    )
-    return users_for_share(possible, share=settings.share, alpha=settings.alpha)
-
-
-def _equivalence(
-    values: NDArray[np.float64],
-    pairs: NDArray[np.intp],
-    found: tuple[NDArray[np.float64], NDArray[np.float64]],
-    level: NDArray[np.float64],
-    settings: Settings,
-    seed: int,
-) -> Equivalence | None:
-    if settings.bound is None:
-        return None
-    bounds, n_users = settings.bound * level, values.shape[2]
-    first, second = (side[pairs] for side in pair_indices(values.shape[1]))
-    return Equivalence(
-        bounds=bounds,
-        p_different=t_test(values)[:, pairs],
-        p_equivalent=equivalence_test(*found, bounds[:, None], n_users=n_users),
-        posterior=None
-        if not settings.bayes
-        else np.stack(
-            [
-                signed_rank_posterior(
-                    scores[first] - scores[second], bound, draws=settings.draws, seed=seed
-                )
-                for scores, bound in zip(values, bounds, strict=True)
-            ]
-        ),
-    )
+    return possible_effects(effects, resampled, n_systems=n_systems, n_pilot=n_users, seed=seed)
 
 
 def _sizes(needed: NDArray[np.float64], n_users: int) -> NDArray[np.float64]:
@@ -761,44 +743,3 @@ def _limits(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
 def _median(users: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the users of the median pair, the lower of two."""
     return np.asarray(np.quantile(users, 0.5, axis=1, method="inverted_cdf"))
-
-
-def _count(users: float) -> str:
-    """Say a number of users.
-
-    Examples
-    --------
-    >>> _count(1234.0), _count(np.inf)
-    ('1,234', 'never')
-    """
-    if np.isnan(users):
-        return "–"
-    return "never" if np.isinf(users) else f"{users:,.0f}"
-
-
-def _between(low: float, high: float) -> str:
-    return "–" if np.isnan(low + high) else f"{_count(low)} to {_count(high)}"
-
-
-def _times(ratio: float) -> str:
-    """Say a ratio, to two digits.
-
-    Examples
-    --------
-    >>> _times(2.648), _times(141.2)
-    ('2.6', '141')
-    """
-    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
-
-
-def _percent(part: float) -> str:
-    """Say a share, to two digits.
-
-    Examples
-    --------
-    >>> _percent(0.8), _percent(0.0123), _percent(1.0)
-    ('80 %', '1.2 %', '100 %')
-    """
-    if not np.isfinite(part):
-        return "–"
-    return f"{100 * part:.3g} %" if part >= 1 else f"{100 * part:.2g} %"

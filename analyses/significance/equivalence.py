@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
+from analyses.significance.paired import t_test
+from analyses.significance.paired.user_differences import pair_means_and_deviations
+from analyses.significance.permutation import pair_indices
 from runs.shared.streams import random_words
 
 PRIOR = 0.5
@@ -55,6 +58,34 @@ class Equivalence:
             chances = self.posterior.reshape(-1, 3).T
             columns |= dict(zip(names, chances, strict=True))
         return columns
+
+
+def equivalence_of(
+    values: NDArray[np.float64],
+    pairs: NDArray[np.intp],
+    bounds: NDArray[np.float64],
+    *,
+    draws: int,
+    seed: int,
+) -> Equivalence:
+    """Test pairs, given by their numbers, of systems; without draws there is no posterior.
+
+    Scores are of shape (n_measures, n_systems, n_users), bounds of (n_measures,).
+    """
+    first, second = (side[pairs] for side in pair_indices(values.shape[1]))
+    means, deviations = (each[:, pairs] for each in pair_means_and_deviations(values))
+    n_users = values.shape[2]
+    posteriors = [
+        signed_rank_posterior(scores[first] - scores[second], bound, draws=draws, seed=seed)
+        for scores, bound in zip(values, bounds, strict=True)
+        if draws > 0
+    ]
+    return Equivalence(
+        bounds=bounds,
+        p_different=t_test(values)[:, pairs],
+        p_equivalent=equivalence_test(means, deviations, bounds[:, None], n_users=n_users),
+        posterior=np.stack(posteriors) if posteriors else None,
+    )
 
 
 def equivalence_test(
