@@ -280,12 +280,21 @@ class Design(Result):
     def ratio(self, more: int, fewer: int) -> tuple[float, float, float]:
         """How many times the users of one measure another needs, with its 95 % interval.
 
-        The measures are given by their numbers; both see the same resampled users.
+        The measures, given by their numbers, see the same possible effects. Intervals are
+        simultaneous: all ratios of two measures are within theirs in 95 % of the replicates (max-t
+        on a logarithmic scale). NaN where nothing is known.
         """
         with np.errstate(invalid="ignore"):
-            observed = self.needed[more] / self.needed[fewer]
-            low, high = _limits(self.replicates[more] / self.replicates[fewer])
-        return float(observed), float(low), float(high)
+            observed = float(self.needed[more] / self.needed[fewer])
+            logs = np.log(self.replicates)
+            first, second = pair_indices(len(logs))
+            differences = logs[first] - logs[second]
+            centre = logs[more].mean() - logs[fewer].mean()
+            spread = (logs[more] - logs[fewer]).std()
+        if logs.shape[1] < 2 or not np.isfinite(differences).all():
+            return observed, np.nan, np.nan
+        reach = spread * _largest_deviates(differences)
+        return observed, float(np.exp(centre - reach)), float(np.exp(centre + reach))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
@@ -531,7 +540,7 @@ class Design(Result):
             return f"{told}; the pilot has {self.n_users:,}."
         told = f"{told} where {self.measures[most]} needs {self._users_of(most)}"
         ratio, low, high = self.ratio(most, fewest)
-        if not np.isfinite(ratio + low + high):
+        if np.isnan(low):
             return f"{told}."
         place = "beyond" if low > 1 else "within"
         return f"{told}: {times(ratio)} times as many [{times(low)}, {times(high)}], {place} noise."
@@ -571,12 +580,15 @@ class Design(Result):
         if self.equivalence is None:
             return ()
         verdicts = self.equivalence.verdicts(self.alpha)
-        counts = [
-            f"by {measure} {listed([f'{(row == each).sum():,} are {each}' for each in VERDICTS])}"
-            for measure, row in zip(self.measures, verdicts, strict=True)
-        ]
-        bound = f"a bound of {percent(self.bound or 0.0)} of the mean score"
-        return (f"Of {len(self.pairs):,} pairs of systems, with {bound}: {'; '.join(counts)}.",)
+        counts = {verdict: (verdicts == verdict).sum(axis=1) for verdict in VERDICTS}
+        undecided = counts["undecided"]
+        fewest, most = int(np.argmin(undecided)), int(np.argmax(undecided))
+        return (
+            f"Within {percent(self.bound or 0.0)} of the mean score, {counts['equivalent'].min():,} "
+            f"to {counts['equivalent'].max():,} of {len(self.pairs):,} pairs of systems are "
+            f"equivalent; {undecided[fewest]:,} ({self.measures[fewest]}) to {undecided[most]:,} "
+            f"({self.measures[most]}) are neither that nor different.",
+        )
 
     def cautions(self) -> Sequence[str]:
         """Say where the pilot is small, its differences noisy, or the test not what was planned."""
@@ -738,6 +750,14 @@ def _limits(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(replicates, tails, axis=-1, method="inverted_cdf")
     return low, high
+
+
+def _largest_deviates(replicates: NDArray[np.float64]) -> float:
+    """Give the 95 % quantile of the largest |t| of rows (n_rows, n_replicates)."""
+    spread = replicates.std(axis=1, keepdims=True)
+    centred = np.abs(replicates - replicates.mean(axis=1, keepdims=True))
+    deviates = np.divide(centred, spread, out=np.zeros(centred.shape), where=spread > 0)
+    return float(np.quantile(deviates.max(axis=0), CONFIDENCE))
 
 
 def _median(users: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -56,6 +56,17 @@ def test_a_measure_with_three_times_the_noise_needs_about_nine_times_the_users(
     assert "times as many" in said
 
 
+def test_measures_that_differ_by_chance_alone_seldom_differ_beyond_noise() -> None:
+    rng = np.random.default_rng(2)
+    beyond = []
+    for _ in range(20):
+        alike = 0.1 * rng.normal(size=(6, 1)) + rng.normal(size=(5, 6, 100))
+        found = designed(alike, replicates=100, halves=0)
+        fewest, most = int(found.needed.argmin()), int(found.needed.argmax())
+        beyond.append(found.ratio(most, fewest)[1] > 1)
+    assert sum(beyond) <= 3
+
+
 def test_users_of_a_pair_are_those_of_its_standardised_difference(
     found: Design, values: np.ndarray
 ) -> None:
