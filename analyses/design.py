@@ -11,12 +11,12 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from analyses.intervals.resampling import CONFIDENCE, draw_weights
+from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, scale_by_factors
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.spreads import CONFIDENCE, joint_reach
 from analyses.shared.table import Table, shown
 from analyses.significance.equivalence import Equivalence, equivalence_of
 from analyses.significance.in_words import between, count, percent, times
@@ -286,15 +286,15 @@ class Design(Result):
         """
         with np.errstate(invalid="ignore"):
             observed = float(self.needed[more] / self.needed[fewer])
-            logs = np.log(self.replicates)
-            first, second = pair_indices(len(logs))
-            differences = logs[first] - logs[second]
-            centre = logs[more].mean() - logs[fewer].mean()
-            spread = (logs[more] - logs[fewer]).std()
-        if logs.shape[1] < 2 or not np.isfinite(differences).all():
+        known = np.asarray(np.isfinite(self.replicates).all(axis=1))
+        if self.replicates.shape[1] < 2 or not (known[more] and known[fewer]):
             return observed, np.nan, np.nan
-        reach = spread * _largest_deviates(differences)
-        return observed, float(np.exp(centre - reach)), float(np.exp(centre + reach))
+        logs = np.log(self.replicates[known])
+        first, second = pair_indices(len(logs))
+        chosen = np.log(self.replicates[more]) - np.log(self.replicates[fewer])
+        reach = joint_reach(logs[first] - logs[second]) * chosen.std(ddof=1)
+        low, high = np.exp(chosen.mean() - reach), np.exp(chosen.mean() + reach)
+        return observed, float(low), float(high)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
@@ -580,14 +580,16 @@ class Design(Result):
         if self.equivalence is None:
             return ()
         verdicts = self.equivalence.verdicts(self.alpha)
-        counts = {verdict: (verdicts == verdict).sum(axis=1) for verdict in VERDICTS}
-        undecided = counts["undecided"]
+        equivalent, undecided = (
+            (verdicts == verdict).sum(axis=1) for verdict in ("equivalent", "undecided")
+        )
         fewest, most = int(np.argmin(undecided)), int(np.argmax(undecided))
+        found = f"up to {equivalent.max():,}" if equivalent.any() else "none"
+        bound, n_pairs = percent(self.bound or 0.0), len(self.pairs)
         return (
-            f"Within {percent(self.bound or 0.0)} of the mean score, {counts['equivalent'].min():,} "
-            f"to {counts['equivalent'].max():,} of {len(self.pairs):,} pairs of systems are "
-            f"equivalent; {undecided[fewest]:,} ({self.measures[fewest]}) to {undecided[most]:,} "
-            f"({self.measures[most]}) are neither that nor different.",
+            f"Within {bound} of the mean score, {found} of {n_pairs:,} pairs of systems are "
+            f"equivalent; {undecided[fewest]:,} ({self.measures[fewest]}) to "
+            f"{undecided[most]:,} ({self.measures[most]}) are neither that nor different.",
         )
 
     def cautions(self) -> Sequence[str]:
@@ -750,14 +752,6 @@ def _limits(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(replicates, tails, axis=-1, method="inverted_cdf")
     return low, high
-
-
-def _largest_deviates(replicates: NDArray[np.float64]) -> float:
-    """Give the 95 % quantile of the largest |t| of rows (n_rows, n_replicates)."""
-    spread = replicates.std(axis=1, keepdims=True)
-    centred = np.abs(replicates - replicates.mean(axis=1, keepdims=True))
-    deviates = np.divide(centred, spread, out=np.zeros(centred.shape), where=spread > 0)
-    return float(np.quantile(deviates.max(axis=0), CONFIDENCE))
 
 
 def _median(users: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -195,8 +195,9 @@ def possible_effects(
     Notes
     -----
     The middle 95 % of the users that 80 % of the pairs need, over 200 draws, held the true number
-    in 91 to 97 of 100 pilots of 50 to 600 users and 8 or 20 systems; with the one B of
-    `shrunk_effects` in as few as 87, and without shrinking in as few as 67.
+    in 93 to 99 of 100 pilots of 50 to 600 users and 8 to 20 systems with normal or skewed scores;
+    with the one B of `shrunk_effects` in as few as 82, and without shrinking in as few as 67.
+    Where systems came in three tight groups they held it in 65.
     """
     n_draws = resampled.shape[2]
     uniforms = random_uniforms(np.arange(n_draws), seed, "design", "effects")
