@@ -122,7 +122,7 @@ def design(work: Work, settings: Settings) -> Design:
 
     Examples
     --------
-    One system is better by .2 on average, with a standard deviation of .1: five users will do.
+    One system is better by .2, with a standard deviation of .08: four users will do.
 
     >>> from analyses.shared.measure import Scores
     >>> from analyses.shared.work import ScoresAlone
@@ -131,7 +131,7 @@ def design(work: Work, settings: Settings) -> Design:
     >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3", "4"]))
     >>> found = design(ScoresAlone(scores), Settings(simulations=0))
     >>> found.observed
-    array([[5.]])
+    array([[4.]])
     """
     work = standardised(work, settings.standardised)
     scores = work.scores

@@ -182,7 +182,7 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"a": [0.7, 0.6, 0.5, 0.4], "b": [0.4, 0.4, 0.3, 0.3]})
     >>> design(frame, simulations=0).observed
-    array([[5.]])
+    array([[4.]])
     """
     found: Design = analyse("design", scores, seed=seed, n_jobs=n_jobs, **settings)
     return found
