@@ -39,6 +39,7 @@ from analyses.significance.question import (
     check_scales,
     correct,
 )
+from analyses.significance.standardise import Standard, standardised
 from analyses.verdicts.pair_verdicts import pairs_within
 from runs import InputError
 from runs.shared.settings import Whole
@@ -111,6 +112,11 @@ class Settings(Question):
         description="Resamples of the users for intervals of discriminative power.",
     )
     baseline: str | None = Field(None, description="A system: only pairs with it are tested.")
+    standardised: Standard | None = Field(
+        None,
+        description="Test scores that are standardised user by user: normal (Webber et al. 2008), "
+        "uniform (Sakai 2016) or empirical (Urbano et al. 2019).",
+    )
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
@@ -154,6 +160,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
       system_a system_b  difference     p
     0        a        b         2.0  0.25
     """
+    work = standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     _check(scores)
     check_scales(scores, scales)
@@ -189,6 +196,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         permutations=settings.draws,
         seed=work.seed,
         baseline=settings.baseline,
+        standard=settings.standardised,
     )
 
 
@@ -222,8 +230,9 @@ class Discrimination(Result):
         DP and curves for resampled users; there are none for tests that are not of means.
     n_users
         Number of users (topics).
-    test, correction, alpha, permutations, seed, baseline
-        What was asked: see `Settings`; ``permutations`` is the number of random draws of the test.
+    test, correction, alpha, permutations, seed, baseline, standard
+        What was asked: see `Settings`; ``permutations`` is the number of random draws of the test,
+        ``standard`` how scores were standardised, if they were.
     """
 
     measures: Measures
@@ -242,6 +251,7 @@ class Discrimination(Result):
     permutations: int
     seed: int
     baseline: str | None
+    standard: Standard | None = None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -562,8 +572,10 @@ class Discrimination(Result):
         pairs = f"{len(self.pairs):,} unordered pairs of {len(self.systems):,} systems"
         if self.baseline is not None:
             pairs = f"{len(self.pairs):,} pairs of {self.baseline} with another system"
+        of_standard = "" if self.standard is None else f" of scores standardised ({self.standard})"
         return (
-            f"{subject[0].upper()}{subject[1:]}, for the {pairs} over {self.n_users:,} users: "
+            f"{subject[0].upper()}{subject[1:]}{of_standard}, for the {pairs} over "
+            f"{self.n_users:,} users: "
             f"two-sided {self._test_in_words()}.{self._correction_in_words()} "
             "DP is the sum of the p-values over unordered pairs. Lower is more discriminative; "
             f"DPs compare only for the same systems on the same data.{self._bands_in_words()}"

@@ -11,6 +11,7 @@ from analyses.discrimination import Discrimination, Settings
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.question import Correction, Question, Test
+from analyses.significance.standardise import standardise
 from runs import InputError
 from tests.analyses.made import discriminate
 
@@ -462,3 +463,15 @@ def test_a_bound_is_called_a_bound(rng: np.random.Generator) -> None:
     assert "but for 2 upper bounds (Hoeffding's, below 2e-16), of 3" in found.caption()
     assert found.about(Measure("far", 5))["median p"] == "< 2e-16"
     assert "< 2e-16" in found.conventions().rows[0]
+
+
+def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.random((1, 4, 30)) * rng.integers(1, 9, 30)
+    scores = Scores(
+        values, Measures([Measure("P", 5)]), ("a", "b", "c", "d"), np.arange(30).astype("U")
+    )
+    found = discriminate(scores, standardised="normal", replicates=0)
+    made = Scores(standardise(values, "normal"), scores.measures, scores.systems, scores.users)
+    np.testing.assert_array_equal(found.p, discriminate(made, replicates=0).p)
+    assert "of scores standardised (normal)" in found.caption()
