@@ -17,11 +17,12 @@ from analyses.shared.work import ScoresAlone, ScoresAndTruth
 from harness.metrics.shared.metric import Metric
 from harness.readers.frames import Framed, scores_of
 from harness.readers.judgements import Counts, Judgements, counts_of, judgements_of
-from harness.readers.rankings import Runs, runs_of
+from harness.readers.rankings import Runs, replicates_of
 from harness.readers.scores import measure_named
 from harness.study.study_file import Origin, sentence_of
 from qrels import Catalogue
 from runs import InputError
+from runs.replicates import Replicates
 from runs.shared.errors import require_choice
 from runs.shared.progress import Silent
 
@@ -58,8 +59,8 @@ def score(
     ----------
     runs
         Run files, or a pattern such as ``"runs/*.run"``; or runs by the names of their systems, as
-        dictionaries, data frames, or objects of ir_measures or ranx: see
-        `harness.readers.rankings.runs_of`.
+        dictionaries, data frames, or objects of ir_measures or ranx; or a list of runs of one
+        system, over which its scores are averaged: see `harness.readers.rankings.replicates_of`.
     qrels
         The judgements, in any of these forms: see `harness.readers.judgements.judgements_of`.
     measures
@@ -398,6 +399,7 @@ def _work(
     n_jobs: int = 1,
 ) -> StudyWork:
     """Read and score runs, and give what an analysis may use of them."""
+    from harness.scoring.replicated import averaged
     from harness.scoring.score import score as score_runs
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics
@@ -406,11 +408,13 @@ def _work(
     named = [measures] if isinstance(measures, str | Metric) else measures
     section = _section_of(named)
     metrics = check_metrics(section, own=[each for each in named if isinstance(each, Metric)])
+    run_files, systems = replicates_of(runs)
     collection = collect_lists(
-        runs_of(runs),
+        run_files,
         judgements_of(qrels),
         relevance_level=relevance_level,
         source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
+        systems=systems,
         popularity=popularity,
     )
     known = Catalogue(len(collection.items))
@@ -421,6 +425,7 @@ def _work(
     scores = score_runs(
         collection.runs, collection.qrels, measured, metrics, users=users, catalogue=known
     )
+    replicates = Replicates.of(systems, collection.runs) if systems else None
     return StudyWork(
         name="scores",
         seed=seed,
@@ -428,10 +433,11 @@ def _work(
         progress=Silent(),
         collection=collection,
         runs=collection.runs,
-        scores=scores,
+        scores=averaged(scores, replicates),
         metrics=metrics,
         catalogue=known,
         ranks={},
+        replicates=replicates,
     )
 
 

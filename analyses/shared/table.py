@@ -47,7 +47,7 @@ class Table:
         corner: str,
         cells: Mapping[tuple[str, str], float],
         *,
-        best: Callable[[str], Best] | None = None,
+        best: Callable[[str], Best | None] | None = None,
     ) -> Table:
         """Lay numbers out by row and column, in order of appearance.
 
@@ -63,7 +63,8 @@ class Table:
             [row, *(cells.get((row, column), math.nan) for column in columns)]
             for row in dict.fromkeys(row for row, _ in cells)
         ]
-        chosen = {n: best(column) for n, column in enumerate(columns, start=1)} if best else {}
+        found = [(n, best(column)) for n, column in enumerate(columns, start=1)] if best else []
+        chosen = {n: choose for n, choose in found if choose is not None}
         return cls(name, title, note, [corner, *columns], rows, chosen)
 
     def is_best(self, row: int, column: int) -> bool:

@@ -33,6 +33,48 @@ Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.
 """Run files, or runs by the names of their systems; see `runs_of`."""
 
 
+def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
+    """Read runs of which several may be of one system.
+
+    Parameters
+    ----------
+    given
+        As for `runs_of`; in a dictionary by the names of the systems, a list of paths, of
+        dictionaries or of data frames stands for several runs of a system, from other seeds or
+        folds. They are called after it: "ease-1", "ease-2", ...
+
+    Returns
+    -------
+    What the runs say, and the name of the system of each; no names if each is of its own.
+
+    Examples
+    --------
+    >>> one, other = {"t1": {"d1": 1.0}}, {"t1": {"d2": 1.0}}
+    >>> found, systems = replicates_of({"ease": [one, other], "svd": one})
+    >>> [run.system for run in found], systems
+    (['ease-1', 'ease-2', 'svd'], ('ease', 'ease', 'svd'))
+    """
+    if is_frame(given) or not isinstance(given, Mapping) or is_single(given):
+        return runs_of(given), ()
+    if not any(map(_are_runs, given.values())):
+        return runs_of(given), ()
+    found: list[RunFile] = []
+    systems: list[str] = []
+    for name, value in given.items():
+        runs = value if _are_runs(value) else [value]
+        for place, run in enumerate(runs, start=1):
+            found.append(_named(f"{name}-{place}" if _are_runs(value) else str(name), run))
+            systems.append(str(name))
+    return found, tuple(systems)
+
+
+def _are_runs(given: Any) -> bool:
+    """Tell a list of runs from a list of records, which is one run."""
+    whole = (str, PathLike, Mapping)
+    is_list = isinstance(given, list | tuple) and len(given) > 0
+    return is_list and all(isinstance(each, whole) or is_frame(each) for each in given)
+
+
 def runs_of(given: Runs) -> list[RunFile]:
     """Read runs, each with the name of its system.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SPREAD = "± "
+"""What the heading begins with of a column of standard deviations over replicates."""
+
+
 @dataclass(frozen=True, eq=False)
 class Means(Result):
     """Means over users, as each metric asks for them: arithmetic or geometric.
 
     Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
-    (n_measures, n_systems). Where users are weighted, both are of weighted scores.
+    (n_measures, n_systems). Where users are weighted, both are of weighted scores. Where there are
+    several runs of a system, sizes count them, and spreads are the standard deviations of their
+    means, of shape (n_measures, n_systems): see `harness.scoring.replicated.spread`.
     """
 
     measures: Measures
@@ -33,6 +39,8 @@ class Means(Result):
     deviations: NDArray[np.float64]
     n_users: int
     average: Average = "users"
+    sizes: NDArray[np.intp] | None = None
+    spreads: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -55,28 +63,39 @@ class Means(Result):
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``means``: columns system, metric, cutoff, mean, sd, users."""
+        """Give ``means``: columns system, metric, cutoff, mean, sd, users.
+
+        Where there are several runs of a system: replicates, sd_replicates, too.
+        """
         import pandas as pd
 
         n_measures, n_systems = self.values.shape
-        return {
-            "means": pd.DataFrame(
-                {
-                    "system": np.repeat(self.systems, n_measures),
-                    "metric": np.tile([m.metric for m in self.measures], n_systems),
-                    "cutoff": np.tile(self.measures.column, n_systems),
-                    "mean": self.values.T.ravel(),
-                    "sd": self.deviations.T.ravel(),
-                    "users": self.n_users,
-                }
-            )
+        columns: dict[str, Any] = {
+            "system": np.repeat(self.systems, n_measures),
+            "metric": np.tile([m.metric for m in self.measures], n_systems),
+            "cutoff": np.tile(self.measures.column, n_systems),
+            "mean": self.values.T.ravel(),
+            "sd": self.deviations.T.ravel(),
+            "users": self.n_users,
         }
+        if self.sizes is not None and self.spreads is not None:
+            columns["replicates"] = np.repeat(self.sizes, n_measures)
+            columns["sd_replicates"] = self.spreads.T.ravel()
+        return {"means": pd.DataFrame(columns)}
 
     def caption(self) -> str:
         """Say over whom the means are."""
+        over = "all users in the qrels, as with trec_eval -c"
         if self.average == "judgements":
-            return "Means over users, each weighted by the number of the user's relevant items."
-        return "Means over all users in the qrels, as with trec_eval -c."
+            over = "users, each weighted by the number of the user's relevant items"
+        if self.sizes is None:
+            return f"Means over {over}."
+        few, many = self.sizes.min(), self.sizes.max()
+        runs = f"{many}" if few == many else f"{few} to {many}"
+        return (
+            f"Means over {over}, and over {runs} runs of each system. Behind ±: the standard "
+            "deviation of these runs' means."
+        )
 
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give the mean scores of the systems."""
@@ -88,13 +107,17 @@ class Means(Result):
         """Tabulate the mean score of every system by every metric: Table 2."""
         compared = self.measures.compared(cutoff)
         numbered = list(zip(compared.labels, self.measures.numbers(compared), strict=True))
+        shown_of = {"": self.values} | ({} if self.spreads is None else {SPREAD: self.spreads})
         cells = {
-            (system, label): float(self.values[number, column])
+            (system, f"{of}{label}"): float(values[number, column])
             for column, system in enumerate(self.systems)
             for label, number in numbered
+            for of, values in shown_of.items()
         }
 
-        def best(label: str) -> Best:
+        def best(label: str) -> Best | None:
+            if label.startswith(SPREAD):
+                return None
             return min if compared.called(label).metric in compared.falling else max
 
         title = f"Mean scores{compared.where}"

@@ -17,6 +17,7 @@ from harness.scoring.blocks import Block, Samples, depth_seen, divide
 from harness.scoring.trial import NEEDS, Needs, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
+from runs.replicates import Replicates
 
 if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
@@ -79,7 +80,7 @@ class SampleScorer:
     lists is tried out on some of them: judged ranks alone where that changes no score, many samples
     at once; all ranks, one sample at a time; or nothing, where scores do not depend on judgements.
     Runs, qrels, measures, metrics and catalogue are as in `score`; weights are of the users, of
-    shape (n_users,).
+    shape (n_users,). With replicates, a score is the mean over the runs of a system.
     """
 
     def __init__(
@@ -90,8 +91,11 @@ class SampleScorer:
         metrics: Mapping[str, Metric],
         catalogue: Catalogue | None = None,
         weights: NDArray[np.float64] | None = None,
+        replicates: Replicates | None = None,
     ) -> None:
         self._weights = weights
+        self._shares = None if replicates is None else replicates.shares
+        self._numbers = np.arange(len(runs)) if replicates is None else replicates.numbers
         self._catalogue = Catalogue(0) if catalogue is None else catalogue
         self._runs = runs
         self._qrels = qrels
@@ -107,16 +111,19 @@ class SampleScorer:
         from harness.scoring.kernel import group_sums
 
         n_blocks = int(blocks.max(initial=0)) + 1
-        sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
+        n_systems = int(self._numbers.max(initial=-1)) + 1
+        sums = np.zeros((len(self._measures), n_blocks, n_systems, kept.shape[1]))
         for (level, is_geometric), numbers in self._fused.items():
             hits = self._hits.at_level(level)
-            by_user = is_geometric or self._weights is not None
+            are_equal = self._weights is None and self._shares is None
+            by_user = is_geometric or not are_equal
             groups = np.arange(len(blocks)) if by_user else blocks
             for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
                 for number, metric, cutoff in zip(numbers, *self._places(numbers), strict=True):
                     found = values[metric, cutoff]
                     if by_user:
-                        scores = self._weighted(logarithms(found) if is_geometric else found, some)
+                        scores = logarithms(found) if is_geometric else found
+                        scores = self._weighted(self._over_replicates(scores, some), some)
                         np.add.at(sums[number], blocks[some], scores.swapaxes(0, 1))
                     else:
                         sums[number, some] = found.swapaxes(0, 1)
@@ -171,12 +178,22 @@ class SampleScorer:
             own = blocks[block.users]
             order = np.argsort(own, kind="stable")
             groups, firsts = np.unique(own[order], return_index=True)
-            for system, judged in enumerate(block.judge(samples)):
+            for run, judged in enumerate(block.judge(samples)):
                 scores = _scores(judged, measures, self._metrics)
                 by_user = scores.reshape(len(measures), len(own), -1)
+                if self._shares is not None:
+                    by_user = by_user * self._shares[run, block.users, np.newaxis]
                 weighted = self._weighted(by_user, block.users)[:, order]
                 totals = np.add.reduceat(weighted, firsts, axis=1)
-                sums[np.array(numbers)[:, np.newaxis], groups, system] += totals
+                sums[np.array(numbers)[:, np.newaxis], groups, self._numbers[run]] += totals
+
+    def _over_replicates(self, scores: NDArray[np.float64], users: slice) -> NDArray[np.float64]:
+        """Average scores of runs, of shape (n_runs, n_users, n_samples), over those of a system."""
+        if self._shares is None:
+            return scores
+        found = np.zeros((int(self._numbers.max()) + 1, *scores.shape[1:]))
+        np.add.at(found, self._numbers, scores * self._shares[:, users, np.newaxis])
+        return found
 
     def _weighted(
         self, scores: NDArray[np.float64], users: slice | NDArray[np.intp]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.work import CountedIn
+from harness.study.replicate_tags import numbered, systems_of
 from harness.study.split_section import SplitSection
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world
@@ -79,6 +80,8 @@ class Collection:
         Training and test ratings, where the study begins with ratings.
     runs
         The runs that were made elsewhere.
+    replicated
+        By run, the name of its system, where several may be of one; empty otherwise.
     truth
         The true ratings, where the study begins with a world.
     judged_truly
@@ -103,6 +106,7 @@ class Collection:
     facts: dict[str, Any]
     split: Split | None = None
     runs: tuple[Run, ...] = ()
+    replicated: tuple[str, ...] = ()
     truth: Truth | None = None
     judged_truly: TrueJudgements | None = None
     true_lists: tuple[Run, ...] = ()
@@ -203,8 +207,9 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         threshold=threshold,
         is_implicit=is_implicit,
     )
-    run_files = [read_run(path) for path in paths]
-    collection = replace(collection, runs=_given_runs(run_files, study, split, collection))
+    run_files, replicated = _read_runs(paths, study)
+    runs = _given_runs(run_files, study, split, collection, replicated)
+    collection = replace(collection, runs=runs, replicated=replicated)
     if study.truth is None:
         return collection
     with study.errors_at("truth"):
@@ -276,11 +281,15 @@ def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> 
 
 
 def _given_runs(
-    run_files: Sequence[RunFile], study: Study, split: Split, collection: Collection
+    run_files: Sequence[RunFile],
+    study: Study,
+    split: Split,
+    collection: Collection,
+    systems: Sequence[str],
 ) -> tuple[Run, ...]:
     """Check the runs that stand beside the trained systems."""
     topics, items = collection.carried
-    _check_tags(run_files, others=tuple(study.systems.labels))
+    _check_tags(run_files, systems, others=tuple(study.systems.labels))
     for file in run_files:
         require_known_users(file, topics)
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
@@ -290,6 +299,7 @@ def _given_runs(
                 "trained systems may only rank items of their catalogue."
             )
     runs = tuple(file.to_run(topics, items) for file in run_files)
+    _warn_of_gaps(systems, runs)
     if runs:
         rated = split.train.matrix()[split.test_users]
         for file, run in zip(run_files, runs, strict=True):
@@ -462,7 +472,7 @@ def judge_test(split: Split, scale: Scale) -> Qrels:
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     file = read_qrels(section.path)
     paths = run_paths(study)
-    run_files = [read_run(path) for path in paths]
+    run_files, systems = _read_runs(paths, study)
     with study.errors_at("truth"):
         truth = None if study.truth is None else read_truth(study.truth)
     collection = collect_lists(
@@ -470,6 +480,7 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         file,
         relevance_level=section.relevance_level,
         source=str(section.path),
+        systems=systems,
         others=() if truth is None else truth.items.ids.tolist(),
     )
     inputs = tuple(checksum(path) for path in [section.path, *paths])
@@ -483,12 +494,23 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     return _with_truth(collection, known, run_files)
 
 
+def _read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
+    """Read the runs of a study, and which systems they are of, if several may be of one."""
+    files = [read_run(path) for path in paths]
+    pattern = None if study.runs is None else study.runs.replicates
+    if pattern is None:
+        return files, ()
+    with study.errors_at("runs", "replicates"):
+        return numbered(files, pattern), systems_of(files, pattern)
+
+
 def collect_lists(
     run_files: Sequence[RunFile],
     file: QrelsFile,
     *,
     relevance_level: int,
     source: str,
+    systems: tuple[str, ...] = (),
     popularity: Mapping[str, int] | None = None,
     others: Sequence[str] = (),
 ) -> Collection:
@@ -502,6 +524,8 @@ def collect_lists(
         Lowest relevant grade.
     source
         What the qrels are called in messages.
+    systems
+        By run, the name of its system, where several may be of one.
     popularity
         Training ratings by item, where they are known; 0 for judged items that are not named.
     others
@@ -512,22 +536,39 @@ def collect_lists(
     InputError
         If nothing is relevant, a run has no topic of the qrels, or two share a name.
     """
-    _check_tags(run_files)
+    _check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
         raise InputError(f"{source}: {nothing_relevant(qrels)}")
     for run_file in run_files:
         require_known_users(run_file, file.users)
+    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
+    _warn_of_gaps(systems, runs)
     return Collection(
         topics=file.users,
         items=items,
         qrels=qrels,
         inputs=(),
         facts=judgement_facts(qrels),
-        runs=tuple(run_file.to_run(file.users, items) for run_file in run_files),
+        runs=runs,
+        replicated=systems,
         trained=None if popularity is None else _counts_by_number(popularity, items),
     )
+
+
+def _warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
+    """Warn where some users have lists in fewer runs of a system than others have."""
+    for system in dict.fromkeys(systems):
+        own = [run for run, name in zip(runs, systems, strict=True) if name == system]
+        counts = np.sum([run.lengths > 0 for run in own], axis=0)
+        few = np.count_nonzero((counts > 0) & (counts < counts.max()))
+        if few:
+            finding = (
+                f"{few:,} users have lists in fewer of the {len(own)} runs of {system!r} than "
+                "others have; their scores are means over those runs alone."
+            )
+            warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np.intp]:
@@ -536,13 +577,17 @@ def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np
     return found
 
 
-def _check_tags(files: Sequence[RunFile], *, others: Sequence[str] = ()) -> None:
+def _check_tags(
+    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = ()
+) -> None:
     """Refuse fewer than two systems, long tags, and those that name two systems."""
-    if len(files) + len(others) < 2:
-        raise InputError(f"a study compares at least two systems, got {len(files) + len(others)}.")
+    names = systems or [file.system for file in files]
+    n_systems = len(set(names)) + len(others)
+    if n_systems < 2:
+        raise InputError(f"a study compares at least two systems, got {n_systems}.")
     first: dict[str, RunFile] = {}
-    for file in files:
-        if file.system in others:
+    for file, name in zip(files, names, strict=True):
+        if {file.system, name} & {*others}:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is the name of a trained system too; "
                 "tags name the systems and must differ."

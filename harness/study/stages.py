@@ -41,6 +41,7 @@ from harness.report.study_folder import (
 )
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
+from harness.scoring.replicated import averaged, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
@@ -84,6 +85,7 @@ from recommenders import (
 )
 from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
+from runs.replicates import Replicates
 from runs.shared.carried_ids import id_table
 from runs.shared.clock import Cost
 from runs.shared.progress import Progress
@@ -94,6 +96,12 @@ INFAP = "infAP is the paper's, not trec_eval's."
 WEIGHTED = (
     "Users are weighted by the number of their relevant items: in means, orderings, tests and "
     "intervals. scores.parquet has their scores unweighted."
+)
+
+REPLICATED = (
+    "A user's score of a system is the mean over the runs of the system that rank for the user. "
+    "Tests and intervals are of these means: they cover other users, not other runs, whose spread "
+    "stands beside the mean scores."
 )
 
 TRUE_QRELS, TRUE_SCORES = "true-qrels", "true-scores"
@@ -141,8 +149,26 @@ class Stages:
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems: those trained, in the order of the study, then the runs given."""
-        given = tuple(run.system for run in self.collection.runs)
-        return given if self.collection.split is None else (*self.study.systems.labels, *given)
+        return tuple(dict.fromkeys(self._system_of_runs))
+
+    @property
+    def run_names(self) -> tuple[str, ...]:
+        """Names of the runs: those of the systems, but where several runs are of one."""
+        return self._trained + tuple(run.system for run in self.collection.runs)
+
+    @property
+    def _system_of_runs(self) -> tuple[str, ...]:
+        """Names of the systems, by run."""
+        replicated = self.collection.replicated
+        return self._trained + replicated if replicated else self.run_names
+
+    @property
+    def _trained(self) -> tuple[str, ...]:
+        return () if self.collection.split is None else tuple(self.study.systems.labels)
+
+    def _replicates(self, runs: Sequence[Run]) -> Replicates | None:
+        """Tell which runs are of which system; None if each is of its own."""
+        return Replicates.of(self._system_of_runs, runs) if self.collection.replicated else None
 
     @property
     def ranked_in_full(self) -> tuple[str, ...]:
@@ -168,8 +194,8 @@ class Stages:
 
     @property
     def listed_truly(self) -> tuple[str, ...]:
-        """Names of the systems of which other lists than the usual ones are truly judged."""
-        return self.systems if self.truth is not None and self.truth.has_own_lists else ()
+        """Names of the runs of which other lists than the usual ones are truly judged."""
+        return self.run_names if self.truth is not None and self.truth.has_own_lists else ()
 
     @cached_property
     def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
@@ -200,7 +226,7 @@ class Stages:
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
-        runs = [run_part(system) for system in self.systems]
+        runs = [run_part(name) for name in self.run_names]
         ranks = [ranks_part(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
         hidden = [hidden_part(system) for system in self.ranked_hidden]
@@ -325,6 +351,8 @@ class Stages:
         of_runs = self.collection.split is None
         compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
         n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
+        if self.collection.replicated:
+            n_systems = f"{len(self.systems)} systems ({len(self.run_names)} runs)"
         counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
         return {
@@ -341,6 +369,7 @@ class Stages:
                 INFAP,
                 TIES,
                 *([] if self.weights is None else [WEIGHTED]),
+                *([REPLICATED] if self.collection.replicated else []),
                 *_about_ids(self.collection),
                 *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
             ],
@@ -375,10 +404,10 @@ class Stages:
             return list(self.collection.runs)
         self._train(self.collection.split)
         depth = self.study.systems.depth
-        with self.progress("Reading the runs back", len(self.systems)) as bar:
+        with self.progress("Reading the runs back", len(self.run_names)) as bar:
             runs = []
-            for system in self.systems:
-                file = read_run(self.store.folder / run_name(system))
+            for name in self.run_names:
+                file = read_run(self.store.folder / run_name(name))
                 runs.append(file.to_run(*self.collection.carried, depth=depth))
                 bar.advance()
         return runs
@@ -391,10 +420,11 @@ class Stages:
         made: list[Scores] = []
 
         def build() -> dict[str, bytes]:
-            made.append(self._score(runs))
+            by_run, replicates = self._score(runs), self._replicates(runs)
+            made.append(averaged(by_run, replicates))
             return {
                 SCORES_FILE: scores_to_parquet(made[0]),
-                **result_files("means", self._means(made[0])),
+                **result_files("means", self._means(made[0], by_run, replicates)),
                 **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
                 **self._kept_metrics(),
             }
@@ -408,9 +438,13 @@ class Stages:
         """Weights of the users; None if all weigh the same."""
         return user_weights(self.collection.qrels, self.study.metrics.average)
 
-    def _means(self, scores: Scores) -> Means:
+    def _means(self, scores: Scores, by_run: Scores, replicates: Replicates | None) -> Means:
         average = self.study.metrics.average
-        return Means.of(weighted(scores, self.weights), self.metrics, average=average)
+        means = Means.of(weighted(scores, self.weights), self.metrics, average=average)
+        if replicates is None:
+            return means
+        spreads = spread(weighted(by_run, self.weights), replicates, self.metrics)
+        return replace(means, sizes=replicates.sizes, spreads=spreads)
 
     def _kept_metrics(self) -> dict[str, bytes]:
         kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
@@ -454,7 +488,7 @@ class Stages:
         """Give the lists that the truth judges."""
         if not self.listed_truly:
             return [known.usual_lists(run) for run in runs]
-        files = [read_run(self.store.folder / true_name(system)) for system in self.systems]
+        files = [read_run(self.store.folder / true_name(name)) for name in self.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
 
     def _score_truly(
@@ -462,7 +496,7 @@ class Stages:
     ) -> Scores:
         metrics = {**self.references, **self.metrics}
         references = () if self.study.truth is None else self.study.truth.measures
-        return true_scores(
+        scores = true_scores(
             lists,
             known,
             true_measures(self.measures, metrics, references),
@@ -470,6 +504,7 @@ class Stages:
             true_catalogue(self.catalogue, known, self.collection.split),
             advance=advance,
         )
+        return averaged(scores, self._replicates(lists))
 
     def analyse(self, runs: Sequence[Run], scores: Scores, truth: Truth | None = None) -> None:
         """Make every analysis of the study."""
@@ -488,6 +523,7 @@ class Stages:
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
             known_truth=truth,
+            replicates=self._replicates(runs),
         )
         for analysis, settings in self.wanted:
             made_from = self._made_from(analysis)
@@ -685,11 +721,12 @@ class Stages:
             self._qrels_key,
             self._files_of(
                 [
-                    *(run_part(system) for system in self.systems),
+                    *(run_part(name) for name in self.run_names),
                     *(hidden_part(system) for system in self.ranked_hidden),
                 ]
             ),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
+            self._system_of_runs,
             self.study.metrics.average,
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],

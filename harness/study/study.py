@@ -22,6 +22,7 @@ from harness.scoring.user_weights import Average
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
 from harness.study.repeat_section import RepeatSection, seed_folder
+from harness.study.replicate_tags import tag_pattern
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text, refused
 from harness.study.truth_section import QRELS, TruthSection
@@ -153,6 +154,18 @@ class RunsSection(Section):
     """Runs made elsewhere."""
 
     paths: tuple[str, ...] = Field(min_length=1, description="TREC run files; * and ? are welcome.")
+    replicates: str | None = Field(
+        None,
+        description="Where several runs are of one system: a regular expression for their tags, "
+        "with a group (?P<system>...), and perhaps (?P<replicate>...).",
+    )
+
+    @field_validator("replicates")
+    @classmethod
+    def _names_systems(cls, text: str | None) -> str | None:
+        if text is not None:
+            tag_pattern(text)
+        return text
 
 
 class QrelsSection(Section):

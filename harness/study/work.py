@@ -19,6 +19,7 @@ from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
 from qrels import Catalogue, FullRanks, Qrels
 from runs import InputError, Run
+from runs.replicates import Replicates
 from runs.shared.progress import Progress
 
 
@@ -42,6 +43,8 @@ class StudyWork:
         By system: the file that keeps its full ranks.
     known_truth
         What the systems are truly worth, if that is known.
+    replicates
+        Which runs are of which system, where several may be of one.
     """
 
     name: str
@@ -56,6 +59,7 @@ class StudyWork:
     ranks: Mapping[str, Path]
     weights: NDArray[np.float64] | None = None
     known_truth: Truth | None = None
+    replicates: Replicates | None = None
 
     @property
     def qrels(self) -> Qrels:
@@ -70,12 +74,13 @@ class StudyWork:
         """
         if self.weights is not None:
             return {}
+        divisor = 1 if self.replicates is None else self.replicates.divisor
         scales = {
             measure: self.metrics[measure.metric].lattice(measure.cutoff)
             for measure in self.scores.measures
             if measure.cutoff is not None
         }
-        return {measure: scale for measure, scale in scales.items() if scale is not None}
+        return {measure: divisor * scale for measure, scale in scales.items() if scale is not None}
 
     @property
     def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
@@ -85,6 +90,10 @@ class StudyWork:
     @property
     def recommended(self) -> Mapping[str, NDArray[np.int32]]:
         """By system: the items of its lists."""
+        if self.replicates is not None:
+            raise InputError(
+                "the analysis is of one list for each user and system; these have replicates."
+            )
         return {run.system: run.items for run in self.runs}
 
     @cached_property
@@ -108,6 +117,7 @@ class StudyWork:
             self.metrics,
             self.catalogue,
             weights=self.weights,
+            replicates=self.replicates,
         )
         if scorer.by_definition:
             minutes = n_samples * scorer.seconds_by_definition() / 60

@@ -1,0 +1,160 @@
+"""Runs of a study that are of one system: told by tags, averaged, and what they spread."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.report.checks import checks_of
+from harness.report.study_folder import FinishedStudy
+from harness.study.collection import collect
+from harness.study.study import parse_study
+from runs import InputError, InputWarning
+from tests.harness.small import (
+    FULL,
+    JUDGEMENTS,
+    NO_ANALYSES,
+    PARTIAL,
+    TREC,
+    TREC_METRICS,
+    manifest_of,
+    read_frame,
+    run_text,
+    write_collection,
+    write_qrels,
+    write_run,
+)
+
+SEEDS = r"replicates = '(?P<system>.+)-seed(?P<replicate>\d+)'"
+SAME_TAG = "replicates = '(?P<system>.+)'"
+
+
+def with_replicates(line: str) -> str:
+    return TREC.replace('paths = ["*.run"]', f'paths = ["*.run"]\n{line}')
+
+
+def systems_in(base: Path, line: str) -> tuple[str, ...]:
+    study = parse_study(with_replicates(line), source="study.toml", base=base, changes={})
+    return collect(study).replicated
+
+
+@pytest.fixture
+def seeds(tmp_path: Path) -> Path:
+    """Two seeds of one system, three of another."""
+    write_qrels(tmp_path, JUDGEMENTS)
+    for seed in (1, 2, 3):
+        lists = {user: items[seed - 1 :] + items[: seed - 1] for user, items in FULL.items()}
+        write_run(tmp_path, f"slim-seed{seed}", lists)
+        if seed < 3:
+            write_run(tmp_path, f"ease-seed{seed}", FULL if seed == 1 else {**FULL, **PARTIAL})
+    return tmp_path
+
+
+def test_tags_tell_the_system(seeds: Path) -> None:
+    assert systems_in(seeds, SEEDS) == ("ease",) * 2 + ("slim",) * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        ("replicates = '(?P<system>.+'", "is no regular expression"),
+        ("replicates = 'seed.*'", r"needs a group \(\?P<system>...\)"),
+        (r"replicates = '(?P<system>slim)-seed\d'", r"ease-seed1\.run: the tag 'ease-seed1' does"),
+        (r"replicates = '(?P<system>)[a-z]+-seed\d'", "which says of every run of which system"),
+    ],
+)
+def test_a_pattern_that_does_not_fit_is_refused_with_its_line(
+    seeds: Path, line: str, finding: str
+) -> None:
+    with pytest.raises(InputError, match=rf"study\.toml, line 5.*{finding}"):
+        systems_in(seeds, line)
+
+
+def test_two_files_of_one_replicate_are_refused(seeds: Path) -> None:
+    write_run(seeds, "slim-seed1", FULL, name="twice.run")
+    finding = r"twice\.run: the tag 'slim-seed1' names the replicate '1' of 'slim', and so does"
+    with pytest.raises(InputError, match=finding):
+        systems_in(seeds, SEEDS)
+
+
+def test_replicates_of_a_single_system_are_no_comparison(seeds: Path) -> None:
+    for path in seeds.glob("ease*"):
+        path.unlink()
+    with pytest.raises(InputError, match="compares at least two systems, got 1"):
+        systems_in(seeds, SEEDS)
+
+
+def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "full", FULL, name="z.run")
+    text = with_replicates(SAME_TAG)
+    collection = collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
+    assert [run.system for run in collection.runs] == ["full-1", "partial", "full-2"]
+    assert collection.replicated == ("full", "partial", "full")
+
+
+def test_users_with_fewer_runs_than_others_are_counted(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "partial", FULL, name="z.run")
+    with pytest.warns(InputWarning, match="1 users have lists in fewer of the 2 runs of 'partial'"):
+        systems_in(tmp_path, SAME_TAG)
+
+
+def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_path: Path) -> None:
+    text = with_replicates(SEEDS) + TREC_METRICS + NO_ANALYSES
+    plain = TREC + TREC_METRICS + NO_ANALYSES
+    folder = run_text(text, seeds, output=tmp_path / "study")
+    single = run_text(plain, seeds, output=tmp_path / "single")
+    means, of_runs = read_frame(folder, "means"), read_frame(single, "means")
+    of_runs["run"], of_runs["system"] = of_runs["system"], of_runs["system"].str[:4]
+    grouped = of_runs.groupby(["system", "metric", "cutoff"])["mean"]
+    keys = [*zip(means.system, means.metric, means.cutoff, strict=True)]
+    np.testing.assert_allclose(means["mean"], grouped.mean()[keys], atol=1e-12)
+    np.testing.assert_allclose(means["sd_replicates"], grouped.std()[keys], atol=1e-12)
+    assert set(zip(means.system, means.replicates, strict=True)) == {("ease", 2), ("slim", 3)}
+    table = FinishedStudy.at(folder).means.table(cutoff=2)
+    assert table.headings[:3] == ["system", "P", "± P"]
+    assert set(table.best) == {1, 3, 5}
+    manifest = manifest_of(folder)
+    assert manifest["systems"] == ["ease", "slim"]
+    assert "not other runs" in str(manifest["notes"])
+    assert len([*folder.glob("runs/*.run")]) == 5
+
+
+def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
+    scores = []
+    for name, parts in (("whole", [["u1", "u2", "u3"]]), ("folds", [["u1"], ["u2", "u3"]])):
+        base = tmp_path / name
+        write_collection(base)
+        (base / "full.run").unlink()
+        for number, users in enumerate(parts):
+            lists = {user: FULL[user] for user in users}
+            write_run(base, f"full-seed{number}", lists)
+        (base / "partial.run").unlink()
+        write_run(base, "partial-seed0", PARTIAL)
+        text = with_replicates(SEEDS) + TREC_METRICS + "[analyses.sparsity]\nlevels = [1.0, 0.5]\n"
+        folder = run_text(text, base, output=base / "study")
+        tables = ("sparsity", "pvalues", "correlation_metrics")
+        scores.append([(folder / f"tables/{table}.csv").read_bytes() for table in tables])
+    assert scores[0] == scores[1]
+
+
+def test_an_analysis_of_single_lists_refuses_replicates(seeds: Path, tmp_path: Path) -> None:
+    text = with_replicates(SEEDS) + TREC_METRICS + '[analyses]\nnames = ["exposure"]\n'
+    with pytest.raises(InputError, match="is of one list for each user and system"):
+        run_text(text, seeds, output=tmp_path / "study")
+
+
+def test_significant_differences_within_the_spread_of_runs_are_counted(tmp_path: Path) -> None:
+    """One seed finds the relevant item of each user first, the other not at all."""
+    users = [f"u{number}" for number in range(20)]
+    write_qrels(tmp_path, {user: {"a": 1} for user in users})
+    good, bad = ["a", "b", "c"], ["b", "c"]
+    for tag, items in (("x-seed1", good), ("x-seed2", bad), ("y-seed1", bad), ("y-seed2", bad)):
+        write_run(tmp_path, tag, dict.fromkeys(users, items))
+    text = with_replicates(SEEDS) + '[metrics]\nnames = ["RR"]\ncutoffs = [3]\n'
+    text += '[analyses]\nnames = ["discrimination"]\n'
+    folder = run_text(text, tmp_path, output=tmp_path / "study")
+    said = " ".join(check.sentence for check in checks_of(FinishedStudy.at(folder)))
+    assert re.search(r"1 of the 1 differences .* \(x and y\): the tests take these runs as", said)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs import Run
+from runs.replicates import Replicates
+
+
+def ranking_for(*users: int) -> Run:
+    """A run that ranks an item for some of four users."""
+    items = np.full((4, 1), -1, dtype=np.int32)
+    items[list(users)] = 0
+    return Run("r", items)
+
+
+def test_folds_join_bit_for_bit() -> None:
+    values = np.array([[0.1, 0.7, 0.0, 0.0], [0.0, 0.0, 0.3, 0.2]])
+    folds = Replicates.of(["a", "a"], [ranking_for(0, 1), ranking_for(2, 3)])
+    assert folds.mean(values).tolist() == [[0.1, 0.7, 0.3, 0.2]]
+    assert folds.divisor == 1
+
+
+@given(st.permutations([0.1, 0.2, 0.3, 0.7, 1 / 3]))
+def test_the_mean_does_not_depend_on_the_order_of_the_runs(values: list[float]) -> None:
+    runs = Replicates.of(["a"] * 5, [ranking_for(0, 1, 2, 3)] * 5)
+    found, known = (
+        runs.mean(np.array(some)[:, None] * np.ones(4)) for some in (values, sorted(values))
+    )
+    assert found.tolist() == known.tolist()
+
+
+def test_a_user_without_any_list_has_the_mean_over_all_runs() -> None:
+    runs = Replicates.of(["a", "a"], [ranking_for(0), ranking_for(0, 1)])
+    assert runs.mean(np.array([[1.0, 0, 0.5, 0], [0.5, 1.0, 0, 0]])).tolist() == [
+        [0.75, 1, 0.25, 0]
+    ]
+
+
+@pytest.mark.parametrize(("names", "divisor"), [("aa", 2), ("aaabb", 6), ("ab", 1)])
+def test_means_of_whole_numbers_are_whole_times_the_divisor(names: str, divisor: int) -> None:
+    runs = Replicates.of([*names], [ranking_for(0, 1, 2, 3)] * len(names))
+    assert runs.divisor == divisor
+    scaled = divisor * runs.mean(np.arange(4.0 * len(names)).reshape(-1, 4) % 5)
+    np.testing.assert_allclose(scaled, scaled.round(), atol=1e-10)
