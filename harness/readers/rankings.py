@@ -39,9 +39,8 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     Parameters
     ----------
     given
-        As for `runs_of`; in a dictionary by the names of the systems, a list of paths, of
-        dictionaries or of data frames stands for several runs of a system, from other seeds or
-        folds. They are called after it: "ease-1", "ease-2", ...
+        As for `runs_of`; in a dictionary by the names of the systems, a list of runs stands for
+        several of a system, from other seeds or folds, which are called "ease-1", "ease-2", ...
 
     Returns
     -------
@@ -70,9 +69,8 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
 
 def _are_runs(given: Any) -> bool:
     """Tell a list of runs from a list of records, which is one run."""
-    whole = (str, PathLike, Mapping)
     is_list = isinstance(given, list | tuple) and len(given) > 0
-    return is_list and all(isinstance(each, whole) or is_frame(each) for each in given)
+    return is_list and all(isinstance(each, str | PathLike) or is_single(each) for each in given)
 
 
 def runs_of(given: Runs) -> list[RunFile]:

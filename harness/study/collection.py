@@ -565,8 +565,8 @@ def _warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
         few = np.count_nonzero((counts > 0) & (counts < counts.max()))
         if few:
             finding = (
-                f"{few:,} users have lists in fewer of the {len(own)} runs of {system!r} than "
-                "others have; their scores are means over those runs alone."
+                f"the {len(own)} runs of {system!r} do not rank for the same users; the scores of "
+                f"{few:,} are means over fewer runs than those of others."
             )
             warnings.warn(finding, InputWarning, stacklevel=3)
 
@@ -582,7 +582,7 @@ def _check_tags(
 ) -> None:
     """Refuse fewer than two systems, long tags, and those that name two systems."""
     names = systems or [file.system for file in files]
-    n_systems = len(set(names)) + len(others)
+    n_systems = len(set(systems) if systems else files) + len(others)
     if n_systems < 2:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
     first: dict[str, RunFile] = {}

@@ -10,6 +10,7 @@ import pytest
 from ir_measures import Qrel, ScoredDoc
 
 from harness import InputError, robustness, score
+from runs import InputWarning
 from tests.harness.small import FULL, JUDGEMENTS, PARTIAL, write_collection, write_run
 
 MEASURES = ["nDCG@2", "bpref", "P@1"]
@@ -53,6 +54,9 @@ class OfLensKit:
         return self.frame
 
 
+NAMES = ("qid", "docno", "score")
+
+
 def records(name: str) -> list[ScoredDoc]:
     return [ScoredDoc(t, item, s) for t, own in LISTS[name].items() for item, s in own.items()]
 
@@ -77,7 +81,7 @@ FORMS: dict[str, tuple[Any, Any]] = {
         pd.DataFrame([Qrel(*pair) for pair in PAIRS]),
     ),
     "frames of PyTerrier": (
-        {name: frame(name, columns=("qid", "docno", "score")) for name in LISTS},
+        {name: frame(name, columns=NAMES) for name in LISTS},
         pd.DataFrame(PAIRS, columns=["qid", "docno", "label"]),
     ),
     "one frame of TREC's columns": (
@@ -250,3 +254,26 @@ def test_what_robustness_cannot_be_asked_is_told(asked: dict[str, Any], finding:
     with pytest.raises(InputError) as caught:
         robustness(LISTS, JUDGEMENTS, MEASURES, **asked)
     assert finding in str(caught.value)
+
+
+def test_a_list_holds_several_runs_of_a_system(tmp_path: Path) -> None:
+    path = write_run(tmp_path, "any", FULL)
+    several = [path, LISTS["partial"], OfRanx(LISTS["partial"]), frame("full", columns=NAMES)]
+    one_each = score({**LISTS, "records": records("full")}, JUDGEMENTS, MEASURES)
+    with pytest.warns(InputWarning, match="the 4 runs of 'both' do not rank for the same users"):
+        found = score({"both": several, "records": records("full")}, JUDGEMENTS, MEASURES)
+    assert found.systems == ("both", "records")
+    full, partial = one_each.values[:, 0], one_each.values[:, 1]
+    ranked_for_by_both = [True, True, False]
+    expected = np.where(ranked_for_by_both, (full + partial) / 2, full)
+    np.testing.assert_allclose(found.values[:, 0], expected, atol=1e-13)
+
+
+def test_judgements_are_taken_away_from_all_runs_of_a_system() -> None:
+    found = robustness(
+        {"both": [LISTS["full"]] * 2, "partial": LISTS["partial"]}, JUDGEMENTS, MEASURES, **FEW
+    )
+    single = robustness(
+        {"both": LISTS["full"], "partial": LISTS["partial"]}, JUDGEMENTS, MEASURES, **FEW
+    )
+    assert found.frame().tau.tolist() == single.frame().tau.tolist()

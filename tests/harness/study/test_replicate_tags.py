@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from harness.report.checks import checks_of
@@ -23,6 +24,7 @@ from tests.harness.small import (
     run_text,
     write_collection,
     write_qrels,
+    write_ratings,
     write_run,
 )
 
@@ -97,7 +99,7 @@ def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
 def test_users_with_fewer_runs_than_others_are_counted(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "partial", FULL, name="z.run")
-    with pytest.warns(InputWarning, match="1 users have lists in fewer of the 2 runs of 'partial'"):
+    with pytest.warns(InputWarning, match=r"2 runs of 'partial' do not .* of 1 are means"):
         systems_in(tmp_path, SAME_TAG)
 
 
@@ -158,3 +160,42 @@ def test_significant_differences_within_the_spread_of_runs_are_counted(tmp_path:
     folder = run_text(text, tmp_path, output=tmp_path / "study")
     said = " ".join(check.sentence for check in checks_of(FinishedStudy.at(folder)))
     assert re.search(r"1 of the 1 differences .* \(x and y\): the tests take these runs as", said)
+
+
+def test_replicates_stand_beside_trained_systems_and_are_truly_judged(tmp_path: Path) -> None:
+    write_ratings(tmp_path / "ratings.csv")
+    lists = {f"u{user}": [f"i{item}" for item in (0, 5, 9)] for user in range(8)}
+    for seed, items in ((1, lists), (2, dict(list(lists.items())[::-1]))):
+        write_run(tmp_path, f"slim-seed{seed}", items)
+    truth = "".join(f"u{user},i{item},{1 + item % 5}\n" for user in range(8) for item in range(10))
+    (tmp_path / "true.csv").write_text("user,item,rating\n" + truth)
+    text = f"""
+name = "beside"
+[ratings]
+path = "ratings.csv"
+[systems]
+names = ["popularity", "item-knn"]
+depth = 4
+[runs]
+paths = ["*.run"]
+{SEEDS}
+[truth]
+path = "true.csv"
+[metrics]
+names = ["nDCG"]
+cutoffs = [4]
+"""
+    folder = run_text(text + NO_ANALYSES, tmp_path, output=tmp_path / "study")
+    systems = {"popularity", "item-knn", "slim"}
+    for name in ("scores.parquet", "truth/scores.parquet"):
+        assert {*pd.read_parquet(folder / name).system} == systems
+    assert read_frame(folder, "means").replicates.tolist() == [1, 1, 2]
+    assert len([*folder.glob("truth/runs/*.run")]) == 4
+
+
+def test_a_run_of_a_system_that_is_trained_here_is_refused(tmp_path: Path) -> None:
+    write_ratings(tmp_path / "ratings.csv")
+    write_run(tmp_path, "popularity-seed1", {"u1": ["i1"]})
+    text = f'name = "x"\n[ratings]\npath = "ratings.csv"\n[runs]\npaths = ["*.run"]\n{SEEDS}\n'
+    with pytest.raises(InputError, match="tag 'popularity-seed1' is the name of a trained system"):
+        collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
