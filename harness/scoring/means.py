@@ -94,7 +94,7 @@ class Means(Result):
         runs = f"{many}" if few == many else f"{few} to {many}"
         return (
             f"Means over {over}, and over {runs} runs of each system. Behind ±: the standard "
-            "deviation of these runs' means."
+            "deviation of these runs' means, over users for whom all of them rank."
         )
 
     def about(self, measure: Measure) -> Mapping[str, str]:

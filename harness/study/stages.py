@@ -352,7 +352,8 @@ class Stages:
         compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
         n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
         if self.collection.replicated:
-            n_systems = f"{len(self.systems)} systems ({len(self.run_names)} runs)"
+            n_runs = f"{len(self.run_names)} runs, taken as given"
+            n_systems = f"{len(self.systems)} systems (means over {n_runs})"
         counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
         return {
