@@ -13,9 +13,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from pydantic import AfterValidator, Field
 
-from analyses.calibration.errors import LEVEL, TALLIES, Key
 from analyses.calibration.population import Draw, Population
-from analyses.calibration.rates import Quantity, Rate, limits, promised
+from analyses.calibration.procedures import LEVEL, TALLIES, Key
+from analyses.calibration.promises import Quantity, Rate, limits, promised
 from analyses.calibration.studies import Held, Place, Studies, share_held, study_intervals
 from analyses.intervals.parts import ranges
 from analyses.shared.result import Result, table

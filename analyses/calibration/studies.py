@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.calibration.rates import Quantity
+from analyses.calibration.promises import Quantity
 from analyses.correlation import Settings as CorrelationSettings
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as DiscriminationSettings
@@ -36,6 +36,7 @@ TINY = 1e-9
 
 N_CANDIDATES, N_RELEVANT, DEPTH = 30, 8, 10
 SIMULATED = Measures([Measure("P", 5), Measure("RR", 10), Measure("AP", 10)])
+MOST_SUITED = 2.5
 LEVELS = (1.0, 0.5, 0.2, 0.1)
 SAMPLES = 5
 
@@ -124,8 +125,9 @@ class Lists:
     def simulated(cls, *, n_systems: int = 8, n_users: int = 4000, seed: int) -> Lists:
         """Let systems rank 30 items for each user, eight of them relevant.
 
-        How much better relevant items are scored depends on the user's skill, and on the system;
-        the rest is noise, in part the same for all systems.
+        How much better relevant items are scored depends on the user's skill and on the system,
+        every other of which suits some users more than others, so that measures disagree; the rest
+        is noise, in part the same for all systems.
 
         Examples
         --------
@@ -134,12 +136,15 @@ class Lists:
         """
         shape = (n_users, n_systems, N_CANDIDATES)
         skills = 2 * uniforms((n_users, 1, 1), seed, "lists", "skills")
-        qualities = np.linspace(0.8, 1.4, n_systems)[:, np.newaxis]
+        qualities = np.linspace(0.9, 1.1, n_systems)
+        suited = uniforms((n_users, n_systems), seed, "lists", "tastes") - 0.5
+        tastes = qualities + MOST_SUITED * (np.arange(n_systems) % 2) * suited
         noise = uniforms(shape, seed, "lists", "noise")
         shared = uniforms((n_users, 1, N_CANDIDATES), seed, "lists", "shared")
         odds = np.log(noise / (1 - noise) + 1e-9) / 2 + np.log(shared / (1 - shared) + 1e-9) / 2
         relevant = np.arange(N_CANDIDATES) < N_RELEVANT
-        found = np.argsort(-(odds + skills * qualities * relevant), axis=2)[:, :, :DEPTH]
+        scores = odds + skills * tastes[..., np.newaxis] * relevant
+        found = np.argsort(-scores, axis=2)[:, :, :DEPTH]
         return cls(np.minimum(found, N_RELEVANT))
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.calibration.population import Draw
-from analyses.calibration.rates import EXACT, MONTE_CARLO, TUKEY, Quantity
+from analyses.calibration.promises import EXACT, MONTE_CARLO, TUKEY, Quantity
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
