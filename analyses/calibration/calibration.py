@@ -197,8 +197,8 @@ def calibrate(
       see :meth:`Draw.simulated_pair`.
     - ``families``: family-wise error of the corrections, for families of up to 6 systems that are
       alike. Bonferroni's, Holm's and Benjamini & Hochberg's correct Monte-Carlo p-values.
-    - ``discoveries``: false discovery rate of Benjamini & Hochberg, after half of these systems
-      were made better by 3 standard errors.
+    - ``discoveries``: false discovery rate and power of Benjamini & Hochberg's correction, after
+      half of these systems were made better by 3 standard errors.
     - ``differences``: coverage of 95 % intervals, for two systems of the population, users drawn
       with replacement.
     - ``studies``: coverage of the 95 % intervals of agreements, of the population's; of areas, DP

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.calibration.population import Draw
-from analyses.calibration.promises import EXACT, MONTE_CARLO, TUKEY, Quantity
+from analyses.calibration.promises import EXACT, FALSE_DISCOVERY, MONTE_CARLO, TUKEY, Quantity
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -92,7 +92,7 @@ def family_errors(drawn: Draw) -> Tallied:
     corrected = {
         "Bonferroni": bonferroni(p),
         "Holm": holm(p),
-        "Benjamini-Hochberg": benjamini_hochberg(p),
+        FALSE_DISCOVERY: benjamini_hochberg(p),
         "max-T": max_t_test(scores, permutations=fewer, seed=drawn.seed),
         TUKEY: tukey_test(scores, permutations=fewer, seed=drawn.seed),
     }
@@ -102,18 +102,26 @@ def family_errors(drawn: Draw) -> Tallied:
 
 
 def false_discoveries(drawn: Draw) -> Tallied:
-    """Give the share of false rejections where half of the systems are better."""
+    """Give the share of false rejections, and of differences found, if half of systems are better.
+
+    Benjamini & Hochberg's correction is of Monte-Carlo p-values, and of Wilcoxon's.
+    """
     scores = drawn.alike(MOST_SYSTEMS, number=2)
     better = np.arange(len(scores)) >= len(scores) / 2
     error = np.sqrt(2 / drawn.n_users) * drawn.population.scores.std()
-    mixture = scores + SHIFT * error * better[:, np.newaxis]
-    p = monte_carlo_test(mixture[np.newaxis], permutations=drawn.draws, seed=drawn.seed)
+    mixture = (scores + SHIFT * error * better[:, np.newaxis])[np.newaxis]
     first, second = pair_indices(len(scores))
     alike = better[first] == better[second]
-    for alpha in ALPHAS:
-        rejected = benjamini_hochberg(p[0]) <= alpha
-        share = (rejected & alike).sum() / max(rejected.sum(), 1)
-        yield ("false discovery", "Benjamini-Hochberg", alpha), float(share)
+    p_values = {
+        FALSE_DISCOVERY: monte_carlo_test(mixture, permutations=drawn.draws, seed=drawn.seed),
+        f"Wilcoxon, {FALSE_DISCOVERY}": wilcoxon_test(mixture),
+    }
+    for name, p in p_values.items():
+        for alpha in ALPHAS:
+            rejected = benjamini_hochberg(p[0]) <= alpha
+            share = (rejected & alike).sum() / max(rejected.sum(), 1)
+            yield ("false discovery", name, alpha), float(share)
+            yield ("power", name, alpha), float(rejected[~alike].mean())
 
 
 def coverage_of_differences(drawn: Draw) -> Tallied:

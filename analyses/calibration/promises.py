@@ -36,12 +36,15 @@ ENOUGH_USERS = 100
 """With fewer, what is approximate promises nothing."""
 
 EXACT, MONTE_CARLO, TUKEY = "exact permutation", "Monte-Carlo permutation", "Tukey HSD"
+FALSE_DISCOVERY = "Benjamini-Hochberg"
 # Their nominal levels are attainable unless statistics tie.
 EXACT_IF_CONTINUOUS = (EXACT, MONTE_CARLO, TUKEY)
-NEVER_TOO_OFTEN = ("sign", "Bonferroni", "Holm", "Benjamini-Hochberg")
+NEVER_TOO_OFTEN = ("sign", "Bonferroni", "Holm", FALSE_DISCOVERY)
 NOT_OF_MEANS = ("Wilcoxon", "sign")
 OF_MEANS_ALONE = ("error at equal means", "error of sign")
 OF_INTERVALS = ("coverage", "false difference")
+# Few errors are promised, and not some.
+AT_MOST = ("error of sign", "false discovery", "false difference")
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def promised(quantity: Quantity, procedure: str, *, continuous: bool, n_users: i
             return "at most"
     if n_users < ENOUGH_USERS:
         return "none"
-    if quantity == "coverage" or (continuous and quantity not in ("error of sign", *OF_INTERVALS)):
+    if quantity == "coverage" or (continuous and quantity not in AT_MOST):
         return "approximate"
     return "approximately at most"
 

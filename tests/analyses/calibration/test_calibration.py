@@ -23,7 +23,14 @@ from runs import InputError
 from tests.analyses.paired.references import Floats
 
 TESTS = {"exact permutation", "Monte-Carlo permutation", "t", "Wilcoxon", "sign", "bootstrap"}
-CORRECTIONS = {"Bonferroni", "Holm", "max-T", "Tukey HSD", "Benjamini-Hochberg"}
+CORRECTIONS = {
+    "Bonferroni",
+    "Holm",
+    "max-T",
+    "Tukey HSD",
+    "Benjamini-Hochberg",
+    "Wilcoxon, Benjamini-Hochberg",
+}
 
 
 @cache
