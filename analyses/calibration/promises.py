@@ -146,7 +146,7 @@ def limits(
     >>> limits("type-I error", 0.05, "exact", n_sets=2000)
     (0.0355, 0.0655)
     >>> limits("type-I error", 0.05, "approximate", n_sets=2000)
-    (0.015, 0.0935)
+    (0.015, 0.094)
     >>> limits("coverage", 0.95, "approximate", n_sets=200)
     (0.855, 1.0)
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,12 +51,15 @@ class Held:
         What was observed, and the limits around it; NaN where there are none.
     truths
         What intervals should hold: None if that is the expectation of the values.
+    at_once
+        Whether all are to hold at once.
     """
 
     values: Floats
     low: Floats
     high: Floats
     truths: Floats | None = None
+    at_once: bool = False
 
 
 class Studies(Protocol):
@@ -253,11 +256,11 @@ def _intervals(
     yield ("coverage", "agreement"), _agreements(as_it_is, studies.everybody)
     for name, estimates in _estimates(as_it_is):
         yield ("coverage", name), Held(estimates.values, estimates.low, estimates.high)
-        yield ("coverage", f"difference of {name}s"), _differences(estimates)
+        for place, found in _differences(name, estimates):
+            yield ("coverage", place), found
     for name, estimates in _estimates(studies.work(users, order, seed=seed + number)):
-        found = _differences(estimates)
-        alike = Held(found.values, found.low, found.high, np.zeros(len(found.values)))
-        yield ("false difference", f"{name}s beyond noise"), alike
+        for place, found in _differences(name, estimates):
+            yield ("false difference", place), replace(found, truths=np.zeros(len(found.values)))
 
 
 def _agreements(work: Work, everybody: Work) -> Held:
@@ -276,9 +279,14 @@ def _estimates(work: Work) -> Iterator[tuple[str, Estimates]]:
         yield "area", sparsity(work, lost).estimates()
 
 
-def _differences(estimates: Estimates) -> Held:
+def _differences(name: str, estimates: Estimates) -> Iterator[tuple[str, Held]]:
+    """Give the intervals of differences of two measures, one by one and jointly."""
     frame = estimates.differences()
-    return Held(*(frame[column].to_numpy() for column in ("difference", "low", "high")))
+    columns = ("difference", "low", "high", "joint_low", "joint_high")
+    values, low, high, lowest, highest = (frame[column].to_numpy() for column in columns)
+    if len(values) > 0:
+        yield f"difference of {name}s", Held(values, low, high)
+        yield f"all differences of {name}s", Held(values, lowest, highest, at_once=True)
 
 
 def share_held(some: list[Held]) -> float:
@@ -296,6 +304,8 @@ def share_held(some: list[Held]) -> float:
     truths = values.mean(axis=0) if some[0].truths is None else some[0].truths
     defined = ~np.isnan(low + high + truths)
     held = (low <= truths) & (truths <= high)
+    if some[0].at_once:
+        held, defined = (held | ~defined).all(axis=1), defined.any(axis=1)
     return float(held[defined].mean()) if defined.any() else np.nan
 
 

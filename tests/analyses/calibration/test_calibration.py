@@ -116,14 +116,18 @@ def test_studies_do_not_depend_on_the_number_of_jobs() -> None:
 def test_intervals_of_studies_hold() -> None:
     found = studied(n_studies=15)
     assert found.broken == ()
-    assert [rate.procedure for rate in found.rates] == [
+    of_powers = ["difference of DPs", "all differences of DPs"]
+    of_areas = ["difference of areas", "all differences of areas"]
+    assert [rate.procedure for rate in found.rates if rate.quantity == "coverage"] == [
         "agreement",
         "DP",
-        "difference of DPs",
+        *of_powers,
         "area",
-        "difference of areas",
-        "DPs beyond noise",
-        "areas beyond noise",
+        *of_areas,
+    ]
+    assert [rate.procedure for rate in found.rates if rate.quantity == "false difference"] == [
+        *of_powers,
+        *of_areas,
     ]
 
 
@@ -137,7 +141,7 @@ def test_tables_of_scores_have_no_areas() -> None:
         "agreement",
         "DP",
         "difference of DPs",
-        "DPs beyond noise",
+        "all differences of DPs",
     }
     assert {(rate.scores, rate.n_sets, rate.n_users) for rate in found.rates} == {("two", 2, 30)}
 

@@ -124,8 +124,10 @@ def test_random_sums_that_must_be_larger_and_not_tie_are_caught(monkeypatch: Pat
 
 
 def test_intervals_of_studies_cut_to_a_tenth_are_caught(monkeypatch: Patch) -> None:
-    def cut(values: Floats, low: Floats, high: Floats, *truths: Floats) -> Held:
-        return Held(values, *cut_to_a_tenth((low, high)), *truths)
+    def cut(*limits: Any, **kind: Any) -> Held:
+        held = Held(*limits, **kind)
+        low, high = cut_to_a_tenth((held.low, held.high))
+        return replace(held, low=low, high=high)
 
     monkeypatch.setattr(studies, "Held", cut)
     settings = Settings(studies=10, checks=("studies",))
