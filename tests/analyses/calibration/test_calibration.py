@@ -131,6 +131,7 @@ def test_intervals_of_studies_hold() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_tables_of_scores_have_no_areas() -> None:
     values = np.random.default_rng(1).random((2, 3, 30))
     measures = Measures([Measure("AP", 10), Measure("RR", 10)])
