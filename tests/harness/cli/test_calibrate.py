@@ -129,7 +129,9 @@ def test_the_seed_decides_everything(study: Path) -> None:
 def test_a_broken_promise_is_told_by_the_exit_code(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analyses.calibration.procedures.sign_test", lambda scores: np.array([[0.001]]))
+    monkeypatch.setattr(
+        "analyses.calibration.procedures.sign_test", lambda scores: np.array([[0.001]])
+    )
     answer = calibrate(study, "--measure", "AP@10")
     assert answer.exit_code == BROKEN
     assert "TOO OFTEN" in answer.stdout
