@@ -23,7 +23,8 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from analyses.calibration import Population
+    from analyses.calibration import Population, Studies
+    from analyses.shared.measure import Scores
     from runs.shared.progress import Progress
 
 SETTINGS = imported("analyses.calibration.Settings")
@@ -54,18 +55,20 @@ def calibrate(
     progress: Progress,
     **asked: Any,
 ) -> None:
-    """Check that the significance tests err as often as they promise.
+    """Check that tests and intervals err as often as they promise.
 
     SCORES are study folders, or tables with a column for every system and a row for every topic,
     to draw users from; without any, scores are simulated, continuous ones and hits among 5. Each
     user's scores are dealt out to the systems at random, so that none is better, and every
-    rejection is an error.
+    rejection is an error; systems are simulated by copulas, for power; and studies are made of
+    samples of the users, whose intervals should hold what all users have.
     """
     from analyses.calibration import calibrate as calibrate_on
 
     found = calibrate_on(
         populations(paths, measures=measures, seed=seed),
         given(SETTINGS(), asked),
+        studies=studies(paths, measures=measures, seed=seed),
         seed=seed,
         n_jobs=n_jobs,
         progress=progress,
@@ -109,8 +112,42 @@ def populations(
     return [one for path in paths for one in _of_file(path, measures, named=several)]
 
 
+def studies(paths: Sequence[Path], *, measures: Sequence[str] = (), seed: int) -> list[Studies]:
+    """Read the scores of the report measures, or of those named, together; or simulate lists."""
+    from analyses.calibration import Lists, Tables
+
+    if not paths:
+        return [Lists.simulated(seed=seed)]
+    return [
+        Tables(
+            str(path),
+            _of_measures(scores, measures or [str(one) for one in scores.measures.reported]),
+        )
+        for path, scores in ((path, _read(path, measures)) for path in paths)
+    ]
+
+
+def _of_measures(scores: Scores, labels: Sequence[str]) -> Scores:
+    """Take some measures, each by its label."""
+    from analyses.shared.measure import Measures, Scores
+
+    chosen = [number for number, one in enumerate(scores.measures) if str(one) in labels]
+    measures = Measures([scores.measures[number] for number in chosen])
+    return Scores(scores.values[chosen], measures, scores.systems, scores.users)
+
+
 def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Population]:
     from analyses.calibration import Population
+
+    scores = _read(path, measures)
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        if str(measure) in measures or not measures:
+            name = f"{path} {measure}" if named else str(measure)
+            yield Population(name, values, continuous=False, n_users=len(scores.users))
+
+
+def _read(path: Path, measures: Sequence[str]) -> Scores:
+    """Read all scores, among them those of the measures named."""
     from harness.readers.scores import read_score_tables
     from runs import InputError
 
@@ -119,7 +156,4 @@ def _of_file(path: Path, measures: Sequence[str], *, named: bool) -> Iterator[Po
     for name in measures:
         if name not in labels:
             raise InputError(f"{path} has no scores of {name!r}; it has {', '.join(labels)}.")
-    for label, values in zip(labels, scores.values, strict=True):
-        if label in measures or not measures:
-            name = f"{path} {label}" if named else label
-            yield Population(name, values, continuous=False, n_users=len(scores.users))
+    return scores

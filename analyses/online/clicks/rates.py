@@ -14,7 +14,7 @@ from analyses.intervals.resampling import percentiles
 from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new, legend_beside
-from analyses.significance.corrections.holm import holm
+from analyses.significance.corrections import holm
 from runs import InputError
 
 if TYPE_CHECKING:

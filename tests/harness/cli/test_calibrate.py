@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.cli.calibrate import populations
+from harness.cli.calibrate import populations, studies
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
 from harness.readers.scores_parquet import scores_to_parquet
@@ -25,7 +25,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def calibrate(*arguments: str | Path) -> Result:
-    quick = ("calibrate", "--sets", "3", "--jobs", "1", "--quiet")
+    quick = ("calibrate", "--sets", "3", "--studies", "2", "--jobs", "1", "--quiet")
     return CliRunner(env={"COLUMNS": "200"}).invoke(main, [*quick, *map(str, arguments)])
 
 
@@ -41,6 +41,13 @@ def test_every_measure_of_a_file_is_a_population(study: Path) -> None:
     found = populations([study], seed=1)
     assert [one.label for one in found] == ["AP@10", "nDCG@10"]
     np.testing.assert_array_equal([one.scores for one in found], read_score_tables([study]).values)
+
+
+def test_measures_of_a_file_are_studied_together(study: Path) -> None:
+    (found,) = studies([study], seed=1)
+    assert [str(one) for one in found.everybody.scores.measures] == ["AP@10", "nDCG@10"]
+    (found,) = studies([study], measures=["AP@10"], seed=1)
+    assert [str(one) for one in found.everybody.scores.measures] == ["AP@10"]
 
 
 def test_a_measure_can_be_chosen(study: Path) -> None:
@@ -85,12 +92,19 @@ def test_the_command_prints_a_table_for_each_kind_of_procedure(study: Path) -> N
     assert [part.partition("\n")[0] for part in answer.stdout.split("\n\n")] == [
         "Type-I error",
         "Error at equal means",
-        "Family-wise error; of Benjamini-Hochberg, false discovery",
+        "Error at equal margins",
+        "Power",
+        "Error of sign, by half the level",
+        "Family-wise error",
+        "False discovery rate",
         "Coverage",
+        "False differences",
         answer.stdout.splitlines()[-1],
     ]
     assert "Broken promises: 0 of" in answer.stdout
-    assert "3 sets of 40 users of AP@10, 40 users of nDCG@10." in answer.stdout
+    assert "Rates in 3 sets of 40 users of AP@10, 3 sets of 40 users of nDCG@10, 2 sets" in (
+        answer.stdout
+    )
 
 
 @pytest.mark.slow
@@ -115,7 +129,9 @@ def test_the_seed_decides_everything(study: Path) -> None:
 def test_a_broken_promise_is_told_by_the_exit_code(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analyses.calibration.sign_test", lambda scores: np.array([[0.001]]))
+    monkeypatch.setattr(
+        "analyses.calibration.procedures.sign_test", lambda scores: np.array([[0.001]])
+    )
     answer = calibrate(study, "--measure", "AP@10")
     assert answer.exit_code == BROKEN
     assert "TOO OFTEN" in answer.stdout

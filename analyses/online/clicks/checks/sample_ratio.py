@@ -14,7 +14,7 @@ from analyses.online.clicks.cycles.local_time import local_days
 from analyses.online.clicks.rates import REACH
 from analyses.online.clicks.tallies import require_named
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
-from analyses.significance.corrections.holm import holm
+from analyses.significance.corrections import holm
 from runs import InputError
 
 if TYPE_CHECKING:

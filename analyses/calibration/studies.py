@@ -1,0 +1,314 @@
+"""Intervals of a study, of its agreements, areas and powers, in samples of known populations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.calibration.promises import Quantity
+from analyses.correlation import Settings as CorrelationSettings
+from analyses.correlation import correlation
+from analyses.discrimination import Settings as DiscriminationSettings
+from analyses.discrimination import discrimination
+from analyses.shared.estimate import Estimates
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import Alone, ScoresAlone, SumSamples, Work
+from analyses.significance.null_sets import uniforms
+from analyses.sparsity import Settings as SparsitySettings
+from analyses.sparsity import sparsity
+from qrels import qrels_from_columns
+
+if TYPE_CHECKING:
+    from qrels import Qrels
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Place = tuple[Quantity, str]
+
+REPLICATES = 300
+# Taus are compared with room for rounding.
+TINY = 1e-9
+
+N_CANDIDATES, N_RELEVANT, DEPTH = 30, 8, 10
+SIMULATED = Measures([Measure("P", 5), Measure("RR", 10), Measure("AP", 10)])
+MOST_SUITED = 2.5
+LEVELS = (1.0, 0.5, 0.2, 0.1)
+SAMPLES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Intervals of some numbers: arrays of shape (n_numbers,).
+
+    Parameters
+    ----------
+    values, low, high
+        What was observed, and the limits around it; NaN where there are none.
+    truths
+        What intervals should hold: None if that is the expectation of the values.
+    at_once
+        Whether all are to hold at once.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    truths: Floats | None = None
+    at_once: bool = False
+
+
+class Studies(Protocol):
+    """A population of which many studies can be made."""
+
+    @property
+    def label(self) -> str:
+        """Name in the results."""
+
+    @property
+    def n_users(self) -> int:
+        """Number of users to draw, unless one is asked for."""
+
+    @property
+    def everybody(self) -> Work:
+        """A study of the whole population."""
+
+    def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
+        """Study some users.
+
+        Each has his scores by all measures in an order of his own, of shape (n_measures, n_users).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """A population whose scores by all measures are known, but no judgements."""
+
+    label: str
+    scores: Scores
+
+    @property
+    def n_users(self) -> int:
+        """As many users as there are."""
+        return len(self.scores.users)
+
+    @property
+    def everybody(self) -> Work:
+        """All users of the table."""
+        return ScoresAlone(self.scores)
+
+    def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
+        """Take the columns of some users."""
+        values = dealt(self.scores.values[:, :, users], order)
+        return ScoresAlone(_labelled(values, self.scores.measures), seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """A simulated population whose lists are known: areas can be calibrated, too.
+
+    Parameters
+    ----------
+    lists
+        Of shape (n_population_users, n_systems, depth): which of a user's relevant items is at
+        every rank, or their number for one that is not relevant.
+    label, n_users
+        Name in the results, and the number of users to draw, unless one is asked for.
+    """
+
+    lists: Numbers
+    label: str = "lists"
+    n_users: int = 100
+
+    @classmethod
+    def simulated(cls, *, n_systems: int = 8, n_users: int = 4000, seed: int) -> Lists:
+        """Let systems rank 30 items for each user, eight of them relevant.
+
+        How much better relevant items are scored depends on the user's skill and on the system,
+        every other of which suits some users more than others, so that measures disagree; the rest
+        is noise, in part the same for all systems.
+
+        Examples
+        --------
+        >>> Lists.simulated(n_users=5, seed=1).lists.shape
+        (5, 8, 10)
+        """
+        shape = (n_users, n_systems, N_CANDIDATES)
+        skills = 2 * uniforms((n_users, 1, 1), seed, "lists", "skills")
+        qualities = np.linspace(0.9, 1.1, n_systems)
+        suited = uniforms((n_users, n_systems), seed, "lists", "tastes") - 0.5
+        tastes = qualities + MOST_SUITED * (np.arange(n_systems) % 2) * suited
+        noise = uniforms(shape, seed, "lists", "noise")
+        shared = uniforms((n_users, 1, N_CANDIDATES), seed, "lists", "shared")
+        odds = np.log(noise / (1 - noise) + 1e-9) / 2 + np.log(shared / (1 - shared) + 1e-9) / 2
+        relevant = np.arange(N_CANDIDATES) < N_RELEVANT
+        scores = odds + skills * tastes[..., np.newaxis] * relevant
+        found = np.argsort(-scores, axis=2)[:, :, :DEPTH]
+        return cls(np.minimum(found, N_RELEVANT))
+
+    @cached_property
+    def everybody(self) -> Work:
+        """All users, with their scores as they are."""
+        users = np.arange(len(self.lists))
+        order = np.arange(len(SIMULATED))[:, np.newaxis].repeat(len(users), axis=1)
+        return self.work(users, order, seed=0)
+
+    def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
+        """Take the lists of some users."""
+        return _ListsAlone(self.lists[users], order, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _ListsAlone(Alone):
+    """Lists of which each user has eight relevant items, in ``Lists.lists``."""
+
+    name = "lists"
+    lists: Numbers = field()
+    order: Numbers = field()
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Scores with all judgements."""
+        everything = np.ones((len(self.lists) * N_RELEVANT, 1), dtype=np.bool_)
+        return _labelled(self._of_users(everything)[..., 0], SIMULATED)
+
+    @cached_property
+    def scales(self) -> Mapping[Measure, int]:
+        """None is told: they are found."""
+        return {}
+
+    @property
+    def qrels(self) -> Qrels:
+        """Judgements of the relevant items, which no two users share."""
+        items = np.arange(len(self.lists) * N_RELEVANT)
+        return qrels_from_columns(
+            items // N_RELEVANT,
+            items,
+            np.ones_like(items),
+            n_users=len(self.lists),
+            relevance_level=1,
+        )
+
+    def rescorer(self, n_samples: int) -> SumSamples:
+        """Give what scores these lists."""
+
+        def sum_samples(kept: NDArray[np.bool_], *, blocks: Numbers) -> Floats:
+            in_blocks = np.zeros((int(blocks.max()) + 1, len(blocks)))
+            in_blocks[blocks, np.arange(len(blocks))] = 1
+            return np.einsum("bu,msuk->mbsk", in_blocks, self._of_users(kept), optimize=True)
+
+        return sum_samples
+
+    def _of_users(self, kept: NDArray[np.bool_]) -> Floats:
+        """Score samples of judgements: (n_measures, n_systems, n_users, n_samples)."""
+        n_users, ranks = len(self.lists), np.arange(1, DEPTH + 1)[:, np.newaxis]
+        judged = np.zeros((n_users, N_RELEVANT + 1, kept.shape[1]))
+        judged[:, :-1] = kept.reshape(n_users, N_RELEVANT, -1)
+        relevant = judged[np.arange(n_users)[:, np.newaxis, np.newaxis], self.lists]
+        n_relevant = np.maximum(judged.sum(axis=1), 1)[:, np.newaxis]
+        precisions = relevant * relevant.cumsum(axis=2) / ranks
+        scores = np.stack(
+            [
+                relevant[:, :, :5].mean(axis=2),
+                (relevant / ranks).max(axis=2),
+                precisions.sum(axis=2) / n_relevant,
+            ]
+        )
+        return dealt(scores.swapaxes(1, 2), self.order)
+
+
+def dealt(scores: Floats, order: Numbers) -> Floats:
+    """Deal each user's scores out to the measures: (n_measures, n_systems, n_users, ...).
+
+    Examples
+    --------
+    >>> dealt(np.array([[[1.0, 2.0]], [[3.0, 4.0]]]), np.array([[0, 1], [1, 0]])).tolist()
+    [[[1.0, 4.0]], [[3.0, 2.0]]]
+    """
+    places = order[:, np.newaxis].reshape(len(order), 1, -1, *(1,) * (scores.ndim - 3))
+    return np.take_along_axis(scores, places, axis=0)
+
+
+def study_intervals(
+    studies: Studies, start: int, stop: int, *, n_users: int, seed: int
+) -> list[dict[Place, Held]]:
+    """Make the studies ``start`` to ``stop``, each of users of its own."""
+    return [
+        dict(_intervals(studies, n_users=n_users, seed=seed, number=number))
+        for number in range(start, stop)
+    ]
+
+
+def _intervals(
+    studies: Studies, *, n_users: int, seed: int, number: int
+) -> Iterator[tuple[Place, Held]]:
+    """Study users as they are; then each with his measures in random order, which are alike."""
+    everybody = studies.everybody.scores
+    n_measures, n_all = len(everybody.measures), len(everybody.users)
+    draws = uniforms((n_users,), seed, number, "users of a study")
+    users = (draws * n_all).astype(np.intp)
+    order = uniforms((n_measures, n_users), seed, number, "measures").argsort(axis=0)
+    as_it_is = studies.work(users, np.sort(order, axis=0), seed=seed + number)
+    yield ("coverage", "agreement"), _agreements(as_it_is, studies.everybody)
+    for name, estimates in _estimates(as_it_is):
+        yield ("coverage", name), Held(estimates.values, estimates.low, estimates.high)
+        for place, found in _differences(name, estimates):
+            yield ("coverage", place), found
+    for name, estimates in _estimates(studies.work(users, order, seed=seed + number)):
+        for place, found in _differences(name, estimates):
+            yield ("false difference", place), replace(found, truths=np.zeros(len(found.values)))
+
+
+def _agreements(work: Work, everybody: Work) -> Held:
+    found = correlation(work, CorrelationSettings(replicates=REPLICATES, every_pair=True))
+    known = correlation(everybody, CorrelationSettings(replicates=0)).taus
+    pairs = np.triu_indices(len(known), k=1)
+    return Held(found.taus[pairs], found.low[pairs] - TINY, found.high[pairs] + TINY, known[pairs])
+
+
+def _estimates(work: Work) -> Iterator[tuple[str, Estimates]]:
+    """Give the numbers of the measures that can be had: DP by the t-test, which is quick."""
+    settings = DiscriminationSettings(test="t", replicates=REPLICATES)
+    yield "DP", discrimination(work, settings).estimates()
+    if isinstance(work, _ListsAlone):
+        lost = SparsitySettings(levels=LEVELS, samples=SAMPLES, replicates=REPLICATES)
+        yield "area", sparsity(work, lost).estimates()
+
+
+def _differences(name: str, estimates: Estimates) -> Iterator[tuple[str, Held]]:
+    """Give the intervals of differences of two measures, one by one and jointly."""
+    frame = estimates.differences()
+    columns = ("difference", "low", "high", "joint_low", "joint_high")
+    values, low, high, lowest, highest = (frame[column].to_numpy() for column in columns)
+    if len(values) > 0:
+        yield f"difference of {name}s", Held(values, low, high)
+        yield f"all differences of {name}s", Held(values, lowest, highest, at_once=True)
+
+
+def share_held(some: list[Held]) -> float:
+    """Give the share of intervals that hold the truth; NaN if there is none.
+
+    Examples
+    --------
+    >>> ones = np.ones(2)
+    >>> share_held([Held(ones, ones - 1, ones + 1, np.array([1.5, 2.5]))])
+    0.5
+    """
+    values, low, high = (
+        np.array([getattr(one, name) for one in some]) for name in ("values", "low", "high")
+    )
+    truths = values.mean(axis=0) if some[0].truths is None else some[0].truths
+    defined = ~np.isnan(low + high + truths)
+    held = (low <= truths) & (truths <= high)
+    if some[0].at_once:
+        held, defined = (held | ~defined).all(axis=1), defined.any(axis=1)
+    return float(held[defined].mean()) if defined.any() else np.nan
+
+
+def _labelled(values: Floats, measures: Measures) -> Scores:
+    systems = tuple(f"s{number}" for number in range(values.shape[1]))
+    return Scores(values, measures, systems, np.arange(values.shape[2]).astype(np.str_))
