@@ -116,6 +116,21 @@ class Measures(tuple[Measure, ...]):
         own = (m for m in self._grid if m.metric == metric and m.cutoff is not None)
         return self._only(sorted(own, key=depth_of))
 
+    def among(self, known: Iterable[Measure]) -> Measures:
+        """Keep what is among others; if nothing is reported then, each metric at its deepest is.
+
+        Examples
+        --------
+        >>> Measures([Measure("P", 5), Measure("LOO", 5)]).among([Measure("P", 5)])
+        (Measure(metric='P', cutoff=5),)
+        """
+        others = set(known)
+        every, reported, grid = (
+            [measure for measure in some if measure in others]
+            for some in (self, self._reported, self._grid)
+        )
+        return Measures(every, falling=self.falling, reported=reported or None, grid=grid)
+
     def at(self, cutoff: int | None) -> Measures:
         """Give the measures at a cut-off, or of whole lists."""
         return self._only(measure for measure in self if measure.cutoff == cutoff)

@@ -21,6 +21,8 @@ class Truth:
         Measures by which the truth says which system is better.
     origin
         Where the truth is from, a clause for captions: "of the simulated world".
+    condensed
+        Whether the lists that are scored hold each user's truly judged items alone.
 
     Raises
     ------
@@ -31,6 +33,7 @@ class Truth:
     scores: Scores
     references: tuple[Measure, ...]
     origin: str
+    condensed: bool = False
 
     def __post_init__(self) -> None:
         if not self.references:

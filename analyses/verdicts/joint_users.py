@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,38 +13,51 @@ from analyses.shared.measure import Scores
 Floats = NDArray[np.float64]
 
 
-def resample_jointly(
-    first: Scores, second: Scores, *, replicates: int, seed: int
-) -> tuple[Floats, Floats]:
-    """Give means over users drawn from all that either knows, as often as each is drawn.
+@dataclass(frozen=True, eq=False)
+class JointUsers:
+    """Users drawn from all that either knows, as often as each is drawn.
 
-    Who has the same id is the same user, and is drawn with both scores; users of one alone are
+    Who has the same id is the same user, and is drawn on both sides; users of one side alone are
     drawn on their own.
 
-    Returns
-    -------
-    Means of shape (n_measures, n_systems, n_replicates), of the first and of the second; NaN where
-    no user of it was drawn.
+    Parameters
+    ----------
+    users
+        All ids, sorted.
+    replicates, seed
+        How often users are drawn, and the key of the draws.
     """
-    users = np.union1d(first.users, second.users)
-    a, b = (
-        _resampled(scores, users, replicates=replicates, seed=seed) for scores in (first, second)
-    )
-    return a, b
 
+    users: NDArray[np.str_]
+    replicates: int
+    seed: int
 
-def _resampled(scores: Scores, users: NDArray[np.str_], *, replicates: int, seed: int) -> Floats:
-    shape = scores.values.shape[:2]
-    if replicates == 0:
-        return np.empty((*shape, 0))
-    places = np.searchsorted(users, scores.users)
-    values = np.zeros((*shape, len(users)))
-    values[:, :, places] = scores.values
-    known = np.zeros(len(users))
-    known[places] = 1.0
-    means = resample_means(values, replicates=replicates, seed=seed)
-    shares = np.broadcast_to(resample_means(known, replicates=replicates, seed=seed), means.shape)
-    return np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
+    @classmethod
+    def of(cls, first: Scores, second: Scores, *, replicates: int, seed: int) -> JointUsers:
+        """Draw from the users of both."""
+        return cls(np.union1d(first.users, second.users), replicates, seed)
+
+    def means(self, values: Floats, users: NDArray[np.str_]) -> Floats:
+        """Resample the means of values of some of the users, along the last axis.
+
+        Returns
+        -------
+        Means of shape (..., n_replicates); NaN where none of these users was drawn.
+        """
+        if self.replicates == 0:
+            return np.empty((*values.shape[:-1], 0))
+        filled = np.zeros((*values.shape[:-1], len(self.users)))
+        filled[..., np.searchsorted(self.users, users)] = values
+        means, shares = self._resampled(filled), self.shares(users)
+        shares = np.broadcast_to(shares, means.shape)
+        return np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
+
+    def shares(self, users: NDArray[np.str_]) -> Floats:
+        """Give the share of some of the users among those drawn, of shape (n_replicates,)."""
+        return self._resampled(np.isin(self.users, users).astype(np.float64))
+
+    def _resampled(self, values: Floats) -> Floats:
+        return resample_means(values, replicates=self.replicates, seed=self.seed)
 
 
 def block_sums(

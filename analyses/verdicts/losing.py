@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from analyses.intervals.bands import Resampling
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
+from analyses.shared.measure import Scores
 from analyses.verdicts.joint_users import block_sums
 from analyses.verdicts.rulers import oriented, signs_of
 from analyses.verdicts.truth_curves import LossOfJudgements, TruthCurves
@@ -23,51 +25,59 @@ N_ORDERS = 10
 """Random orders of equally popular items, over which is averaged."""
 
 
-def validity_of_shares(
-    work: Work,
-    rulers: NDArray[np.intp],
-    levels: Sequence[float],
-    *,
-    n_samples: int,
-    replicates: int,
-) -> TruthCurves:
-    """Keep random shares of all judgements: the samples of the analysis sparsity."""
-    n_judgements = len(work.qrels.items)
-    kept = (
-        sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=work.seed)
-        if level < 1
-        else np.ones((n_judgements, 1), dtype=np.bool_)
-        for level in levels
-    )
-    scored = _loss(work, rulers, n_samples=len(levels) * n_samples, replicates=replicates)
-    return scored.curves(kept, levels)
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """Judgements of a study that can be taken away.
 
+    Parameters
+    ----------
+    work
+        What is studied.
+    measured
+        The scores that are compared with the truth, such that more is better.
+    rulers
+        The true measures that each is compared with, of shape (n_truths, n_measures).
+    replicates
+        How often users are drawn.
+    """
 
-def validity_of_unpopular(
-    work: Work, rulers: NDArray[np.intp], levels: Sequence[float], *, replicates: int
-) -> TruthCurves:
-    """Keep the judgements of the least popular items, in the orders of the analysis popularity."""
-    counts, seed = next(iter(work.popularity_counts.values())), work.seed
-    orders = [random_words(len(counts), seed, "popularity", order) for order in range(N_ORDERS)]
-    kept = (
-        np.concatenate([keep_items(work.qrels, counts, levels=[level], ties=o) for o in orders], 1)
-        for level in levels
-    )
-    scored = _loss(work, rulers, n_samples=len(levels) * N_ORDERS, replicates=replicates)
-    return scored.curves(kept, levels)
+    work: Work
+    measured: Scores
+    rulers: NDArray[np.intp]
+    replicates: int
 
+    def at_random(self, levels: Sequence[float], *, n_samples: int) -> TruthCurves:
+        """Keep random shares of all judgements: the samples of the analysis sparsity."""
+        n_judgements, seed = len(self.work.qrels.items), self.work.seed
+        kept = (
+            sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=seed)
+            if level < 1
+            else np.ones((n_judgements, 1), dtype=np.bool_)
+            for level in levels
+        )
+        return self._scored(len(levels) * n_samples).curves(kept, levels)
 
-def _loss(
-    work: Work, rulers: NDArray[np.intp], *, n_samples: int, replicates: int
-) -> LossOfJudgements:
-    scores, true = work.scores, oriented(work.truth.scores)
-    n_users = len(scores.users)
-    resampling = Resampling.of(n_users, replicates=replicates, seed=work.seed)
-    sums = block_sums(true, scores.users, resampling.blocks, seed=work.seed)
-    return LossOfJudgements(
-        work.rescorer(n_samples),
-        resampling,
-        (sums * (n_users / len(true.users)))[rulers],
-        signs_of(scores.measures),
-        np.ones((len(work.qrels.items), 1), dtype=np.bool_),
-    )
+    def of_popular(self, levels: Sequence[float]) -> TruthCurves:
+        """Keep those of the least popular items, in the orders of the analysis popularity."""
+        qrels, seed = self.work.qrels, self.work.seed
+        counts = next(iter(self.work.popularity_counts.values()))
+        orders = [random_words(len(counts), seed, "popularity", order) for order in range(N_ORDERS)]
+        kept = (
+            np.concatenate([keep_items(qrels, counts, levels=[level], ties=o) for o in orders], 1)
+            for level in levels
+        )
+        return self._scored(len(levels) * N_ORDERS).curves(kept, levels)
+
+    def _scored(self, n_samples: int) -> LossOfJudgements:
+        work, measured, true = self.work, self.measured, oriented(self.work.truth.scores)
+        n_users = len(measured.users)
+        resampling = Resampling.of(n_users, replicates=self.replicates, seed=work.seed)
+        sums = block_sums(true, measured.users, resampling.blocks, seed=work.seed)
+        return LossOfJudgements(
+            work.rescorer(n_samples),
+            np.array(work.scores.measures.numbers(measured.measures), dtype=np.intp),
+            resampling,
+            (sums * (n_users / len(true.users)))[self.rulers],
+            signs_of(measured.measures),
+            np.ones((len(work.qrels.items), 1), dtype=np.bool_),
+        )

@@ -13,6 +13,9 @@ Marks = NDArray[np.bool_]
 VERDICTS = ("right", "wrong", "unsure", "unfound", "no difference")
 """Every pair is one of these; see `PairVerdicts`."""
 
+RATES = ("power", "type III", "inverted")
+"""Shares that sum pairs up; see `PairVerdicts.rates`."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairVerdicts:
@@ -82,6 +85,25 @@ class PairVerdicts:
         marks = [self.right, self.wrong, self.unsure, self.unfound]
         marks.append(~(self.significant | self.sure))
         return np.stack([mark.mean(axis=-1) for mark in marks], axis=-1)
+
+    def rates(self, weights: Floats | None = None) -> Floats:
+        """Give right and inverted ones of the true differences, wrong ones of the significant.
+
+        Weights of pairs, (n_subsets, n_pairs), count each so often.
+
+        Returns
+        -------
+        Power, type III and inverted, of shape (n_rates, ...), or (n_subsets, n_rates, ...).
+        """
+        shares = [
+            ratio_of(some, among, weights)
+            for some, among in (
+                (self.right, self.sure),
+                (self.wrong, self.significant),
+                (self.inverted, self.sure),
+            )
+        ]
+        return np.stack(shares, axis=0 if weights is None else 1)
 
 
 def ratio_of(some: Marks, among: Marks, weights: Floats | None = None) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,22 +24,29 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def rulers_of(measures: Measures, truth: Truth) -> NDArray[np.intp]:
-    """Number the true measures that each measure is compared with, (n_truths, n_measures).
-
-    The first is the measure itself, the others are the references.
+def known_to(truth: Truth, scores: Scores) -> Scores:
+    """Take the measures that have a value on the truth.
 
     Raises
     ------
     InputError
-        If the truth lacks a measure.
+        If none has.
+    """
+    known = scores.measures.among(truth.scores.measures)
+    if not known:
+        raise InputError(
+            f"the truth has no scores of {listed([*map(str, scores.measures)])}, to compare with."
+        )
+    return replace(scores, values=scores.values[scores.measures.numbers(known)], measures=known)
+
+
+def rulers_of(measures: Measures, truth: Truth) -> NDArray[np.intp]:
+    """Number the true measures that each measure is compared with, (n_truths, n_measures).
+
+    The first is the measure itself, the others are the references.
     """
     known = truth.scores.measures
-    for measure in measures:
-        if measure not in known:
-            raise InputError(f"the truth has no scores of {measure}, to compare it with.")
-    references = known.numbers(truth.references)
-    each = [[number] * len(measures) for number in references]
+    each = [[number] * len(measures) for number in known.numbers(truth.references)]
     return np.array([known.numbers(measures), *each], dtype=np.intp)
 
 

@@ -7,28 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import LEAST_SYSTEMS
 from analyses.ordering import tau_b
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from analyses.shared.table import shown
+from analyses.verdicts.choice import as_share, put_first
+from analyses.verdicts.comparison import Comparison
 
 Floats = NDArray[np.float64]
 
-VERDICTS_SAID = (
-    "Right: significant, and truly so. Wrong: significant, and truly the other way round (an error "
-    "of type III). Unsure: significant, and the truth is not sure. Unfound: a true difference that "
-    "is not significant. Power: right, as a share of the true differences. Type III: wrong, as a "
-    "share of the significant ones. Inverted: true differences whose measured one has the other "
-    "sign."
-)
-"""What verdicts on pairs are, for captions."""
-
-REGRET_SAID = (
-    "Regret: the true score lost by choosing the system that the measure puts first, and its share "
-    "of the range of the true scores. Again: share of resamples of the users in which the measure "
-    "puts the same system first."
-)
-"""What regret is, for captions."""
+FEW_PAIRS = 10
+"""With fewer pairs whose true difference is beyond noise, shares of them say little."""
 
 
 def beyond_chance(measures: Measures, taus: Floats, high: Floats, ideal: Floats) -> str:
@@ -85,7 +75,53 @@ def of_errors(
     )
 
 
-def robust_or_right(measures: Measures, robust: Floats, valid: Floats) -> str:
+def distance_in_words(found: Comparison) -> str:
+    """Say which report measures are further from right than noise explains."""
+    numbers, _, high = found.numbers(found.measures.reported), *found.tau.users
+    taus, highest, ideal = (each[0, numbers] for each in (found.tau.values, high, found.attainable))
+    return beyond_chance(found.measures.reported, taus, highest, ideal)
+
+
+def choices_in_words(found: Comparison) -> str:
+    """Say what the choices of the report measures lose."""
+    place, numbers = found.place(), found.numbers(found.measures.reported)
+    best = np.array(found.systems)[put_first(found.true[place, numbers[0]])]
+    by_system: dict[str, list[str]] = {}
+    lost: dict[str, str] = {}
+    regrets, shares = found.regret.values[place], as_share(found.regret.values, found.true)[place]
+    for n in numbers:
+        by_system.setdefault(found.chosen(n), []).append(str(found.measures[n]))
+        if regrets[n] > 0:
+            share = f"{100 * shares[n]:.0f} % of the range"
+            lost[found.chosen(n)] = f"{shown(float(regrets[n]))} ({share})"
+    return of_choices(listed(best.tolist()), found.main, by_system, lost)
+
+
+def errors_in_words(found: Comparison) -> str:
+    """Say what the significance of the report measures is worth."""
+    place, numbers = found.place(), found.numbers(found.measures.reported)
+    marks = found.verdicts.wrong, found.verdicts.significant, found.verdicts.sure
+    wrong, significant, sure = (each[place, numbers].sum(axis=-1) for each in marks)
+    return of_errors(
+        found.measures.reported,
+        found.main,
+        n_pairs=found.p.shape[1],
+        n_sure=int(sure[0]),
+        wrong=wrong,
+        significant=significant,
+    )
+
+
+def robust_or_right(found: Comparison) -> str:
+    """Set the most robust report measures beside the most valid, where both are known."""
+    if found.robustness is None:
+        return ""
+    numbers = found.numbers(found.measures.reported)
+    valid = found.tau.values[found.place(), numbers]
+    return most_robust_and_most_valid(found.measures.reported, found.robustness[numbers], valid)
+
+
+def most_robust_and_most_valid(measures: Measures, robust: Floats, valid: Floats) -> str:
     """Set the most robust beside the most valid; empty where that is not known of all."""
     if len(measures) < 2 or np.isnan(robust + valid).any():
         return ""
@@ -104,3 +140,30 @@ def robust_or_right(measures: Measures, robust: Floats, valid: Floats) -> str:
         f"Most robust to random loss of judgements: {most_robust}; most valid: {most_valid}; the "
         f"intervals say whether that may be chance.{told}"
     )
+
+
+def about_truth(found: Comparison) -> list[str]:
+    """Say what the truth can and cannot tell."""
+    told, n_systems = [], len(found.systems)
+    if found.untold:
+        told.append(
+            f"Validity leaves out {listed(found.untold)}: what is not measured on the truth has no "
+            "validity."
+        )
+    if found.condensed:
+        told.append(
+            "The truth is of lists that hold each user's truly judged items alone (condensed "
+            "lists): bpref and other measures of condensed lists resemble it by construction."
+        )
+    if n_systems < LEAST_SYSTEMS:
+        told.append(
+            f"{n_systems} systems are too few for an interval over systems: other systems may "
+            "turn every comparison of measures round."
+        )
+    n_sure = int(found.verdicts.sure[found.place(), 0].sum())
+    if n_sure < FEW_PAIRS:
+        told.append(
+            f"Only {n_sure} of {found.p.shape[1]:,} pairs of systems truly differ beyond noise "
+            f"by {found.main}: inversions and power are shares of few."
+        )
+    return told

@@ -57,6 +57,8 @@ class LossOfJudgements:
     ----------
     sum_samples
         Scores under changed judgements.
+    numbers
+        Which of the measures that it scores are compared.
     resampling
         Users in blocks.
     true_sums
@@ -69,6 +71,7 @@ class LossOfJudgements:
     """
 
     sum_samples: SumSamples
+    numbers: NDArray[np.intp]
     resampling: Resampling
     true_sums: Floats
     signs: Floats
@@ -97,5 +100,5 @@ class LossOfJudgements:
         return np.asarray(sums.sum(axis=1).swapaxes(1, 2) / len(self.resampling.blocks))
 
     def _sums(self, kept: NDArray[np.bool_]) -> Floats:
-        sums = self.sum_samples(kept, blocks=self.resampling.blocks)
+        sums = self.sum_samples(kept, blocks=self.resampling.blocks)[self.numbers]
         return np.asarray(sums * self.signs[:, np.newaxis, np.newaxis, np.newaxis])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.shared.sentences import best_of, deeper_or_shallower
+from analyses.shared.analysis import register_with
+from analyses.shared.sentences import best_of, deeper_or_shallower, listed
 from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
@@ -35,10 +36,20 @@ def summarise(study: FinishedStudy) -> Summary:
     cautions = (
         *(check.sentence for check in checks_of(study)),
         *_intervals(any(known)),
-        "Robust and discriminative is not the same as right: none of these numbers says whether a "
-        "metric measures what users want.",
+        f"Robust and discriminative is not the same as right: {_of_right(study)}.",
     )
     return Summary(tuple(filter(None, findings)), cautions)
+
+
+def _of_right(study: FinishedStudy) -> str:
+    register = register_with(study.plugins)
+    truly = [key for key in study.kinds if key in register and "truth" in register[key].needs]
+    if not truly:
+        return "none of these numbers says whether a metric measures what users want"
+    return (
+        f"what says whether a metric measures what users want is {listed(truly)} alone, as far as "
+        "the truth is what they want"
+    )
 
 
 def _intervals(are_known: bool) -> Iterator[str]:

@@ -288,6 +288,12 @@ class Stages:
         split = self.collection.split
         if not self.hidden_under or split is None:
             return
+        needing = [analysis.key for analysis, _ in self.wanted if "truth" in analysis.needs]
+        if needing and all(metric.needs for metric in self.metrics.values()):
+            raise InputError(
+                f"LOO and LLOO have no value on a truth, which the analysis {needing[0]} compares "
+                "with: measure something else, too, or leave it out of `names` in [analyses]."
+            )
         if self.collection.runs:
             raise InputError(
                 "LOO and LLOO hide items from systems that are trained here; the run "
@@ -483,7 +489,13 @@ class Stages:
         )
         self._make(TRUE_SCORES, key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
         scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
-        return Truth(scores, self.study.truth.measures, known.origin)
+        weights = user_weights(known.qrels, self.study.metrics.average)
+        return Truth(
+            weighted(scores, weights),
+            self.study.truth.measures,
+            known.origin,
+            condensed=known.candidates == "judged",
+        )
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
         """Give the lists that the truth judges."""

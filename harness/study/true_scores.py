@@ -21,13 +21,13 @@ def true_measures(
     What is measured where systems rank items that are hidden from them is left out: nothing is
     hidden by a truth.
     """
-    own = [measure for measure in measures if not metrics[measure.metric].needs]
+    own = measures.among(m for m in measures if not metrics[m.metric].needs)
     every = [*own, *(reference for reference in references if reference not in own)]
     return Measures(
         every,
         falling={name for name, metric in metrics.items() if not metric.higher_is_better},
-        reported=[measure for measure in measures.reported if measure in own],
-        grid=[measure for measure in measures.grid if measure in own],
+        reported=own.reported,
+        grid=own.grid,
     )
 
 

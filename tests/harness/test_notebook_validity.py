@@ -57,7 +57,7 @@ def test_runs_are_scored_by_both_and_judgements_are_lost(
     assert found.popular is not None
     for curves in (found.kept, found.popular):
         assert curves.itself[:, 0].tolist() == [1.0, 1.0]
-        assert curves.taus[..., 0] == pytest.approx(found.taus)
+        assert curves.taus[..., 0] == pytest.approx(found.tau.values)
 
 
 @metric("misses", source="P, turned round", higher_is_better=False)
@@ -70,9 +70,9 @@ def misses(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
 def test_judgements_that_are_the_truth_make_every_measure_right(lists: Lists, some: Marks) -> None:
     measures: list[str | Metric] = ["nDCG@5", "P@5", misses @ 5]
     found = validity(lists, some, measures, qrels=some, references=["P@5"], **FEW)
-    assert found.taus[0].tolist() == [1.0, 1.0, 1.0]
-    assert found.taus[1, 1:].tolist() == [1.0, 1.0]
-    assert found.regrets[0].tolist() == [0.0, 0.0, 0.0]
+    assert found.tau.values[0].tolist() == [1.0, 1.0, 1.0]
+    assert found.tau.values[1, 1:].tolist() == [1.0, 1.0]
+    assert found.regret.values[0].tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_scores_need_no_judgements_and_systems_no_order(lists: Lists, complete: 
     found = validity(rated, backwards, **{k: FEW[k] for k in ("replicates", "repeats")})
     assert found.systems == SYSTEMS
     assert (found.truths, found.kept) == (("itself", "P@10"), None)
-    assert found.taus[0].tolist() == [1.0, 1.0]
+    assert found.tau.values[0].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.verdicts.joint_users import block_sums, n_shared, resample_jointly
+from analyses.verdicts.joint_users import JointUsers, block_sums, n_shared
 
 P = Measures([Measure("P", 5)])
 
@@ -10,6 +11,13 @@ P = Measures([Measure("P", 5)])
 def scores(values: np.ndarray, users: list[str]) -> Scores:
     systems = tuple(f"s{number}" for number in range(values.shape[0]))
     return Scores(values[np.newaxis], P, systems, np.array(users))
+
+
+def resample_jointly(
+    first: Scores, second: Scores, *, replicates: int, seed: int
+) -> tuple[NDArray[np.float64], ...]:
+    drawn = JointUsers.of(first, second, replicates=replicates, seed=seed)
+    return tuple(drawn.means(scores.values, scores.users) for scores in (first, second))
 
 
 def test_the_same_users_in_another_order_are_drawn_together(rng: np.random.Generator) -> None:

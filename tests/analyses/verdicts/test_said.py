@@ -1,7 +1,7 @@
 import numpy as np
 
 from analyses.shared.measure import Measure, Measures
-from analyses.verdicts.said import beyond_chance, of_choices, robust_or_right
+from analyses.verdicts.said import beyond_chance, most_robust_and_most_valid, of_choices
 
 MEASURES = Measures([Measure("P", 5), Measure("AP"), Measure("RR")])
 
@@ -20,11 +20,15 @@ def test_what_all_choose_rightly_is_told_of_all() -> None:
 
 
 def test_robust_and_valid_are_set_side_by_side() -> None:
-    said = robust_or_right(MEASURES, np.array([0.9, 0.8, 0.9]), np.array([0.1, 0.3, 0.2]))
+    said = most_robust_and_most_valid(
+        MEASURES, np.array([0.9, 0.8, 0.9]), np.array([0.1, 0.3, 0.2])
+    )
     assert "robust to random loss of judgements: P@5 and RR; most valid: AP;" in said
     assert "tau-b between robustness and validity is -0.82" in said
 
 
 def test_of_one_measure_and_of_undefined_ones_nothing_is_told() -> None:
-    assert robust_or_right(Measures(MEASURES[:1]), np.array([0.9]), np.array([0.1])) == ""
-    assert robust_or_right(MEASURES, np.array([0.9, np.nan, 0.9]), np.ones(3)) == ""
+    assert (
+        most_robust_and_most_valid(Measures(MEASURES[:1]), np.array([0.9]), np.array([0.1])) == ""
+    )
+    assert most_robust_and_most_valid(MEASURES, np.array([0.9, np.nan, 0.9]), np.ones(3)) == ""

@@ -33,7 +33,9 @@ def loss(gains: Gains, true: NDArray[np.float64]) -> LossOfJudgements:
     blocks = [true[..., resampling.blocks == n].sum(axis=-1) for n in range(N_USERS)]
     everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
     signs = np.array([1.0, -1.0])
-    return LossOfJudgements(gains, resampling, np.stack(blocks, axis=2), signs, everything)
+    return LossOfJudgements(
+        gains, np.arange(len(signs)), resampling, np.stack(blocks, axis=2), signs, everything
+    )
 
 
 def test_curves_are_those_of_every_sample_scored_on_its_own(
