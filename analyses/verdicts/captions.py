@@ -67,12 +67,9 @@ def caption_of_pairs(found: Comparison) -> str:
 def _intervals_of_rates(found: Comparison) -> str:
     if np.isnan(found.rates.users[0]).all():
         return ""
-    over = "users" if np.isnan(found.rates.both[0]).all() else "users and systems"
-    how = "" if found.test == "t" else ", whose pairs are tested by Student's t"
-    return (
-        f" Intervals (95 %) over {over}{how}: not given where a share never varied, or over users "
-        "alone where it varied over users alone."
-    )
+    beside = "" if np.isnan(found.rates.both[0]).all() else " and systems"
+    how = "" if found.test == "t" else "; pairs of resampled users are tested by Student's t"
+    return f" Intervals (95 %) over users{beside}, none where a share never varied{how}."
 
 
 def caption_of_robustness(kept: TruthCurves) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
+from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import Given, SettingError, built_in_analyses
 from analyses.shared.evidence import read_evidence, to_evidence
@@ -15,6 +16,8 @@ from analyses.shared.result import figures_of, tables_of
 from analyses.shared.truth import Truth
 from analyses.shared.work import ScoresAndTruth
 from analyses.validity import Settings, Validity, validity
+from analyses.verdicts.joint_users import JointUsers
+from analyses.verdicts.resampled_rates import resampled_rates
 from runs import InputError
 
 NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)
@@ -245,6 +248,42 @@ def test_it_is_not_made_where_nothing_is_said_of_a_truth() -> None:
     assert not built_in_analyses()["validity"].is_usual
 
 
+def test_what_has_no_value_on_the_truth_is_left_out_and_told(right: Scores) -> None:
+    true = scores(right.values[:1])
+    found = compare(right, true)
+    assert (found.measures, found.measures.reported) == ((NDCG,), (NDCG,))
+    assert found.tau.values.tolist() == compare(scores(right.values[:1]), true).tau.values.tolist()
+    assert "Validity leaves out P@10:" in " ".join(found.cautions())
+    assert found.about(P) == {}
+
+
+def test_condensed_lists_are_cautioned_of_where_the_truth_is_of_them(right: Scores) -> None:
+    for condensed in (True, False):
+        truth = Truth(right, (NDCG,), "of a made world", condensed=condensed)
+        told = validity(ScoresAndTruth(right, truth), Settings(replicates=0, judgements=False))
+        assert ("resemble it by construction" in " ".join(told.cautions())) == condensed
+
+
+def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.Generator) -> None:
+    """Ten users drawn with replacement, and tested by scipy; one replicate after the other."""
+    measured, true = (scores(rng.random((1, 4, 10)) + 0.1 * np.arange(4)[:, None]) for _ in "ab")
+    users = JointUsers.of(measured, true, replicates=30, seed=3)
+    rulers = np.zeros((1, 1), dtype=np.intp)
+    drawn = resampled_rates(measured, true, rulers, [0], users, Settings(correction="holm"))
+    for replicate, weights in enumerate(resampled_users(0, 30, n_users=10, seed=3)):
+        again = np.repeat(np.arange(10), weights.astype(int))
+        sides = [scores(each.values[:, :, again]) for each in (measured, true)]
+        found = compare(*sides, replicates=0, correction="holm")
+        assert drawn[:, 0, 0, replicate] == pytest.approx(found.rates.values[:, 0, 0], nan_ok=True)
+
+
+@pytest.mark.parametrize("asked", [{"test": "sign"}, {"correction": "tukey", "permutations": 99}])
+def test_rates_of_tests_that_are_not_like_student_s_have_no_interval_over_users(
+    right: Scores, asked: dict[str, Any]
+) -> None:
+    assert np.isnan(compare(right, right, **asked).rates.users).all()
+
+
 @pytest.mark.validity
 @pytest.mark.parametrize("noise", [0.3, 1.0])
 def test_intervals_over_users_hold_tau_and_regret_of_all_users(
@@ -263,3 +302,53 @@ def test_intervals_over_users_hold_tau_and_regret_of_all_users(
         (low, high), frame = found.tau.users, found.to_frame().iloc[0]
         held += [low[0, 0] <= truly <= high[0, 0], frame.regret_low <= lost <= frame.regret_high]
     assert (held >= 90).all()
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize(("noise", "bias"), [(0.5, 0.5), (0.5, 2.0), (3.0, 0.5), (3.0, 2.0)])
+def test_intervals_over_users_hold_the_rates_of_other_users(
+    noise: float, bias: float, rng: np.random.Generator
+) -> None:
+    """What is held is the mean of the rates over samples of as many users."""
+    worth = rng.normal(size=10)
+    biased = worth + bias * rng.normal(size=10)
+    found = []
+    for draw in range(200):
+        own = rng.normal(size=(10, 100))
+        true = worth[:, None] + noise * own
+        measured = biased[:, None] + noise * (0.6 * own + 0.8 * rng.normal(size=(10, 100)))
+        some = {"replicates": 200 if draw < 100 else 0, "repeats": 1}
+        found.append(compare(scores([measured]), scores([true]), seed=draw, **some).rates)
+    expected = np.nanmean([rates.values[:, 0, 0] for rates in found], axis=0)
+    assert_held(expected, [tuple(end[:, 0, 0] for end in r.users) for r in found[:100]])
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("n_systems", [10, 20])
+@pytest.mark.parametrize("bias", [0.5, 2.0])
+def test_intervals_over_systems_and_over_both_hold_the_rates_of_others(
+    n_systems: int, bias: float, rng: np.random.Generator
+) -> None:
+    """Systems are drawn from a population of them, with users or, for systems alone, without."""
+
+    def drawn(seed: int) -> Validity:
+        worth = rng.normal(size=n_systems)
+        biased = worth + bias * rng.normal(size=n_systems)
+        true, measured = (
+            level[:, None] + 2 * rng.normal(size=(n_systems, 100)) for level in (worth, biased)
+        )
+        some = {"replicates": 100 if seed < 100 else 0, "repeats": 1}
+        return compare(scores([measured]), scores([true]), seed=seed, **some)
+
+    found = [drawn(seed).rates for seed in range(300)]
+    expected = np.nanmean([rates.values[:, 0, 0] for rates in found], axis=0)
+    assert_held(expected, [tuple(end[:, 0, 0] for end in r.systems) for r in found[:100]])
+    assert_held(expected, [tuple(end[:, 0, 0] for end in r.both) for r in found[:100]])
+
+
+def assert_held(expected: np.ndarray, limits: list[tuple[np.ndarray, ...]]) -> None:
+    """Nine in ten of the intervals that are given hold what is expected."""
+    low, high = np.array(limits).swapaxes(0, 1)
+    given = ~np.isnan(low)
+    held = ((low <= expected) & (expected <= high)).sum(axis=0)
+    assert (held >= 0.9 * given.sum(axis=0)).all(), (held, given.sum(axis=0))

@@ -6,14 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.shared.evidence import read_evidence
+from analyses.validity import Validity
 from tests.harness.small import ANALYSES, METRICS, SYSTEMS, WORLD, manifest_of, run_text
 
 pytestmark = pytest.mark.slow
 
+VALIDITY = """
+[analyses.validity]
+judgements = false
+replicates = 4
+repeats = 2
+"""
+
 
 @pytest.fixture(scope="module")
 def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    text = WORLD + SYSTEMS + METRICS + 'average = "judgements"\n' + ANALYSES
+    text = WORLD + SYSTEMS + METRICS + 'average = "judgements"\n' + ANALYSES + VALIDITY
     folder = tmp_path_factory.mktemp("weighted")
     return run_text(text, folder, output=folder / "study")
 
@@ -59,3 +68,15 @@ def test_the_study_says_that_users_are_weighted(weighted: Path, finished: Path) 
     assert said == [True, False]
     report = (weighted / "report.html").read_text()
     assert "each weighted by the number of the user" in report
+
+
+def test_the_truth_is_weighted_by_its_own_judgements(weighted: Path) -> None:
+    folder = weighted / "truth"
+    scores = pd.read_parquet(folder / "scores.parquet").astype({"user": str})
+    qrels = pd.read_csv(folder / "true.qrels", sep=r"\s+", header=None, dtype={0: str})
+    volumes = qrels.groupby(0)[3].agg(lambda grades: (grades >= 4).sum())
+    weighed = scores.score * (volumes / volumes.mean()).loc[scores.user].to_numpy()
+    chosen = scores.metric.eq("nDCG") & scores.cutoff.eq(10)
+    truly = weighed[chosen].groupby(scores.system[chosen], observed=True).mean()
+    found = read_evidence(weighted / "evidence/validity.npz", Validity)
+    assert dict(zip(found.systems, found.true[1, 0], strict=True)) == pytest.approx(truly.to_dict())

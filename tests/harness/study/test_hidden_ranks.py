@@ -30,6 +30,14 @@ from tests.harness.small import (
 )
 
 HIDING = METRICS.replace('"P", "nDCG"', '"LOO(beta=0.5)@5", "LLOO@5", "nDCG@20"')
+VALIDITY = """
+[analyses.validity]
+levels = [0.5]
+samples = 2
+popular_levels = [0.9]
+replicates = 4
+repeats = 2
+"""
 MINE = """
 from harness import metric
 
@@ -110,6 +118,21 @@ def test_scores_are_those_of_the_ranks_that_are_kept(hidden: Path) -> None:
         ranks = read_evidence(hidden / f"hidden/{system}.npz", JudgedRanks).known("lloo")
         n_found, n_hidden = qrels.per_user(ranks <= 5), qrels.per_user(qrels.relevant)
         np.testing.assert_allclose(found, n_found / np.maximum(n_hidden, 1), rtol=0, atol=1e-12)
+
+
+def test_hidden_items_alone_have_no_validity_which_is_said_before_any_work(tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS + HIDING.replace(', "nDCG@20"', "") + "[analyses.validity]\n"
+    with pytest.raises(InputError, match=r"line 20: LOO and LLOO have no value on a truth"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+
+
+@pytest.mark.slow
+def test_what_hides_items_is_left_out_of_validity(hidden: Path, tmp_path: Path) -> None:
+    folder = copytree(hidden, tmp_path / "study")
+    text = WORLD + SYSTEMS + HIDING + VALIDITY
+    run_text(text, tmp_path, output=folder)
+    assert set(read_frame(folder, "validity").metric) == {"nDCG"}
+    assert "leaves out LOO(beta=0.5)@5 and LLOO@5" in (folder / "report.html").read_text()
 
 
 @pytest.mark.slow
