@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.intervals.systems import LEAST_SYSTEMS, system_subsets
+from analyses.intervals.systems import LEAST_SYSTEMS, pairs_within, system_subsets
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
 from analyses.shared.estimate import Estimates
@@ -40,7 +40,6 @@ from analyses.significance.question import (
     correct,
 )
 from analyses.significance.standardise import Standard, standardised
-from analyses.verdicts.pair_verdicts import pairs_within
 from runs import InputError
 from runs.shared.settings import Whole
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.estimate import Estimate, Estimates, Limits
+from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of
@@ -52,7 +52,6 @@ from analyses.verdicts.said import (
     robust_or_right,
 )
 from analyses.verdicts.truth_curves import TruthCurves
-from analyses.verdicts.uncertain import limits_over_users
 from runs import InputError
 from runs.shared.settings import Levels, Whole
 
@@ -272,7 +271,8 @@ class Validity(Comparison, Result):
             for low, high in (self.tau.both, self.tau.users)
         ]
         taus, ideal = self.tau.values[place, numbers], self.attainable[place, numbers]
-        draw_taus(ax, self.labels(numbers), taus, ideal, limits)
+        names = dict(zip(self._reported.tolist(), self._labels, strict=True))
+        draw_taus(ax, [names[n] for n in numbers], taus, ideal, limits)
         ax.set_title(self.title(truth))
         return ax
 
@@ -289,7 +289,7 @@ class Validity(Comparison, Result):
         low, high = (limit[place, numbers] for limit in self.tau.users)
         robustness = _known(self.robustness)[numbers]
         taus = self.tau.values[place, numbers]
-        draw_robustness(ax, self.labels(numbers), robustness, taus, (low, high))
+        draw_robustness(ax, self._labels, robustness, taus, (low, high))
         ax.set_title(self.title(truth))
         return ax
 
@@ -303,7 +303,7 @@ class Validity(Comparison, Result):
     def plot_pairs(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
         ax, numbers = axes_or_new(ax), self._reported
-        draw_verdicts(ax, self.labels(numbers), self.verdicts.shares()[self.place(truth), numbers])
+        draw_verdicts(ax, self._labels, self.verdicts.shares()[self.place(truth), numbers])
         ax.set_title(self.title(truth))
         return ax
 
@@ -347,13 +347,17 @@ class Validity(Comparison, Result):
         """Draw mean tau-b with the truth against the number of users, with 90 % of the subsets."""
         ax, numbers = axes_or_new(ax), self._reported
         taus = self.user_taus[self.place(truth), numbers]
-        draw_sizes(ax, self.labels(numbers), self.sizes, taus)
+        draw_sizes(ax, self._labels, self.sizes, taus)
         ax.set_title(self.title(truth))
         return ax
 
     @property
     def _reported(self) -> NDArray[np.intp]:
         return self.numbers(self.measures.reported)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return self.measures.reported.labels
 
     def caption(self) -> str:
         """Say what is compared with what."""

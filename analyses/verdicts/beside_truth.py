@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.systems import over_systems
+from analyses.intervals.systems import over_systems, pairs_within
 from analyses.ordering import tau_ap_a, tau_b
 from analyses.shared.estimate import Limits
 from analyses.shared.measure import Scores
@@ -17,7 +17,6 @@ from analyses.significance.question import Question
 from analyses.verdicts.choice import put_first, regret
 from analyses.verdicts.comparison import verdicts_of
 from analyses.verdicts.joint_users import JointUsers
-from analyses.verdicts.pair_verdicts import pairs_within
 from analyses.verdicts.reliability import reliability, tau_within_noise
 from analyses.verdicts.resampled_rates import resampled_rates
 from analyses.verdicts.uncertain import Uncertain, limits_over_users, with_width

@@ -42,9 +42,10 @@ def caption_of_taus(found: Comparison) -> str:
         if n_replicates
         else ""
     )
+    where = found.measures.reported.where
     return (
-        f"Kendall's tau-b between the ordering of {len(found.systems)} systems by each measure, "
-        f"over {found.n_users:,} users, and their true ordering, {found.origin}, over "
+        f"Kendall's tau-b between the ordering of {len(found.systems)} systems by each measure"
+        f"{where}, over {found.n_users:,} users, and their true ordering, {found.origin}, over "
         f"{truly}: by {listed(found.truths[1:])} on the truth, or "
         "by the same measure on the truth (itself). tau_AP: errors at the top count more. "
         "Ideal: tau that is expected of a measure which is right, but for chance over users "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,10 +138,6 @@ class Comparison:
         numbers = self.numbers(some)
         order = np.argsort(-self.tau.values[self.place(truth), numbers], kind="stable")
         return [int(number) for number in numbers[order]]
-
-    def labels(self, numbers: Sequence[int] | NDArray[np.intp]) -> list[str]:
-        """Name measures by their numbers."""
-        return [str(self.measures[n]) for n in numbers]
 
     def chosen(self, number: int) -> str:
         """Name the system that a measure puts first; several, if they tie."""

@@ -124,19 +124,3 @@ def ratio_of(some: Marks, among: Marks, weights: Floats | None = None) -> Floats
             np.moveaxis(marks @ weights.T, -1, 0) for marks in (some.astype(float), among)
         )
     return np.divide(counted, others, out=np.full(others.shape, np.nan), where=others > 0)
-
-
-def pairs_within(subsets: NDArray[np.intp], n_systems: int) -> Floats:
-    """Mark the pairs i < j that are in each subset of the systems, of shape (n_subsets, n_pairs).
-
-    Examples
-    --------
-    Of the pairs ab, ac and bc:
-
-    >>> pairs_within(np.array([[0, 2]]), 3)
-    array([[0., 1., 0.]])
-    """
-    chosen = np.zeros((len(subsets), n_systems))
-    np.put_along_axis(chosen, subsets, 1.0, axis=1)
-    first, second = np.triu_indices(n_systems, k=1)
-    return chosen[:, first] * chosen[:, second]

@@ -3,7 +3,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from analyses.verdicts.pair_verdicts import PairVerdicts, pairs_within, ratio_of
+from analyses.intervals.systems import pairs_within
+from analyses.verdicts.pair_verdicts import PairVerdicts, ratio_of
 
 DIFFERENCES = (-0.2, 0.0, 0.2)
 P = (0.01, 0.5)
