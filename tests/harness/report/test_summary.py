@@ -1,3 +1,4 @@
+import json
 import math
 from pathlib import Path
 
@@ -157,7 +158,21 @@ def test_few_systems_make_coarse_taus(finished: Path) -> None:
     assert "With 3 systems, one pair that is swapped lowers tau by 0.67." in warned(finished)
 
 
+def without_validity(folder: Path) -> None:
+    """Let a study of a world have no result that knows the truth."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["results"].remove("validity")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_what_is_right_is_said_by_what_knows_the_truth_if_anything_does(copied: Path) -> None:
+    assert "what users want is validity alone" in warned(copied)
+    without_validity(copied)
+    assert "none of these numbers says whether" in warned(copied)
+
+
 def test_intervals_are_explained_where_there_are_any(copied: Path) -> None:
+    without_validity(copied)
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.5}))
     keep(copied, "popularity", popularity_of({("P", 20): 0.5}))
     keep_powers(copied, {"P": 0.1})
