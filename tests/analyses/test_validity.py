@@ -326,7 +326,7 @@ def test_intervals_over_users_hold_the_rates_of_other_users(
 @pytest.mark.validity
 @pytest.mark.parametrize("n_systems", [10, 20])
 @pytest.mark.parametrize("bias", [0.5, 2.0])
-def test_intervals_over_systems_and_over_both_hold_the_rates_of_others(
+def test_intervals_over_systems_and_over_both_hold_what_others_would_have_given(
     n_systems: int, bias: float, rng: np.random.Generator
 ) -> None:
     """Systems are drawn from a population of them, with users or, for systems alone, without."""
@@ -340,10 +340,14 @@ def test_intervals_over_systems_and_over_both_hold_the_rates_of_others(
         some = {"replicates": 100 if seed < 100 else 0, "repeats": 1}
         return compare(scores([measured]), scores([true]), seed=seed, **some)
 
-    found = [drawn(seed).rates for seed in range(300)]
-    expected = np.nanmean([rates.values[:, 0, 0] for rates in found], axis=0)
-    assert_held(expected, [tuple(end[:, 0, 0] for end in r.systems) for r in found[:100]])
-    assert_held(expected, [tuple(end[:, 0, 0] for end in r.both) for r in found[:100]])
+    found = [drawn(seed) for seed in range(300)]
+    rates = [each.rates for each in found]
+    expected = np.nanmean([rate.values[:, 0, 0] for rate in rates], axis=0)
+    assert_held(expected, [tuple(end[:, 0, 0] for end in rate.systems) for rate in rates[:100]])
+    assert_held(expected, [tuple(end[:, 0, 0] for end in rate.both) for rate in rates[:100]])
+    taus = [each.tau for each in found]
+    expected = np.mean([tau.values[0] for tau in taus], axis=0)
+    assert_held(expected, [tuple(end[0] for end in tau.both) for tau in taus[:100]])
 
 
 def assert_held(expected: np.ndarray, limits: list[tuple[np.ndarray, ...]]) -> None:
