@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,22 +129,32 @@ def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_doe
     assert (valid == 1).all()
 
 
-@pytest.mark.parametrize("source", ["ratings", "like", "runs", "beside"])
-def test_a_study_that_has_no_world_to_draw_again_is_refused_before_any_work(
-    source: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("source", ["ratings", "runs"])
+def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_path: Path) -> None:
     write_ratings(tmp_path / "ratings.csv")
     write_collection(tmp_path)
-    trained = SYSTEMS + METRICS + SWEEP
     text = {
-        "ratings": 'name = "own"\n[ratings]\npath = "ratings.csv"\n' + trained,
-        "like": 'name = "own"\n[ratings]\nformat = "world"\nlike = "ratings.csv"\n' + trained,
-        "runs": TREC + METRICS + SWEEP,
-        "beside": SWEPT + '[runs]\npaths = ["*.run"]\n',
+        "ratings": 'name = "own"\n[ratings]\npath = "ratings.csv"\n' + SYSTEMS + METRICS,
+        "runs": TREC + METRICS,
     }[source]
-    with pytest.raises(InputError, match="other worlds"):
-        run_text(text, tmp_path, output=tmp_path / "study")
+    with pytest.raises(InputError, match="other worlds can only be drawn by a study of a world"):
+        run_text(text + SWEEP, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "finding"),
+    [
+        (lambda text: text.replace("[ratings.world]", 'like = "r.csv"\n[a]'), "without `like`"),
+        (lambda text: text + '[runs]\npaths = ["*.run"]\n', "no runs that were made elsewhere"),
+    ],
+)
+def test_what_cannot_be_had_in_another_world_is_refused(changed: Any, finding: str) -> None:
+    world = 'name = "w"\n[ratings]\nformat = "world"\n[ratings.world]\n' + NO_ANALYSES
+    text = changed(world).replace("[a]\n", "")
+    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    with pytest.raises(InputError, match=finding):
+        with_world(study, OtherWorld(1.0, 1.0, 7))
 
 
 def test_worlds_that_cannot_be_are_refused_with_the_line(tmp_path: Path) -> None:
