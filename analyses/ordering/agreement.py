@@ -70,6 +70,7 @@ def deviation_of_defined(values: Floats) -> Floats:
     squares = (np.where(defined, values - means[..., None], 0.0) ** 2).sum(axis=-1)
     # Equal values have a mean that may be rounded.
     highest = np.where(defined, values, -np.inf).max(axis=-1)
-    squares[highest == np.where(defined, values, np.inf).min(axis=-1)] = 0.0
+    lowest = np.where(defined, values, np.inf).min(axis=-1)
+    squares = np.where(highest == lowest, 0.0, squares)
     spread = np.divide(squares, count - 1, out=np.full(squares.shape, np.nan), where=count > 1)
     return np.sqrt(spread)

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from analyses.shared.result import Result
+from analyses.shared.worlds import OtherWorld
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.member import Member, modules_of
@@ -49,11 +50,16 @@ def _no_ranks() -> FullRanks:
     raise InputError("without training ratings there are no ranks among all candidates.")
 
 
+def _no_worlds(world: OtherWorld) -> None:
+    raise InputError("a study draws other worlds only where it begins with a simulated one.")
+
+
 @dataclass(frozen=True)
 class Given:
     """What is known of a study before any work.
 
-    The best ranks are those of a perfect system among all candidates.
+    The best ranks are those of a perfect system among all candidates. Where other worlds can be
+    drawn, one that cannot is refused.
     """
 
     systems: tuple[str, ...]
@@ -61,6 +67,7 @@ class Given:
     has_training: bool
     has_truth: bool = False
     best_ranks: Callable[[], FullRanks] = _no_ranks
+    require_world: Callable[[OtherWorld], object] = _no_worlds
 
 
 class AnalysisSettings(Section):
@@ -83,13 +90,18 @@ class AnalysisSettings(Section):
         """Give the files that the analysis reads."""
         return [value for _, value in self if isinstance(value, Path)]
 
+    def other_worlds(self, seed: int) -> list[OtherWorld]:
+        """Give the worlds, other than the study's, in which it trains systems."""
+        return []
+
 
 @dataclass(frozen=True)
 class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
     The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs ("full_ranks") must be made before it; on request, it is made only if it is named.
+    What it needs ("full_ranks", "truth", "worlds") must be known or made before it; on request, it
+    is made only if it is named.
     """
 
     make: Callable[[Any, SettingsT], ResultT]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.truth import Truth
+from analyses.shared.worlds import OtherWorld
 from runs import InputError
 from runs.shared.progress import Progress, Silent
 
@@ -40,6 +41,20 @@ class SumSamples(Protocol):
         -------
         Sums of shape (n_measures, n_blocks, n_systems, n_samples).
         """
+
+
+class StudyWorld(Protocol):
+    """What is asked of a world: a function of its work, which can be sent to other processes.
+
+    Equal functions are written alike (``repr``): what was found is kept by that.
+    """
+
+    @property
+    def found(self) -> type[Any]:
+        """Class of what it finds, which can be kept as evidence."""
+
+    def __call__(self, work: Work) -> Any:
+        """Find it in the world of this work."""
 
 
 class Work(Protocol):
@@ -92,6 +107,9 @@ class Work(Protocol):
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems under changed judgements, of so many samples."""
 
+    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
+        """Train the systems in other worlds, and give what is found in each, in their order."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Alone:
@@ -143,6 +161,10 @@ class Alone:
     def rescorer(self, n_samples: int) -> SumSamples:
         """Refuse: without judgements nothing can be scored anew."""
         self._refuse("judgements")
+
+    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
+        """Refuse: without systems and a world nothing can be trained anew."""
+        self._refuse("a simulated world")
 
     def _refuse(self, what: str) -> NoReturn:
         raise InputError(f"the analysis needs {what}, and only {self.name} are known.")

@@ -18,7 +18,10 @@ from harness.version import __version__
 RATINGS = ("runs", "qrels")
 SYSTEMS = (*RATINGS, "recommenders")
 SCORES = (*RATINGS, "analyses.shared", *FOLDERS, "harness.scoring")
-ANALYSES = (*SCORES, "analyses.ordering", "analyses.significance", "analyses.intervals")
+ANALYSES = (
+    *SCORES,
+    *(f"analyses.{name}" for name in ("ordering", "significance", "intervals", "verdicts")),
+)
 """Packages of the harness that parts of a study depend on."""
 
 NUMBERS = ("numpy", "scipy", "numba", "llvmlite")

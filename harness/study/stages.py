@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
+from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import (
@@ -59,7 +60,7 @@ from harness.study.provenance import (
 )
 from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
-from harness.study.study import Study, SystemsSection
+from harness.study.study import Study
 from harness.study.true_judgements import TrueJudgements
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
@@ -232,7 +233,12 @@ class Stages:
         hidden = [hidden_part(system) for system in self.ranked_hidden]
         truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
         truth += [true_part(system) for system in self.listed_truly]
-        made = [*runs, *ranks, *hidden, "scores", *truth, *self.analyses, *self._repeated]
+        worlds = [
+            place_of(world).part
+            for _, settings in self.wanted
+            for world in settings.other_worlds(self.study.seed)
+        ]
+        made = [*runs, *ranks, *hidden, "scores", *truth, *worlds, *self.analyses, *self._repeated]
         return ["qrels", *split, *world, *made]
 
     @property
@@ -263,6 +269,7 @@ class Stages:
             has_training=self.collection.split is not None and bool(self.study.systems.names),
             has_truth=self.truth is not None,
             best_ranks=self._best_ranks,
+            require_world=partial(with_world, self.study),
         )
         for analysis, settings in self.wanted:
             try:
@@ -307,7 +314,7 @@ class Stages:
         split, relevant = self.collection.split, self.collection.relevant_ratings()
         if split is None or relevant is None:
             raise InputError("without training ratings there are no ranks among all candidates.")
-        candidates = candidates_of(self.study.systems, split)
+        candidates = self.study.systems.candidates_in(split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     def as_run(self) -> bytes:
@@ -537,6 +544,7 @@ class Stages:
             },
             known_truth=truth,
             replicates=self._replicates(runs),
+            worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
             made_from = self._made_from(analysis)
@@ -544,10 +552,16 @@ class Stages:
 
     def _made_from(self, analysis: Analysis[Any, Any]) -> str:
         """Give the key of what an analysis uses."""
+        if "worlds" in analysis.needs:
+            return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
         if "truth" in analysis.needs:
             return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
         return made_from
+
+    @property
+    def _worlds(self) -> OtherWorlds:
+        return OtherWorlds(self.study, self.store, self.n_jobs, self.progress)
 
     def _make(
         self,
@@ -594,7 +608,7 @@ class Stages:
                 split.test_users,
                 seed=self.study.seed,
                 depth=self.study.systems.depth,
-                candidates=candidates_of(self.study.systems, split),
+                candidates=self.study.systems.candidates_in(split),
                 relevant=relevant,
                 positives=positives[system],
                 hidden=hidden,
@@ -688,7 +702,7 @@ class Stages:
 
     def _run_key(self, split: Split, system: str) -> str:
         name = self.study.systems.labels[system]
-        candidates = candidates_of(self.study.systems, split)
+        candidates = self.study.systems.candidates_in(split)
         settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
             sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
@@ -784,11 +798,6 @@ class Stages:
         if split is None or truth is None:
             return {}
         return {"world/ratings.csv": format_ratings(split), "world/truth.npz": truth.to_bytes()}
-
-
-def candidates_of(section: SystemsSection, split: Split) -> NDArray[np.bool_] | None:
-    """Mark the items that may be recommended; None for all that have training ratings."""
-    return None if section.candidates == "trained" else split.test.item_counts() > 0
 
 
 def run_name(system: str) -> str:

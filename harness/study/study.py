@@ -9,6 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import (
     BeforeValidator,
     Field,
@@ -26,6 +28,7 @@ from harness.study.replicate_tags import tag_pattern
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text, refused
 from harness.study.truth_section import QRELS, TruthSection
+from qrels import Split
 from qrels.grades import GradeRule
 from qrels.ratings.datasets.options import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
@@ -140,6 +143,10 @@ class SystemsSection(Section):
     def positives_of(self, name: str) -> float | None:
         """Give the lowest rating that a system learns from; None for all ratings."""
         return self.positives.get(name) if isinstance(self.positives, dict) else self.positives
+
+    def candidates_in(self, split: Split) -> NDArray[np.bool_] | None:
+        """Mark the items that may be recommended; None for all that have training ratings."""
+        return None if self.candidates == "trained" else split.test.item_counts() > 0
 
     def with_names(self, renamed: Callable[[str], str]) -> SystemsSection:
         """Give other names to the systems, wherever they are."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.truth import Truth
-from analyses.shared.work import CountedIn, SumSamples
+from analyses.shared.work import CountedIn, StudyWorld, SumSamples
+from analyses.shared.worlds import OtherWorld
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
@@ -45,6 +47,8 @@ class StudyWork:
         What the systems are truly worth, if that is known.
     replicates
         Which runs are of which system, where several may be of one.
+    worlds
+        What trains them in other worlds, if that can be done.
     """
 
     name: str
@@ -60,6 +64,7 @@ class StudyWork:
     weights: NDArray[np.float64] | None = None
     known_truth: Truth | None = None
     replicates: Replicates | None = None
+    worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
 
     @property
     def qrels(self) -> Qrels:
@@ -107,6 +112,12 @@ class StudyWork:
         if self.known_truth is None:
             raise InputError(f"the analysis needs a truth, and {self.name} has none.")
         return self.known_truth
+
+    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
+        """Train the systems in other worlds, and give what is found in each, in their order."""
+        if self.worlds is None:
+            raise InputError(f"the analysis draws other worlds, and {self.name} has none.")
+        return self.worlds(worlds, study)
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""

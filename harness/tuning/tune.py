@@ -22,7 +22,7 @@ from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.run import check, try_out
-from harness.study.stages import candidates_of, digest, file_stem, ratings_digest
+from harness.study.stages import digest, file_stem, ratings_digest
 from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.workers import learnt_from, restarts_in_silence, try_and_rank
@@ -191,7 +191,7 @@ class Tuning:
                 split.test_users,
                 seed=self.study.seed,
                 depth=self.cutoff,
-                candidates=candidates_of(self.study.systems, split),
+                candidates=self.study.systems.candidates_in(split),
                 positives=self._positives,
                 main_process=os.getpid(),
             )

@@ -51,7 +51,8 @@ def item_propensities(
     for first in range(0, len(users), USERS_AT_ONCE):
         some = slice(first, first + USERS_AT_ONCE)
         liking = truth.preferences.block(rows[some])[:, columns]
-        drawn = inclusion(settings.exposure * popularity + settings.liking * liking, counts[some])
+        appeal = settings.exposure * popularity + settings.liking * liking
+        drawn = inclusion(settings.strength * appeal, counts[some])
         is_relevant = truth.ratings(rows[some])[:, columns] >= threshold
         chances += drawn.sum(axis=0)
         relevant += (drawn * is_relevant).sum(axis=0)

@@ -1,6 +1,6 @@
 """Analyses of scores, and of judgements that a function scores, without a study."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,8 @@ from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.truth import Truth
-from analyses.shared.work import CountedIn, ScoresAlone, SumSamples
+from analyses.shared.work import CountedIn, ScoresAlone, StudyWorld, SumSamples
+from analyses.shared.worlds import OtherWorld
 from qrels import FullRanks, Qrels
 from runs.shared.progress import Progress, Silent
 
@@ -84,3 +85,6 @@ class JudgedWork:
 
     def rescorer(self, n_samples: int) -> SumSamples:
         return self.sum_samples
+
+    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
+        return (study(self) for _ in worlds)

@@ -40,7 +40,8 @@ def make_world(settings: WorldSettings) -> World:
     is a power of a normal deviate; the power is found by bisection, so that with an exposure of 1
     the ratings over items have the Gini coefficient asked for. Activity is the least number of
     ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
-    ratings the shares of MovieLens 1M.
+    ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
+    others the same users rate other items of the same world.
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
     choice of items as it was. Items that nobody rated stay in the numbering.
@@ -73,14 +74,19 @@ def make_world(settings: WorldSettings) -> World:
     """
     tastes, activity, fame, choices, noise, times = np.random.default_rng(settings.seed).spawn(6)
     preferences = _draw_preferences(settings, tastes)
-    counts = _activity(settings, activity)
+    tail = activity.standard_normal(settings.n_users) ** 2
+    counts = _activity(settings, tail, settings.n_ratings)
     appeal = _appeal(settings, preferences, choices)
     popularity = _popularity(settings, appeal, counts, fame)
-    is_rated = chosen_items(appeal, settings.exposure * popularity, counts)
-    user, item = (numbers.astype(np.int32) for numbers in np.nonzero(is_rated))
+    user, item = _pairs(appeal, settings.exposure * popularity, counts)
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     cuts = np.sort(felt)[below]
+    if not settings.is_usual:
+        counts = _activity(settings, tail, settings.rated)
+        _strengthen(appeal, settings, preferences)
+        user, item = _pairs(appeal, settings.strength * settings.exposure * popularity, counts)
+        felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
     moments = rating_times(user, item, counts, settings.n_items, times)
     return World(
@@ -101,15 +107,16 @@ def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Pref
     )
 
 
-def _activity(settings: WorldSettings, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw the number of ratings of each user, of sum ``n_ratings``."""
-    tail = rng.standard_normal(settings.n_users) ** 2
+def _activity(
+    settings: WorldSettings, tail: NDArray[np.float64], n_ratings: int
+) -> NDArray[np.intp]:
+    """Give the number of ratings of each user, of sum ``n_ratings``."""
 
     def wanted(scale: float) -> NDArray[np.float64]:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
     scale = _bisect(
-        lambda scale: wanted(scale).sum() - settings.n_ratings,
+        lambda scale: wanted(scale).sum() - n_ratings,
         high=settings.n_items / tail.min(),
         tolerance=0.4,
     )
@@ -127,6 +134,23 @@ def _appeal(
         luck = -np.log(rng.standard_exponential(appeal[rows].shape))
         appeal[rows] = settings.liking * preferences.block(rows) + luck
     return appeal
+
+
+def _strengthen(
+    appeal: NDArray[np.float64], settings: WorldSettings, preferences: Preferences
+) -> None:
+    """Let liking count as much as the strength says."""
+    more = (settings.strength - 1) * settings.liking
+    for rows in blocks(settings.n_users):
+        appeal[rows] += more * preferences.block(rows)
+
+
+def _pairs(
+    appeal: NDArray[np.float64], exposure: NDArray[np.float64], counts: NDArray[np.intp]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Give users and items of the pairs that are rated."""
+    user, item = np.nonzero(chosen_items(appeal, exposure, counts))
+    return user.astype(np.int32), item.astype(np.int32)
 
 
 def _popularity(

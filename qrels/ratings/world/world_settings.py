@@ -56,6 +56,20 @@ class WorldSettings(BaseModel):
         description="How strongly being rated follows preference, 0 (not at all) to 5. With "
         "`exposure` 0 as well, ratings are missing completely at random.",
     )
+    strength: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=10.0,
+        description="Multiple of `exposure` and of `liking` in what is rated, 0 (ratings are "
+        "missing completely at random) to 10. Popularity and the cuts between stars stay as they "
+        "are at 1, so that the truth does not depend on it.",
+    )
+    fill: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="Multiple of `n_ratings` that is rated, above 0; like `strength`, it leaves "
+        "the truth as it is.",
+    )
     dimensions: int = Field(default=16, ge=1, le=200, description="Latent tastes, 1 to 200.")
     noise: float = Field(
         default=0.6,
@@ -72,17 +86,28 @@ class WorldSettings(BaseModel):
             raise ValueError(
                 f"`n_users` times `n_items` must be at most {MOST_CELLS:,} (8 GB), got {most:,}."
             )
-        if not least <= self.n_ratings <= most:
-            raise ValueError(
-                f"`n_ratings` must be between {least:,} (`n_users` times `min_ratings`) and "
-                f"{most:,} (`n_users` times `n_items`), got {self.n_ratings:,}."
-            )
+        for name, number in (("n_ratings", self.n_ratings), ("n_ratings` times `fill", self.rated)):
+            if not least <= number <= most:
+                raise ValueError(
+                    f"`{name}` must be between {least:,} (`n_users` times `min_ratings`) and "
+                    f"{most:,} (`n_users` times `n_items`), got {number:,}."
+                )
         return self
+
+    @property
+    def rated(self) -> int:
+        """Number of ratings: ``n_ratings`` times ``fill``."""
+        return round(self.n_ratings * self.fill)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether as much is rated, as selectively, as popularity and cuts are made for."""
+        return self.strength == 1 and self.fill == 1
 
     @property
     def density(self) -> float:
         """Share of the pairs of user and item that are rated."""
-        return self.n_ratings / (self.n_users * self.n_items)
+        return self.rated / (self.n_users * self.n_items)
 
 
 PRESETS: Mapping[str, WorldSettings] = MappingProxyType(

@@ -10,7 +10,15 @@ from threadpoolctl import threadpool_limits
 
 from qrels import Split
 from qrels.ratings.splits.user_random import user_random
-from qrels.ratings.world import PRESETS, Truth, World, WorldSettings, drawn_world, make_world
+from qrels.ratings.world import (
+    PRESETS,
+    Truth,
+    World,
+    WorldSettings,
+    drawn_world,
+    make_world,
+    world_settings,
+)
 from runs import InputError, top_items
 
 TINY = WorldSettings(n_users=60, n_items=200, n_ratings=1200, min_ratings=5, gini=0.6)
@@ -60,8 +68,40 @@ def test_the_ml_1m_preset_has_the_size_of_movielens(large: World) -> None:
 
 def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
     settings = PRESETS["ml-10m"]
-    counts = drawn_world._activity(settings, np.random.default_rng(settings.seed).spawn(6)[1])
+    tail = np.random.default_rng(settings.seed).standard_normal(settings.n_users) ** 2
+    counts = drawn_world._activity(settings, tail, settings.rated)
     assert counts.sum() == 10_000_054
+
+
+def test_the_truth_does_not_depend_on_how_selectively_and_how_much_is_rated() -> None:
+    truth = make_world(TINY).truth.to_bytes()
+    for changes in ({"strength": 0.0}, {"strength": 2.0}, {"fill": 0.5}, {"fill": 2.0}):
+        assert make_world(varied(TINY, **changes)).truth.to_bytes() == truth
+
+
+def test_the_stronger_the_bias_the_more_is_rated_of_what_is_liked_and_popular() -> None:
+    worlds = [make_world(varied(TINY, strength=strength)) for strength in (0.0, 0.5, 1.0, 2.0)]
+    liked = [float(observed(world).mean()) for world in worlds]
+    unequal = [gini(world.ratings.item_counts()) for world in worlds]
+    assert liked == sorted(liked)
+    assert unequal == sorted(unequal)
+
+
+def test_without_strength_ratings_are_a_random_sample() -> None:
+    world = make_world(varied(TINY, strength=0.0))
+    everything = world.truth.ratings(np.arange(TINY.n_users))
+    standard_error = everything.std() / np.sqrt(TINY.n_ratings)
+    assert observed(world).mean() == pytest.approx(everything.mean(), abs=4 * standard_error)
+
+
+@pytest.mark.parametrize(("fill", "n_ratings"), [(0.5, 600), (1.0, 1200), (2.5, 3000)])
+def test_so_much_is_rated_as_is_asked_for(fill: float, n_ratings: int) -> None:
+    assert len(make_world(varied(TINY, fill=fill)).ratings) == n_ratings
+
+
+def test_more_may_not_be_rated_than_there_is() -> None:
+    with pytest.raises(InputError, match="`n_ratings` times `fill` must be between"):
+        world_settings("small", {"fill": 100.0})
 
 
 @pytest.mark.slow

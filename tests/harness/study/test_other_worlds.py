@@ -1,0 +1,173 @@
+"""Other worlds in whole studies: made in memory, kept, and made again."""
+
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.shared.evidence import read_evidence
+from analyses.shared.worlds import OtherWorld
+from analyses.validity_sweep import ValiditySweep
+from harness.readers.scores_parquet import scores_from_parquet
+from harness.study.other_worlds import with_world, work_of
+from harness.study.study import parse_study
+from qrels.ratings.world import PRESETS
+from runs import InputError
+from tests.harness.small import (
+    METRICS,
+    NO_ANALYSES,
+    SYSTEMS,
+    TREC,
+    WORLD,
+    contents,
+    made_again,
+    made_at,
+    run_text,
+    start,
+    wait_for_parts,
+    write_collection,
+    write_ratings,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::runs.InputWarning")]
+
+SWEEP = """
+[analyses]
+names = ["validity_sweep"]
+[analyses.validity_sweep]
+strengths = [0.0, 2.0]
+worlds = 2
+samples = 2
+"""
+BASE = WORLD + SYSTEMS + METRICS
+SWEPT = BASE + SWEEP
+FOUND = ("worlds/*.npz", "tables/*.csv", "evidence/validity_sweep.npz")
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("swept")
+    return run_text(SWEPT, base, output=base / "study")
+
+
+@pytest.fixture
+def copied(swept: Path, tmp_path: Path) -> Path:
+    return copytree(swept, tmp_path / "study")
+
+
+def test_what_is_scored_in_memory_is_what_a_study_scores(swept: Path, tmp_path: Path) -> None:
+    work = work_of(parse_study(BASE, source="study.toml", base=tmp_path, changes={}))
+    for own, file in ((work.scores, "scores.parquet"), (work.truth.scores, "truth/scores.parquet")):
+        kept = scores_from_parquet((swept / file).read_bytes())
+        assert own.systems == kept.systems
+        numbers = kept.measures.numbers(work.scores.measures)
+        chosen = own.measures.numbers(work.scores.measures)
+        np.testing.assert_array_equal(own.values[chosen], kept.values[numbers])
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
+    folder = run_text(SWEPT, tmp_path, output=tmp_path / "study", n_jobs=2)
+    for pattern in FOUND:
+        assert contents(folder, pattern) == contents(swept, pattern)
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_a_sweep_that_was_killed_goes_on_from_the_worlds_that_are_kept(
+    swept: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(SWEPT)
+    folder = tmp_path / "study"
+    # Of the parts, four are worlds, and one is the analysis.
+    n_before = len(made_at(swept)) - 5
+    killed = start(*("run", tmp_path / "study.toml", "--output", folder, "--jobs", "1", "--quiet"))
+    wait_for_parts(n_before + 2, killed, folder)
+    killed.kill()
+    killed.join()
+    worlds = {part: moment for part, moment in made_at(folder).items() if "world-" in part}
+    # The last may have been announced, and not yet written.
+    *kept, _ = sorted(worlds, key=lambda part: worlds[part])
+    assert 1 <= len(kept) < 4
+    run_text(SWEPT, tmp_path, output=folder)
+    after = made_at(folder)
+    assert {part: after[part] for part in kept} == {part: worlds[part] for part in kept}
+    for pattern in FOUND:
+        assert contents(folder, pattern) == contents(swept, pattern)
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(SWEPT.replace("[0.0, 2.0]", "[0.0, 1.0]"), copied, output=copied)
+    again = {part.rsplit("-", 1)[0] for part in made_again(copied, before)}
+    assert again == {"world-1-1", "validity_sweep"}
+    # Worlds that are no longer asked for are removed.
+    assert not list((copied / "worlds").glob("2-*"))
+    assert len(list((copied / "worlds").glob("*.npz"))) == 4
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_another_question_is_asked_of_all_worlds(copied: Path) -> None:
+    before = made_at(copied)
+    run_text(SWEPT.replace("samples = 2", "samples = 3"), copied, output=copied)
+    assert len([part for part in made_again(copied, before) if "world-" in part]) == 4
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_does(
+    tmp_path: Path,
+) -> None:
+    """The systems differ: what learns from stars, what from who rated what, and chance."""
+    text = (WORLD + SYSTEMS + SWEEP).replace("[0.0, 2.0]", "[0.0]").replace("popularity", "svd")
+    text = text.replace("= 1500", "= 45000").replace("n_users = 60", "n_users = 1500")
+    metrics = "[metrics]\ncutoffs = [20]\n"
+    folder = run_text(text + metrics, tmp_path, output=tmp_path / "study")
+    found = read_evidence(folder / "evidence/validity_sweep.npz", ValiditySweep)
+    valid = found.values[[found.aspects.index(name) for name in ("itself", "nDCG@10", "P@10")]]
+    assert (valid == 1).all()
+
+
+@pytest.mark.parametrize("source", ["ratings", "runs"])
+def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_path: Path) -> None:
+    write_ratings(tmp_path / "ratings.csv")
+    write_collection(tmp_path)
+    text = {
+        "ratings": 'name = "own"\n[ratings]\npath = "ratings.csv"\n' + SYSTEMS + METRICS,
+        "runs": TREC + METRICS,
+    }[source]
+    with pytest.raises(InputError, match="other worlds can only be drawn by a study of a world"):
+        run_text(text + SWEEP, tmp_path, output=tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "finding"),
+    [
+        (lambda text: text.replace("[ratings.world]", 'like = "r.csv"\n[a]'), "without `like`"),
+        (lambda text: text + '[runs]\npaths = ["*.run"]\n', "no runs that were made elsewhere"),
+    ],
+)
+def test_what_cannot_be_had_in_another_world_is_refused(changed: Any, finding: str) -> None:
+    world = 'name = "w"\n[ratings]\nformat = "world"\n[ratings.world]\n' + NO_ANALYSES
+    text = changed(world).replace("[a]\n", "")
+    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    with pytest.raises(InputError, match=finding):
+        with_world(study, OtherWorld(1.0, 1.0, 7))
+
+
+def test_worlds_that_cannot_be_are_refused_with_the_line(tmp_path: Path) -> None:
+    text = SWEPT + "densities = [100.0]\n"
+    with pytest.raises(InputError, match=r"study.toml, line \d+: .*`n_ratings` times `fill`"):
+        run_text(text, tmp_path, output=tmp_path / "study")
+
+
+def test_a_world_of_strength_1_and_density_1_is_the_studys_under_another_seed() -> None:
+    text = 'name = "w"\n[ratings]\nformat = "world"\n' + NO_ANALYSES
+    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    other = with_world(study, OtherWorld(1.0, 1.0, 7))
+    assert other.ratings is not None
+    assert PRESETS["small"].model_copy(update=other.ratings.world) == PRESETS["small"].model_copy(
+        update={"seed": 7}
+    )
