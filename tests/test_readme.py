@@ -393,7 +393,9 @@ def test_the_command_for_recall_prints_that_table(
 def test_a_corrected_estimate_has_a_standard_error() -> None:
     names: dict[str, Any] = {}
     exec(block_with("python", "SampledRanks"), names)
-    assert 0 < names["standard_error"] < names["estimate"]
+    found = names["corrected"].frame()
+    assert (found["standard_error"] > 0).all()
+    assert (found["estimate"] < found["uncorrected"]).all()
 
 
 def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
