@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from analyses.sampled.estimators.shared.tables import FLOOR
 from analyses.sampled.estimators.shared.tally import Tally
+from analyses.sampled.expectation.candidates import nearest_size
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 from qrels import FullRanks
@@ -40,7 +41,7 @@ def expected_of_ranks(counted: Tally, ranks: FullRanks) -> Tally:
     array([1.5, 0.5])
     """
     sizes = np.array([group.n_irrelevant for group in counted.groups])
-    group_of = np.abs(sizes[:, np.newaxis] - ranks.n_irrelevant).argmin(axis=0)
+    group_of = nearest_size(sizes, ranks.n_irrelevant)
     keys = np.column_stack([group_of, ranks.order, ranks.n_relevant])
     kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
     first = counted.groups[0]
