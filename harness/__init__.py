@@ -30,6 +30,7 @@ __all__ = [
     "Scores",
     "Study",
     "analyse",
+    "correct",
     "correlate",
     "design",
     "discriminate",
@@ -50,6 +51,7 @@ _HOMES = {
     "Scores": "analyses.shared.measure",
     "Study": "harness.study.study",
     "analyse": "harness.notebook",
+    "correct": "analyses.sampled.correction",
     "correlate": "harness.notebook",
     "design": "harness.notebook",
     "discriminate": "harness.notebook",
@@ -65,6 +67,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from analyses.sampled.correction import correct
     from analyses.shared.measure import Measure, Scores
     from harness.metrics.shared.metric import Metric, metric, ratio
     from harness.metrics.shared.user_metric import user_metric

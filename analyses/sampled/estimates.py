@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from scipy.special import ndtr
 
 from analyses.sampled.estimators import Estimator, uncorrected
+from analyses.sampled.estimators.shared.expected import expected_of_ranks
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.expectation.designs import Adaptive, Design
+from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
 from analyses.sampled.expectation.errors import winner_count
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.curve_points import CurvePoints
 from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.repeated_samples import SampledSystem, each_system, takes
+from analyses.sampled.shared.repeated_samples import SampledSystem, Samples, each_system, takes
 from analyses.sampled.shared.rows import named_rows, tidy
 from analyses.sampled.shared.sampled_result import RepeatedResult
 from analyses.sampled.shared.settings import (
@@ -38,6 +41,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table, shown
 from qrels import FullRanks
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,16 +54,31 @@ Floats = NDArray[np.float64]
 WIDE = 2
 """Estimates further apart than by this factor are drawn on a logarithmic scale."""
 
-OF_ORDERS = (
-    "Off by: root mean square of estimate minus exact value over systems and samples, bias and "
-    "noise together. In order: the share of pairs of systems and samples in the true order."
+OF_ADVICE = (
+    "Bias: what the estimator makes of samples as they are expected, less the exact value; more "
+    "users do not lessen it. Noise: standard deviation over samples, for {users:,} users. Both are "
+    "root mean squares over the systems. In order: shares of the pairs of systems in the true "
+    "order, in expectation and in samples. Covered: of 100 intervals over users, how many hold the "
+    "exact value."
 )
+
+HALF_WIDTH = 1.96
+"""Of an interval of 95 %, in standard errors."""
+
+ROUNDING = 1e-6
+"""Bias below it is that of the grid."""
+
+LEAST_COVERED = 90
+"""Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
 
 
 class Settings(GrowingSettings):
     """Metrics estimated from ranks among sampled negatives."""
 
     estimators: EstimatorNames = ESTIMATORS
+    users: Whole | None = Field(
+        None, ge=1, description="Users that advice is for; by default those of the ranks."
+    )
 
     def designs(self, ranks: FullRanks) -> dict[Estimator, Design]:
         """Give each estimator the samples that it is for: adaptive ones, or of one size."""
@@ -104,15 +123,23 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     def find(system: SampledSystem) -> tuple[Any, ...]:
         samples = {design: system.sample(design) for design in dict.fromkeys(designs.values())}
         values = [points.estimates(e, samples[d].counted) for e, d in designs.items()]
+        limits = [
+            _expected(e, samples[d], system.ranks, points)
+            if isinstance(d, FixedSize)
+            else points.at_metrics(of).mean(axis=0)
+            for (e, d), of in zip(designs.items(), values, strict=True)
+        ]
         return (
             points.at_metrics(system.truth),
             points.at_metrics(np.array(values)),
             np.array([system.errors(of) for of in values]),
             system.zero_cutoffs,
             np.array([samples[design].scored for design in designs.values()]),
+            np.array(limits),
+            np.array([metric.of_users(system.ranks).std() for metric in points.metrics]),
         )
 
-    exact, estimated, errors, zeros, scored = (
+    exact, estimated, errors, zeros, scored, expected, spread = (
         np.stack(parts, axis=-1)
         for parts in each_system(work, "Estimating from samples", settings, points, find)
     )
@@ -125,11 +152,22 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         errors=np.moveaxis(errors, 1, -1),
         zero_cutoffs=zeros,
         scored=scored,
+        expected=expected,
+        spread=spread,
+        users=settings.users or len(np.unique(first.user)),
         ranked=Ranked.of(first),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
         negatives=settings.negatives,
         n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
     )
+
+
+def _expected(
+    estimator: Estimator, samples: Samples, ranks: FullRanks, points: CurvePoints
+) -> Floats:
+    """Estimate the metrics from samples as they are expected: (n_metrics,)."""
+    counted = expected_of_ranks(samples.counted, ranks)
+    return np.asarray(estimator.fit_tally(counted).estimates(points.metrics)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +189,13 @@ class Estimates(RepeatedResult):
     scored
         Mean number of items scored for a user, of shape (n_estimators, n_systems): those of the
         sample, the relevant ones included.
+    expected
+        Estimates from samples as they are expected, the mean of adaptive ones: of shape
+        (n_estimators, n_metrics, n_systems).
+    spread
+        Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
+    users
+        How many users advice is for.
     negatives
         How many were sampled, m.
     n_max
@@ -162,6 +207,9 @@ class Estimates(RepeatedResult):
     estimated: Floats
     zero_cutoffs: NDArray[np.int64]
     scored: Floats
+    expected: Floats
+    spread: Floats
+    users: int
     negatives: int
     n_max: int
 
@@ -171,21 +219,84 @@ class Estimates(RepeatedResult):
         return self.estimated
 
     @property
-    def distance(self) -> Floats:
-        """Root mean square of estimate minus truth over systems and repeats.
+    def bias(self) -> Floats:
+        """Root mean square over systems of what is expected less the exact value.
 
-        Bias and noise together, of shape (n_estimators, n_metrics).
+        Of shape (n_estimators, n_metrics).
         """
-        off = self.estimated - self.exact[:, :, np.newaxis]
-        return np.asarray(np.sqrt((off**2).mean(axis=(2, 3))))
+        return _root_mean_square(self.expected - self.exact)
+
+    @property
+    def noise(self) -> Floats:
+        """Root mean square over systems of the deviation over samples of so many users.
+
+        Of shape (n_estimators, n_metrics).
+        """
+        return _root_mean_square(self.sd * self._scale)
+
+    @property
+    def covered(self) -> Floats:
+        """How many of 100 intervals over users hold the exact value, as bias lets them.
+
+        The mean over systems, of shape (n_estimators, n_metrics).
+        """
+        error = np.hypot(self.sd * self._scale, self.spread / np.sqrt(self.users))
+        off = self.expected - self.exact
+        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
+        off = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
+        return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)).mean(axis=2))
+
+    @property
+    def _scale(self) -> float:
+        """What noise is multiplied by for so many users as advice is for."""
+        return float(np.sqrt(self.ranked.n_users / self.users))
+
+    def ordered(self) -> tuple[Floats, Floats]:
+        """Give the shares of pairs of systems in the true order, in expectation and in samples.
+
+        Samples are those of so many users as advice is for, as if differences were normal. Both are
+        of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
+        """
+        a, b = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
+        true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
+        expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
+        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
+        noise = apart.std(axis=3, ddof=1) * self._scale
+        rightly = expected * true
+        surely = np.where(rightly > 0, np.inf, -np.inf)
+        far = np.divide(rightly, noise, out=surely, where=noise > 0)
+        n_pairs = np.abs(true).sum(axis=1)
+        return _shares(np.sign(expected) == true, true, n_pairs), _shares(ndtr(far), true, n_pairs)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give estimates, and counts of true orders and of winners found."""
+        """Give estimates, counts of true orders and of winners found, and what advice is from."""
         return {
             "sampled": self.to_frame(),
             "sampled_orders": self.orders(),
             "sampled_winners": self.winners(),
+            "sampled_advice": self.advice(),
         }
+
+    def advice(self) -> pd.DataFrame:
+        """Give one row for each metric and estimator.
+
+        Returns
+        -------
+        Columns metric, cutoff, estimator, users; bias and noise for so many users, in_expectation
+        and in_samples, the shares of pairs of systems in the true order, and covered, how many of
+        100 intervals over users hold the exact value.
+        """
+        in_expectation, in_samples = self.ordered()
+        frame = tidy(
+            {"metric": self.metrics, "estimator": self.estimators},
+            users=self.users,
+            bias=self.bias.T,
+            noise=self.noise.T,
+            in_expectation=in_expectation.T,
+            in_samples=in_samples.T,
+            covered=self.covered.T,
+        )
+        return _named(frame)[["metric", "cutoff", *frame.columns[1:]]]
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each estimator, metric and system.
@@ -242,14 +353,6 @@ class Estimates(RepeatedResult):
         winner = np.array(self.systems, dtype=object)[best, np.newaxis, np.newaxis]
         return self._counted([[*range(len(self.systems))]], winner=winner)
 
-    def in_order(self) -> Floats:
-        """Give the share of pairs of systems and repeats that are in the true order.
-
-        Of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
-        """
-        correct, repeats = self._counts(self._pairs).sum(axis=2).T
-        return np.divide(correct, repeats, out=np.full(correct.shape, np.nan), where=repeats > 0)
-
     @property
     def _pairs(self) -> list[list[int]]:
         return [*map(list, combinations(range(len(self.systems)), 2))]
@@ -290,23 +393,23 @@ class Estimates(RepeatedResult):
             rows=rows,
         )
 
-    @table("sampled_orders", "distance of those estimates, and pairs of systems in the true order")
+    @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
     def distances(self) -> Table:
-        """Tabulate how far estimates are off, and how often they order pairs of systems rightly."""
-        headings = [
-            f"{metric}, {what}" for metric in self.metrics for what in ("off by", "in order")
+        """Tabulate bias and noise, and how often pairs of systems are ordered rightly."""
+        numbers = np.stack([self.bias, self.noise, *self.ordered()], axis=2).swapaxes(0, 1)
+        rows: list[list[Cell]] = [
+            [f"{metric}, {estimator}", *own.tolist(), f"{covered:.0f} of 100"]
+            for metric, of_metric, of_covered in zip(
+                self.metrics, numbers, self.covered.T, strict=True
+            )
+            for estimator, own, covered in zip(self.estimators, of_metric, of_covered, strict=True)
         ]
-        numbers = np.stack([self.distance, self.in_order()], axis=2)
         return Table(
             name="sampled_orders",
-            title="Distance of estimates from exact metrics, "
-            "and pairs of systems in the true order",
-            note=f"{OF_ORDERS} {self.caption()}",
-            headings=["estimator", *headings],
-            rows=named_rows(self.estimators, numbers),
-            best={
-                column: max if column % 2 == 0 else min for column in range(1, 1 + len(headings))
-            },
+            title=f"Bias and noise for {self.users:,} users, and pairs of systems in true order",
+            note=f"{OF_ADVICE.format(users=self.users)} {self.caption()}",
+            headings=["metric, estimator", "bias", "noise", "expected", "in order", "covered"],
+            rows=rows,
         )
 
     @table("sampled_errors", "relative errors of their curves, and items scored")
@@ -396,53 +499,49 @@ class Estimates(RepeatedResult):
         )
 
     def findings(self) -> Sequence[str]:
-        """Say which estimators came closest, to which metrics, and how samples order systems."""
-        closest = self._closest()
-        metrics_of: dict[str, list[str]] = {}
-        for metric, name in zip(self.metrics, closest, strict=True):
-            metrics_of.setdefault(name, []).append(metric)
-        found = "; ".join(f"{name} for {', '.join(some)}" for name, some in metrics_of.items())
+        """Say for each metric what to compare systems by, and what to report as a level."""
+        in_expectation, in_samples = self.ordered()
         return [
-            f"Metrics estimated from {self.negatives:,} sampled negatives: closest to the exact "
-            f"values came {found}.{self._orders_in_short(closest)}"
+            f"{metric} from {self.negatives:,} negatives of {self.users:,} users. "
+            f"{self._to_compare(in_samples[:, place], in_expectation[:, place])}"
+            f"{self._to_report(place)}"
+            for place, metric in enumerate(self.metrics)
         ]
 
-    def _closest(self) -> list[str]:
-        """Name the estimator that came closest to each metric."""
-        return [self.estimators[number] for number in self.distance.argmin(axis=0)]
-
-    def _orders_in_short(self, closest: Sequence[str]) -> str:
-        plain, shares = str(uncorrected()), 100 * self.in_order()
-        if np.isnan(shares).any() or plain not in self.estimators:
+    def _to_compare(self, in_samples: Floats, in_expectation: Floats) -> str:
+        if np.isnan(in_samples).any():
             return ""
-        each = "; ".join(
-            f"{metric} {of[self.estimators.index(plain)]:.0f} % and "
-            f"{of[self.estimators.index(best)]:.0f} %"
-            for metric, of, best in zip(self.metrics, shares.T, closest, strict=True)
-        )
-        return f" Pairs of systems in their true order, uncorrected and by the closest: {each}."
+        shares = list(zip(np.round(in_samples, 4), in_expectation, strict=True))
+        best, plain = shares.index(max(shares)), str(uncorrected())
+        told = [
+            f"{100 * share:.0f} % of the pairs in order ({100 * expected:.0f} % in expectation)"
+            for share, expected in shares
+        ]
+        said = f"To compare systems: {self.estimators[best]}, {told[best]}"
+        if plain not in self.estimators or self.estimators[best] == plain:
+            return f"{said}. "
+        return f"{said}; uncorrected {told[self.estimators.index(plain)]}. "
 
-    def conclusion(self) -> str:
-        """Say for each metric which estimator came closest, and how samples order the systems."""
-        by_metric = zip(
-            self.metrics, self._closest(), self.distance.T, self.in_order().T, strict=True
-        )
-        return "".join(
-            f"{metric}: closest to the exact values was {closest}, off by "
-            f"{shown(float(off.min()))}{self._of_order(shares, closest)}.\n"
-            for metric, closest, off, shares in by_metric
+    def _to_report(self, place: int) -> str:
+        bias, noise, covered = (of[:, place] for of in (self.bias, self.noise, self.covered))
+        holds, off = covered >= LEAST_COVERED, np.hypot(bias, noise)
+        best = int(np.where(holds | ~holds.any(), off, np.inf).argmin())
+        return (
+            f"To report a level: {self.estimators[best]}, bias {shown(float(bias[best]))}, noise "
+            f"{shown(float(noise[best]))}; {covered[best]:.0f} of 100 intervals hold the exact "
+            f"value{'' if holds.any() else ', and those of no estimator do as they should'}."
         )
 
-    def _of_order(self, shares: Floats, closest: str) -> str:
-        """Say which share of the pairs of systems the sampled metric, and the closest, order."""
-        plain = str(uncorrected())
-        if np.isnan(shares).any() or plain not in self.estimators:
-            return ""
-        said, best = (
-            f"{100 * shares[self.estimators.index(name)]:.0f} %" for name in (plain, closest)
-        )
-        told = f"; the uncorrected metric has {said} of the pairs of systems in their true order"
-        return told if closest == plain else f"{told}, the closest {best}"
+
+def _root_mean_square(values: Floats) -> Floats:
+    """Average over the last axis, systems."""
+    return np.asarray(np.sqrt((values**2).mean(axis=2)))
+
+
+def _shares(right: NDArray[Any], true: Floats, n_pairs: Floats) -> Floats:
+    """Give the share of what is right among pairs that truly differ: (n_estimators, n_metrics)."""
+    counted = (right * (true != 0)).sum(axis=2)
+    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:

@@ -98,8 +98,7 @@ class Settings(RankSettings):
 def sizes(work: Work, settings: Settings) -> Sizes:
     """Expect metrics of systems from samples of several sizes, without simulation.
 
-    Standard deviations are left out where users have several relevant items: their time grows with
-    m and the number of items, to some fifty times that of the means for m = 1,000.
+    Standard deviations are left out where users have several relevant items, which hang together.
 
     Raises
     ------
@@ -121,8 +120,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     >>> found.expected[0].ravel().round(4), found.sd[0].ravel().round(4), found.exact.ravel()
     (array([0.8125, 0.625 ]), array([0.1083, 0.    ]), array([0.625]))
     """
-    alone = all((ranks.n_relevant == 1).all() for ranks in work.full_ranks.values())
-    return expect_sizes(work, settings, spread=alone)
+    return expect_sizes(work, settings)
 
 
 def expect_sizes(
@@ -130,9 +128,8 @@ def expect_sizes(
     settings: Settings,
     *,
     estimators: Sequence[str | Estimator] = ESTIMATORS,
-    spread: bool = True,
 ) -> Sizes:
-    """Do so for other estimators, with standard deviations or without.
+    """Do so for other estimators.
 
     Parameters
     ----------
@@ -141,8 +138,6 @@ def expect_sizes(
     estimators
         Names or values of up to four linear estimators that learn nothing from the sample; see
         :mod:`analyses.sampled.estimators`.
-    spread
-        Whether to give standard deviations too.
 
     Raises
     ------
@@ -159,9 +154,7 @@ def expect_sizes(
         for m, estimator in product(numbers, asked):
             fits = _fit(estimator, metrics, first, m=m, settings=settings)
             addends = fits.addends(metrics, n_orders=int(first.order.max()))
-            found.append(
-                workers(delayed(_moments)(addends, s, spread=spread) for s in systems.values())
-            )
+            found.append(workers(delayed(_moments)(addends, ranks) for ranks in systems.values()))
             bar.advance()
     # From (size and estimator, system, moment, metric) to (moment, estimator, metric, system, size)
     shape = (len(numbers), len(asked), len(systems), 2, len(metrics))
@@ -220,9 +213,9 @@ def _fit(
     return fits
 
 
-def _moments(addends: Addends, ranks: FullRanks, *, spread: bool) -> Moments:
+def _moments(addends: Addends, ranks: FullRanks) -> Moments:
     """Give mean and variance of a system's estimates, each of shape (n_metrics,)."""
-    if spread:
+    if (ranks.n_relevant == 1).all():
         return moments_of_mean(addends.moments(ranks))
     mean = addends.means(ranks).mean(axis=0)
     return Moments(mean, np.full_like(mean, np.nan))
@@ -243,7 +236,7 @@ class Sizes(SampledResult):
         n_sizes).
     sd
         Standard deviations over samples, likewise: the noise of sampling, not that of users. NaN
-        where they were not asked for.
+        where users have several relevant items.
     """
 
     estimators: tuple[str, ...]

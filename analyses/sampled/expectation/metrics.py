@@ -95,10 +95,18 @@ class RankMetric:
         >>> RankMetric("AP").exact(FullRanks.of([1, 4], n_candidates=9))
         0.625
         """
-        terms = self.summands(
+        terms = self._terms(ranks)
+        return float(terms.sum() / len(np.unique(ranks.user)))
+
+    def of_users(self, ranks: FullRanks) -> Floats:
+        """Give the metric of every user among all candidates: (n_users,)."""
+        _, place = np.unique(ranks.user, return_inverse=True)
+        return np.bincount(place, weights=self._terms(ranks)).astype(np.float64)
+
+    def _terms(self, ranks: FullRanks) -> Floats:
+        return self.summands(
             ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
         )
-        return float(terms.sum() / len(np.unique(ranks.user)))
 
     def summands(
         self, ranks: ArrayLike, *, n: ArrayLike, order: ArrayLike, n_relevant: ArrayLike

@@ -1,4 +1,4 @@
-"""What users add to an estimate: exact means and variances, with several relevant items each."""
+"""What users add to an estimate: exact means, and variances of those with one relevant item."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from analyses.sampled.expectation.candidates import nearest_size
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from qrels import FullRanks
 from runs import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+ENTRIES = 1 << 20
+"""Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
 
 
 class Moments(NamedTuple):
@@ -31,15 +35,7 @@ class Addends:
     r"""What relevant items add to metrics when so many sampled negatives are above them.
 
     A user with relevant items 1 to q adds :math:`\sum_j f_j(x_j)`, where :math:`x_j` of m sampled
-    negatives are above item j. With :math:`a_j` of N irrelevant candidates above that item,
-
-    .. math:: x_{j+1} - x_j \sim \mathrm{Bin}\left(m - x_j,
-        \frac{a_{j+1} - a_j}{N - a_j}\right) \quad\text{or}\quad
-        \mathrm{Hyp}(N - a_j,\; a_{j+1} - a_j,\; m - x_j)
-
-    with and without replacement, whatever :math:`x_1, \ldots, x_{j-1}` were. Means need only the
-    distribution of each :math:`x_j`; variances need how they hang together. Both are exact but for
-    rounding, relative to the values: chances below 1e-20 are left out.
+    negatives are above item j. Means need only the distribution of each :math:`x_j`.
 
     Values are :math:`f_j(x)` of users with as many relevant items as the place j says, of shape
     (n_sizes, n_orders, m + 1, n_metrics); places are 1, 2, ... Sizes are irrelevant candidates that
@@ -77,39 +73,62 @@ class Addends:
             If some user has fewer irrelevant candidates than are sampled, or more relevant items
             than there are values for.
         """
-        from analyses.sampled.expectation.user_moments_loop import row_means
-
         kinds, factors, above, others, ends = self._rows(ranks)
-        each = factors * row_means(self._of_kinds, kinds, above, others, self.replace)
+        each = factors * self._expected(self._of_kinds, kinds, above, others)
         return np.add.reduceat(each, ends[:-1], axis=0)
 
     def moments(self, ranks: FullRanks) -> Moments:
-        """Give mean and variance of what each user adds, as :meth:`means` does.
+        """Give mean and variance of what each user, with one relevant item, adds.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`means`, and if a user has several relevant items: what they add hangs
+            together.
 
         Examples
         --------
-        One of two irrelevant candidates is sampled, above the second relevant item or below:
+        One of two irrelevant candidates is sampled, above the relevant item or below:
 
-        >>> ranks = FullRanks.of([1, 3], n_candidates=4, user=[0, 0])
-        >>> addends = Addends.of_metrics(["AP"], m=1, n_orders=2, replace=False)
-        >>> mean, variance = addends.moments(ranks)
-        >>> mean.round(6), variance.round(6)  # 1 or (1 + 2/3) / 2
-        (array([[0.916667]]), array([[0.006944]]))
+        >>> addends = Addends.of_metrics(["AP"], m=1, n_orders=1, replace=False)
+        >>> mean, variance = addends.moments(FullRanks.of([2], n_candidates=3))
+        >>> mean, variance
+        (array([[0.75]]), array([[0.0625]]))
         """
-        from analyses.sampled.expectation.user_moments_loop import user_moments
-
-        kinds, factors, above, others, ends = self._rows(ranks)
-        return Moments(
-            *user_moments(self._of_kinds, kinds, factors, above, others, ends, self.replace)
+        kinds, factors, above, others, _ = self._rows(ranks)
+        if (ranks.n_relevant > 1).any():
+            raise InputError("variances are of users with one relevant item each.")
+        mean, square = (
+            self._expected(of, kinds, above, others) for of in (self._of_kinds, self._of_kinds**2)
         )
+        return Moments(factors * mean, factors**2 * np.maximum(square - mean**2, 0.0))
+
+    def _expected(
+        self, values: Floats, kinds: Integers, above: Integers, others: Integers
+    ) -> Floats:
+        """Expect the values, by kind, of each row: (n_rows, n_metrics)."""
+        rows = np.column_stack([kinds, above, others])
+        distinct, place = np.unique(rows, axis=0, return_inverse=True)
+        expected, step = np.empty((len(distinct), values.shape[2])), ENTRIES // values.shape[1] + 1
+        for kind in np.unique(kinds):
+            own = np.flatnonzero(distinct[:, 0] == kind)
+            for some in np.split(own, range(step, len(own), step)):
+                pmf = sampled_rank_pmf(
+                    distinct[some, 1] + 1,
+                    n=distinct[some, 2] + 1,
+                    m=self.negatives,
+                    replace=self.replace,
+                )
+                expected[some] = pmf @ values[kind] / pmf.sum(axis=1)[:, np.newaxis]
+        return expected[place.ravel()]
 
     @property
     def _of_kinds(self) -> Floats:
         """Values by size and order as one axis: (n_kinds, m + 1, n_metrics)."""
-        return np.ascontiguousarray(self.values.reshape(-1, *self.values.shape[2:]))
+        return self.values.reshape(-1, *self.values.shape[2:])
 
     def _rows(self, ranks: FullRanks) -> tuple[Any, ...]:
-        """Check and give the rows, user by user, as the compiled walk takes them.
+        """Check and give the rows, user by user.
 
         These are which values they have, what their numbers of relevant items change, irrelevant
         candidates above and in all, and the first row of each user with their number.

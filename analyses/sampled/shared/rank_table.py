@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from analyses.sampled.expectation.crossings import first_of
 from qrels import FullRanks
@@ -65,7 +65,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     rows = [*_rows(path, names, body, candidates)]
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
-    _check_apart(path, rows)
+    check_apart(path, rows)
     systems = _by_system(rows)
     try:
         first_of(systems)
@@ -104,25 +104,46 @@ def _rows(
 def _n_candidates(path: Path, line: int, row: dict[str, str], candidates: int | None) -> int:
     if candidates is not None:
         return candidates
-    return _whole(path, line, row[CANDIDATES], "a number of candidates", least=2)
+    return read_whole(path, line, row[CANDIDATES], "a number of candidates", least=2)
 
 
 def _rank(path: Path, line: int, text: str, n_candidates: int) -> int:
-    rank = _whole(path, line, text, "a rank", least=1)
+    rank = read_whole(path, line, text, "a rank", least=1)
     if rank > n_candidates:
         finding = f"a rank must not be above the candidates, {n_candidates}, got {rank}."
         raise InputError.at(path, line, finding)
     return rank
 
 
-def _whole(path: Path, line: int, text: str, what: str, *, least: int) -> int:
+def read_whole(path: Path, line: int, text: str, what: str, *, least: int) -> int:
+    """Read a whole number that is at least so large."""
     if not text.isdecimal() or int(text) < least:
         finding = f"{what} must be a whole number from {least}, found {text!r}."
         raise InputError.at(path, line, finding)
     return int(text)
 
 
-def _check_apart(path: Path, rows: Sequence[RankRow]) -> None:
+class Placed(Protocol):
+    """A rank of a system, where it stands in a file."""
+
+    @property
+    def line(self) -> int:
+        """Number of the line."""
+
+    @property
+    def system(self) -> str:
+        """Name of the system."""
+
+    @property
+    def user(self) -> str:
+        """Id of the user."""
+
+    @property
+    def rank(self) -> int:
+        """Rank of a relevant item."""
+
+
+def check_apart(path: Path, rows: Sequence[Placed]) -> None:
     """Refuse a rank that two relevant items of a user share."""
     first: dict[tuple[str, str, int], int] = {}
     for row in rows:

@@ -167,16 +167,38 @@ def test_the_caption_says_what_was_sampled(result: Estimates) -> None:
         assert fact in caption
 
 
-def test_shares_in_order_are_those_of_the_counts(result: Estimates) -> None:
-    counts = result.orders().query("estimator == 'MLE(iters=100)' and metric == 'nDCG'")
-    assert result.in_order()[4, 1] == counts["correct"].sum() / counts["repeats"].sum()
+def test_what_is_expected_is_what_samples_come_to() -> None:
+    found = _studied(estimators=["bv(gamma=0.1)", "uncorrected"], metrics=["AP"], repeats=400)
+    error = found.sd / np.sqrt(400)
+    assert (np.abs(found.mean - found.expected) < 4 * error).all()
 
 
-def test_the_distance_has_bias_and_noise() -> None:
-    found = _studied(estimators=["uncorrected"], metrics=["AP"])
-    bias = found.mean[0, 0] - found.exact[0]
-    variance = found.estimated[0, 0].var(axis=1)
-    np.testing.assert_allclose(found.distance.item() ** 2, (bias**2 + variance).mean())
+def test_more_users_lessen_noise_and_leave_bias(result: Estimates) -> None:
+    many = _studied(users=3000)
+    assert (many.bias == result.bias).all()
+    np.testing.assert_allclose(many.noise, result.noise / 10)
+
+
+def test_without_bias_intervals_cover_and_with_much_they_do_not(result: Estimates) -> None:
+    plain, auc, ap = 0, result.metrics.index("AUC"), result.metrics.index("AP")
+    assert result.covered[plain, auc] == pytest.approx(95, abs=0.01)
+    assert _studied(users=3000).covered[plain, ap] < 1
+
+
+def test_orders_of_so_many_users_come_to_those_that_are_expected() -> None:
+    expected, at_last = _studied(users=10**9).ordered()
+    np.testing.assert_allclose(at_last, expected, atol=1e-9)
+
+
+def test_advice_tells_comparing_from_reporting(result: Estimates) -> None:
+    said = result.findings()[result.metrics.index("AUC")]
+    assert said.startswith("AUC from 10 negatives of 30 users. To compare systems: Uncorrected,")
+    assert "To report a level: " in said
+
+
+def test_estimators_whose_intervals_do_not_cover_are_said_not_to() -> None:
+    (said,) = _studied(estimators=["uncorrected"], metrics=["AP"], users=3000).findings()
+    assert "those of no estimator do as they should" in said
 
 
 def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:

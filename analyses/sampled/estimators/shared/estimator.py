@@ -448,11 +448,10 @@ class Fitted:
     def variance(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
         r"""Give the variance of the estimate over samples, were the true ranks these.
 
-        .. math:: \frac1{U^2} \sum_u \mathrm{Var}\Bigl[\sum_j v_j(x_{uj})\Bigr]
+        .. math:: \frac1{U^2} \sum_u \mathrm{Var}[v(x_u)]
 
-        with v held fixed; the users do not vary: for that, see `bootstrap`. The relevant items of
-        a user are sampled together (`analyses.sampled.expectation.user_moments`). Arguments and
-        errors are those of :meth:`expectation`.
+        with v held fixed; the users, with one relevant item each, do not vary: for that, see
+        `bootstrap`. Arguments and errors are those of :meth:`expectation`.
         """
         addends, full = self._asked(name, ranks)
         return float(moments_of_mean(addends.moments(full)).variance[0])

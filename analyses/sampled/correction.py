@@ -1,0 +1,548 @@
+"""Corrected metrics of systems from the ranks that they have among sampled negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field, ValidationError
+from scipy.special import ndtr
+
+from analyses.intervals.resampling import CONFIDENCE, interval
+from analyses.sampled.estimators import Estimator, Tally, ht_plugin, mle, tally, uncorrected
+from analyses.sampled.estimators.naming import find_estimator
+from analyses.sampled.estimators.shared.em import maximum_likelihood
+from analyses.sampled.estimators.shared.expected import expected_of_fit
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.shared.curve_points import CurvePoints
+from analyses.sampled.shared.facts import Drawn, Ranked
+from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.sample_tables import Sampled, sampled_of
+from analyses.sampled.shared.sampled_result import SampledResult
+from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
+from analyses.shared.analysis import AnalysisSettings
+from analyses.shared.drawing import categories, draw_whiskers
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import figure, table
+from analyses.shared.sentences import listed
+from analyses.shared.table import Cell, Table, shown
+from analyses.significance.permutation import pair_indices
+from runs import InputError
+from runs.shared.progress import Progress, Silent
+from runs.shared.settings import Whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+ITERATIONS = 100
+"""Of EM, as of MLE by default."""
+
+HALF_WIDTH = 1.96
+"""Of an interval of 95 %, in standard errors."""
+
+WORTH_SAYING = 0.5
+"""Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
+
+MOST_NAMED = 6
+"""So many pairs or systems are named in a sentence."""
+
+
+class Settings(AnalysisSettings):
+    """How metrics are estimated from ranks among sampled negatives."""
+
+    metrics: MetricNames = METRICS
+    estimator: Annotated[str, AfterValidator(lambda text: str(find_estimator(text)))] | None = (
+        Field(
+            None,
+            description="What the exact metrics are estimated by, with options: mle(iters=100), or "
+            "ht-plugin where negatives were drawn with probabilities.",
+        )
+    )
+    drawn: Literal["uniform", "weighted"] = Field(
+        "uniform",
+        description="How negatives were drawn: each alike, or with probabilities, which the table "
+        "must have.",
+    )
+    corrected_for: CorrectedFor = "mean"
+    replicates: Whole = Field(1000, ge=100, description="Resampled sets of users.")
+
+
+def correct(
+    sampled: Sampled,
+    *,
+    negatives: int | None = None,
+    candidates: int | None = None,
+    replace: bool = True,
+    seed: int = 0,
+    **settings: object,
+) -> Corrected:
+    """Estimate metrics among all candidates from ranks among sampled negatives.
+
+    Parameters
+    ----------
+    sampled, negatives, candidates, replace
+        The ranks; see `analyses.sampled.shared.sample_tables.sampled_of`.
+    seed
+        Of the resampled users, which all systems share.
+    settings
+        ``metrics``, ``estimator``, ``drawn``, ``corrected_for``, ``replicates``.
+
+    Returns
+    -------
+    Estimates of each system and differences of all pairs, with intervals.
+
+    Raises
+    ------
+    InputError
+        If the ranks or settings break a rule, or the estimator is wrong for such samples.
+
+    Examples
+    --------
+    >>> ranks = {"a": SampledRanks.of([1, 2, 4] * 9, n_negatives=9, n_candidates=90)}
+    >>> correct(ranks, metrics=["AUC"], estimator="uncorrected").values.round(4)
+    array([[0.8519]])
+    """
+    try:
+        chosen = Settings.model_validate(settings)
+    except ValidationError as error:
+        finding = error.errors()[0]
+        rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
+        raise InputError(f"`{finding['loc'][0]}`: {rule}.") from None
+    systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
+    return corrected_systems(systems, chosen, seed=seed)
+
+
+def corrected_systems(
+    systems: Mapping[str, SampledRanks],
+    settings: Settings,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> Corrected:
+    """Do as `correct` with ranks that were read."""
+    estimator = _estimator(settings, systems)
+    points = CurvePoints(read_metrics(settings.metrics))
+    found, watched = [], progress or Silent()
+    with watched("Correcting", len(systems)) as bar:
+        for name, sample in systems.items():
+            try:
+                counted = tally([sample], n=settings.corrected_for, path=points.path)
+                drawn = counted.resampled(replicates=settings.replicates, seed=seed)
+                found.append(_of_system(counted, drawn, estimator, points.metrics))
+            except InputError as error:
+                raise InputError(f"system {name!r}: {error}") from None
+            bar.advance()
+    plain, values, bias = (np.stack(parts, axis=-1) for parts in list(zip(*found, strict=True))[:3])
+    first = next(iter(systems.values()))
+    return Corrected(
+        systems=tuple(systems),
+        ranked=Ranked(len(np.unique(first.users)), len(first), _range(first.n_candidates)),
+        measures=Measures(Measure(str(metric)) for metric in points.metrics),
+        drawn=Drawn(first.replace, settings.corrected_for, seed),
+        estimator=str(estimator),
+        negatives=_range(first.n_negatives),
+        uncorrected=plain,
+        values=values,
+        bias=bias[0],
+        steep_bias=bias[1],
+        replicates=np.stack([each[3] for each in found], axis=1),
+    )
+
+
+def _estimator(settings: Settings, systems: Mapping[str, SampledRanks]) -> Estimator:
+    """Choose the estimator, and refuse weighted samples without their weights."""
+    weighted = {ranks.inverse_mass_above is not None for ranks in systems.values()}
+    if len(weighted) > 1 or (settings.drawn == "weighted" and weighted == {False}):
+        raise InputError(
+            "negatives that were drawn with probabilities need these: a column probability in a "
+            "table of scores, or inverse_mass_above in one of ranks, the sum of 1 / probability "
+            "over the negatives above. Nothing corrects metrics without them."
+        )
+    if weighted == {True} and not all(ranks.replace for ranks in systems.values()):
+        raise InputError("negatives that were drawn with probabilities need replacement.")
+    if settings.estimator is None:
+        return ht_plugin() if weighted == {True} else mle()
+    return find_estimator(settings.estimator)
+
+
+def _of_system(
+    counted: Tally, drawn: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]
+) -> tuple[Floats, ...]:
+    """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
+    plain = uncorrected().fit_tally(replace(counted, places=None))
+    return (
+        plain.estimates(metrics)[0],
+        estimator.fit_tally(counted).estimates(metrics)[0],
+        bias_left(counted, estimator, metrics),
+        estimator.fit_tally(drawn).estimates(metrics).T,
+    )
+
+
+def bias_left(counted: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]) -> Floats:
+    """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
+
+    Returns
+    -------
+    The estimate from samples as they are expected of such ranks, less the exact metric of these:
+    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one;
+    NaN for samples of a proposal, of whose ranks no distribution is found.
+    """
+    if counted.places is not None:
+        return np.full((2, len(metrics)), np.nan)
+    guesses = []
+    for steep in (False, True):
+        masses = maximum_likelihood(counted, iterations=ITERATIONS, steep=steep)
+        expected, exact = expected_of_fit(counted, masses, metrics)
+        guesses.append(estimator.fit_tally(expected).estimates(metrics)[0] - exact)
+    return np.array(guesses)
+
+
+def _range(numbers: NDArray[np.int64]) -> tuple[int, int]:
+    return int(numbers.min()), int(numbers.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected(SampledResult):
+    """Metrics of systems among all candidates, estimated from one sample, and their differences.
+
+    Parameters
+    ----------
+    estimator
+        What they are estimated by.
+    negatives
+        Smallest and largest number of sampled negatives of a user.
+    uncorrected, values
+        Metrics of the sampled ranks, and estimates: (n_metrics, n_systems).
+    bias
+        A guess of what estimates are too high, of the same shape; NaN where there is none.
+    steep_bias
+        The same if many relevant items are at the very first ranks, which samples do not tell.
+    replicates
+        Estimates from resampled users, through the whole correction, the same users for all
+        systems: (n_metrics, n_systems, n_replicates).
+    """
+
+    estimator: str
+    negatives: tuple[int, int]
+    uncorrected: Floats
+    values: Floats
+    bias: Floats
+    steep_bias: Floats
+    replicates: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors over users and their samples: (n_metrics, n_systems)."""
+        return np.asarray(self.replicates.std(axis=2, ddof=1))
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Lower and upper limits of the estimates, 95 %: (n_metrics, n_systems)."""
+        return interval(self.values, self.replicates, limits=(0.0, 1.0))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of systems."""
+        return [(self.systems[a], self.systems[b]) for a, b in zip(*self._places, strict=True)]
+
+    @property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return pair_indices(len(self.systems))
+
+    @property
+    def covered(self) -> Floats:
+        """How many of 100 intervals hold the exact metric if the bias is as guessed.
+
+        Of shape (n_metrics, n_systems); NaN where no bias is.
+        """
+        off = np.divide(
+            self.bias, self.errors, out=np.full(self.bias.shape, np.nan), where=self.errors > 0
+        )
+        return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
+
+    def differences(self) -> Differences:
+        """Compare all pairs of systems, the first less the second."""
+        a, b = self._places
+        return Differences.of(
+            self.values[:, a] - self.values[:, b], self.replicates[:, a] - self.replicates[:, b]
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give estimates of systems, and differences of all pairs."""
+        return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row for each metric and system.
+
+        Returns
+        -------
+        Columns metric, system, estimator, uncorrected, estimate, standard_error, lower, upper;
+        bias, the guess of what is left of it, steep_bias, that if many items are at the very first
+        ranks, and covered, how many of 100 intervals hold the exact metric if the bias is the
+        first.
+        """
+        lower, upper = self.limits
+        return tidy(
+            {"metric": self.metrics, "system": self.systems},
+            estimator=self.estimator,
+            uncorrected=self.uncorrected,
+            estimate=self.values,
+            standard_error=self.errors,
+            lower=lower,
+            upper=upper,
+            bias=self.bias,
+            steep_bias=self.steep_bias,
+            covered=self.covered,
+        )
+
+    def differences_frame(self) -> pd.DataFrame:
+        """Give one row for each metric and pair of systems.
+
+        Returns
+        -------
+        Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
+        told_apart; limits and p-values are corrected for the number of pairs.
+        """
+        found = self.differences()
+        frame = tidy(
+            {"metric": self.metrics, "pair": self.pairs},
+            difference=found.values,
+            standard_error=found.errors,
+            lower=found.lower,
+            upper=found.upper,
+            p=found.p,
+            told_apart=found.told_apart,
+        )
+        frame.insert(1, "system_a", [a for a, _ in frame["pair"]])
+        frame.insert(2, "system_b", [b for _, b in frame["pair"]])
+        return frame.drop(columns="pair")
+
+    @table("corrected", "metrics corrected for sampling, with standard errors over users")
+    def estimated(self) -> Table:
+        """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
+        lower, upper = self.limits
+        rows: list[list[Cell]] = [
+            [
+                f"{metric}, {system}",
+                float(self.uncorrected[m, s]),
+                f"{shown(float(self.values[m, s]))} ± {shown(float(self.errors[m, s]))}",
+                f"[{shown(float(lower[m, s]))}, {shown(float(upper[m, s]))}]",
+                float(self.bias[m, s]),
+                float(self.steep_bias[m, s]),
+            ]
+            for m, metric in enumerate(self.metrics)
+            for s, system in enumerate(self.systems)
+        ]
+        return Table(
+            name="corrected",
+            title=f"Metrics among all candidates, by {self.estimator}",
+            note=self.caption(),
+            headings=[
+                "metric, system",
+                "sampled",
+                "corrected",
+                "95 % interval",
+                "bias left",
+                "if steep",
+            ],
+            rows=rows,
+        )
+
+    @table("corrected_differences", "differences of all systems, corrected for sampling")
+    def compared(self) -> Table:
+        """Tabulate the differences of all pairs of systems."""
+        found = self.differences()
+        rows: list[list[Cell]] = [
+            [
+                f"{metric}, {a} - {b}",
+                f"{shown(float(found.values[m, n]))} ± {shown(float(found.errors[m, n]))}",
+                f"[{shown(float(found.lower[m, n]))}, {shown(float(found.upper[m, n]))}]",
+                float(found.p[m, n]),
+            ]
+            for m, metric in enumerate(self.metrics)
+            for n, (a, b) in enumerate(self.pairs)
+        ]
+        return Table(
+            name="corrected_differences",
+            title="Differences of systems",
+            note=self.caption(),
+            headings=["metric, pair", "difference", "95 % interval", "p"],
+            rows=rows,
+        )
+
+    @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
+        """Draw the estimates of a metric, by default the first, with their intervals."""
+        ax, number = self.panel(ax, metric)
+        places = np.arange(len(self.systems), dtype=np.float64)
+        lower, upper = self.limits
+        ((label, style),) = categories([self.estimator])
+        limits = lower[number], upper[number]
+        draw_whiskers(
+            ax, places, self.values[number], limits, style | {"linestyle": ""}, label=label
+        )
+        ax.set_xticks(places, self.systems)
+        ax.set_ylabel(f"{self.metrics[number]}, corrected")
+        return ax
+
+    def caption(self) -> str:
+        """Say what is shown."""
+        least, most = self.negatives
+        sampled = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return (
+            f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
+            f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
+            f"negatives, sampled {self.drawn.how}; corrections use {self.drawn.whose}. Standard "
+            f"errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, seed "
+            f"{self.drawn.seed}, through the whole correction; noise of users and of samples. "
+            f"{self._of_pairs()}Bias left is a guess: what the estimator makes of ranks like those "
+            "that MLE(iters=100) finds, less their exact metric; if steep, of ranks that fit the "
+            "samples as well, with more items at the very first ranks."
+        )
+
+    def _of_pairs(self) -> str:
+        if len(self.systems) < 2:
+            return ""
+        return (
+            "Differences are of the same users; intervals hold all "
+            f"{len(self.pairs):,} of a metric together, and p-values are corrected for as many "
+            "(largest t of the bootstrap). "
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Say for each metric which pairs of systems can be told apart, and which cannot."""
+        if len(self.systems) < 2:
+            return ()
+        found = self.differences()
+        return [self._told(number, found) for number in range(len(self.metrics))]
+
+    def _told(self, number: int, found: Differences) -> str:
+        apart, of_pair = found.told_apart[number], found.values[number]
+        better = [
+            f"{a} above {b}" if value > 0 else f"{b} above {a}"
+            for (a, b), value in zip(self.pairs, of_pair, strict=True)
+        ]
+        told = _named([name for name, is_apart in zip(better, apart, strict=True) if is_apart])
+        rest = _named(
+            [
+                f"{a} and {b}"
+                for (a, b), is_apart in zip(self.pairs, apart, strict=True)
+                if not is_apart
+            ]
+        )
+        said = f"can be told apart: {told}" if told else "no systems can be told apart"
+        return (
+            f"{self.metrics[number]} by {self.estimator}: {said}"
+            f"{f'; cannot: {rest}' if rest and told else ''}."
+        )
+
+    def conclusion(self) -> str:
+        """Say what was found, and what to beware of."""
+        return "".join(f"{said}\n" for said in [*self.findings(), *self.cautions()])
+
+    def cautions(self) -> Sequence[str]:
+        """Say which intervals do not cover, and which metrics are sampled too shallowly."""
+        return [*self._of_bias(), *self._of_the_top(), *self._of_depth()]
+
+    def _of_bias(self) -> Iterator[str]:
+        with np.errstate(invalid="ignore"):
+            biased = np.abs(self.bias) > WORTH_SAYING * self.errors
+        if biased.any():
+            least, most = (f"{end(self.covered[biased]):.0f}" for end in (np.min, np.max))
+            times = least if least == most else f"{least} to {most}"
+            some = [name for name, of in zip(self.metrics, biased, strict=True) if of.any()]
+            yield (
+                f"Intervals of {listed(some)} do not all cover as they should: if the bias that is "
+                f"left is as guessed, {biased.sum():,} of {self.bias.size:,} hold the exact metric "
+                f"in {times} of 100 samples. Such levels are not to be reported; systems whose "
+                "bias is alike can still be compared."
+            )
+        if np.isnan(self.bias).all():
+            yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."
+
+    def _of_the_top(self) -> Iterator[str]:
+        with np.errstate(invalid="ignore"):
+            unseen = np.abs(self.steep_bias) > np.maximum(
+                np.abs(self.bias), HALF_WIDTH * self.errors
+            )
+        some = [name for name, of in zip(self.metrics, unseen, strict=True) if of.any()]
+        if some:
+            alike = self.ranked.candidates[1] / self.negatives[0]
+            most = shown(float(np.abs(self.steep_bias[unseen]).max()))
+            yield (
+                f"Samples hardly tell the first {alike:,.0f} ranks from each other: if many "
+                f"relevant items are at the very first, estimates of {listed(some)} are off by "
+                f"as much as {most}, beyond their intervals."
+            )
+
+    def _of_depth(self) -> Iterator[str]:
+        for name in self.metrics:
+            cutoff = rank_metric(name).cutoff
+            if cutoff is not None and cutoff > self.negatives[0]:
+                yield (
+                    f"{self.negatives[0]:,} negatives are too few to see {name} in samples: every "
+                    f"relevant item is among the first {cutoff:,} by construction."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of pairs of systems, with intervals and p-values for all pairs of a metric.
+
+    All are of shape (n_metrics, n_pairs).
+    """
+
+    values: Floats
+    errors: Floats
+    lower: Floats
+    upper: Floats
+    p: Floats
+
+    @classmethod
+    def of(cls, values: Floats, replicates: Floats) -> Differences:
+        r"""Compare with replicates, (n_metrics, n_pairs, n_replicates).
+
+        With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate,
+        intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data among
+        them, whose t is at least :math:`|d| / s`.
+
+        References
+        ----------
+        Westfall & Young (1993), Resampling-based multiple testing.
+
+        Examples
+        --------
+        >>> found = Differences.of(np.array([[5.0]]), np.array([[[4.0, 5.0, 6.0]]]))
+        >>> found.p, found.lower.round(2)
+        (array([[0.25]]), array([[4.]]))
+        """
+        errors = replicates.std(axis=-1, ddof=1)
+        scales = np.where(errors > 0, errors, np.inf)
+        off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
+        largest = off.max(axis=1, initial=0.0)
+        reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
+        as_large = (largest[:, np.newaxis] >= (np.abs(values) / scales)[..., np.newaxis]).sum(
+            axis=-1
+        )
+        p = (1 + as_large) / (1 + replicates.shape[-1])
+        return cls(values, errors, values - reach, values + reach, p)
+
+    @property
+    def told_apart(self) -> NDArray[np.bool_]:
+        """Whether p-values are below 5 %."""
+        return self.p < 1 - CONFIDENCE
+
+
+def _named(names: Sequence[str]) -> str:
+    """Name some, and count the rest."""
+    if not names:
+        return ""
+    rest = len(names) - MOST_NAMED
+    return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

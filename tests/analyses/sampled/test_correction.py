@@ -1,0 +1,207 @@
+"""Metrics corrected for sampled negatives, in Python and on the command line."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+import harness
+from analyses.sampled.correction import Corrected, Differences, bias_left, correct
+from analyses.sampled.estimators import bv, mle
+from analyses.sampled.estimators.shared.expected import expected_of_ranks
+from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.samples import SampledRanks, sample_ranks
+from harness.cli.main import main
+from qrels import FullRanks
+from runs import InputError
+
+N, M, MISUSED = 900, 60, 2
+Integers = NDArray[np.int64]
+
+
+def _full(n_users: int = 300) -> dict[str, Integers]:
+    """Ranks by a good and a poor system, and by one that is as good as the first."""
+    rng = np.random.default_rng(4)
+    ease = rng.beta(0.5, 6, n_users)
+    factors = {"good": 1.0, "poor": 3.0, "twin": 1.0}
+    return {
+        name: 1
+        + (np.minimum(factor * ease * rng.uniform(0.7, 1.3, n_users), 1) * (N - 1)).astype(int)
+        for name, factor in factors.items()
+    }
+
+
+def _sampled(full: dict[str, Integers], *, seed: int = 1) -> dict[str, SampledRanks]:
+    rng = np.random.default_rng(seed)
+    return {
+        name: SampledRanks.of(
+            1 + rng.binomial(M, (ranks - 1) / (N - 1)), n_negatives=M, n_candidates=N
+        )
+        for name, ranks in full.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def corrected() -> Corrected:
+    metrics = ["Recall@10", "AUC"]
+    return correct(_sampled(_full()), metrics=metrics, estimator="bv(gamma=0.1)", replicates=200)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sampled") / "ranks.csv"
+    frame = pd.DataFrame({name: ranks.rank for name, ranks in _sampled(_full(80)).items()})
+    frame.to_csv(path, index_label="user")
+    return path
+
+
+def test_standard_errors_are_those_of_the_whole_fit_on_resampled_users(
+    corrected: Corrected,
+) -> None:
+    fitted = bv(0.1).fit(_sampled(_full())["poor"])
+    again = fitted.bootstrap(200, seed=0).estimate("Recall@10").std(ddof=1)
+    assert corrected.errors[0, 1] == pytest.approx(again, rel=1e-12)
+
+
+def test_systems_that_differ_are_told_apart_and_twins_are_not(corrected: Corrected) -> None:
+    said = corrected.findings()[1]
+    assert "good above poor and twin above poor; cannot: good and twin" in said
+
+
+def test_differences_are_of_the_same_users(corrected: Corrected) -> None:
+    found = corrected.differences()
+    apart = np.hypot(corrected.errors[1, 0], corrected.errors[1, 2])
+    assert found.errors[1, 1] < 0.5 * apart
+
+
+def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -> None:
+    replicates = np.random.default_rng(1).normal(1.0, 1.0, (1, 3, 500))
+    alone = Differences.of(np.ones((1, 1)), replicates[:, :1])
+    together = Differences.of(np.ones((1, 3)), replicates)
+    off = np.abs(replicates[0, 0] - 1.0)
+    assert alone.p[0, 0] == (1 + (off >= 1.0).sum()) / 501
+    assert together.p[0, 0] > alone.p[0, 0]
+    assert together.lower[0, 0] < alone.lower[0, 0]
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    one = _sampled(_full(40))["good"]
+    found = correct({"a": one, "b": one}, metrics=["AP"], replicates=100).differences()
+    assert (found.p.item(), found.lower.item(), found.upper.item()) == (1.0, 0.0, 0.0)
+
+
+def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
+    full = FullRanks.of(_full()["poor"], n_candidates=N)
+    fitted, metric = bv(0.1).fit(_sampled(_full())["poor"]), rank_metric("Recall@10")
+    expected = bv(0.1).fit_tally(expected_of_ranks(fitted.fits.tally, full))
+    exact = expected.estimate(metric).item() - metric.exact(full)
+    assert corrected.bias[0, 1] == pytest.approx(exact, abs=0.4 * abs(exact))
+
+
+def test_what_is_expected_of_ranks_is_what_a_linear_estimator_expects() -> None:
+    full = FullRanks.of([3, 9, 40, 2], n_candidates=50, user=[0, 0, 1, 2])
+    sample = sample_ranks(full.rank, n_candidates=50, m=10, seed=1, user=full.user, replace=False)
+    fitted = bv(0.3).fit(sample)
+    counted = expected_of_ranks(fitted.fits.tally, full)
+    found = bv(0.3).fit_tally(counted).estimate("AP").item()
+    assert found == pytest.approx(fitted.expectation("AP", full), rel=1e-9)
+
+
+def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
+    full = FullRanks.of(1 + ((N - 1) * np.linspace(0, 1, 3000) ** 4).astype(int), n_candidates=N)
+    (sample,) = _sampled({"a": full.rank}).values()
+    counted = expected_of_ranks(mle().fit(sample).fits.tally, full)
+    metric = rank_metric("AP")
+    off = mle().fit_tally(counted).estimate(metric).item() - metric.exact(full)
+    smooth, steep = bias_left(counted, mle(), (metric,))[:, 0]
+    assert off < steep < smooth < 0
+
+
+def test_intervals_that_bias_keeps_from_covering_are_named(corrected: Corrected) -> None:
+    said, *_ = corrected.cautions()
+    assert said.startswith("Intervals of Recall@10 do not all cover")
+    assert corrected.covered[1].min() > 90
+
+
+def test_a_cut_off_below_the_sample_is_said() -> None:
+    found = correct(_sampled(_full(40)), metrics=["Recall@200"], replicates=100)
+    assert any("60 negatives are too few to see Recall@200" in said for said in found.cautions())
+    assert (found.uncorrected == 1).all()
+
+
+def test_negatives_of_known_probabilities_are_weighted() -> None:
+    sample = _sampled(_full(40))["good"]
+    above = np.asarray(sample.above * (N - 1), dtype=np.float64)
+    weighted = replace(sample, inverse_mass_above=above)
+    found = correct({"a": weighted}, metrics=["AUC"], replicates=100)
+    assert found.estimator == "HT"
+    assert found.values.item() == pytest.approx(found.uncorrected.item(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"drawn": "weighted"}, "need these: a column probability"),
+        ({"estimator": "adaptive"}, "`estimator`: no estimator is called 'adaptive'"),
+        ({"metrics": ["APP"]}, "`metrics`: .* did you mean 'AP'"),
+        ({"estimator": "ht-plugin"}, "system 'good': HT needs the probabilities"),
+        ({"what": 1}, "`what`: Extra inputs"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        correct(_sampled(_full(20)), **asked)
+
+
+def test_the_front_door_corrects(table: Path) -> None:
+    asked: dict[str, Any] = {"negatives": M, "candidates": N, "replicates": 100}
+    found = harness.correct(table, **asked, metrics=["AP"])
+    by_frame = harness.correct(pd.read_csv(table), **asked, metrics=["AP"])
+    assert (found.values == by_frame.values).all()
+
+
+def test_the_command_prints_estimates_differences_and_sentences(table: Path) -> None:
+    asked = ("--negatives", str(M), "--candidates", str(N), "--metric", "AUC", "--quiet")
+    run = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["correct", str(table), *asked])
+    assert run.exit_code == 0, run.stderr
+    assert "AUC, good - poor" in run.stdout
+    assert "AUC by MLE(iters=100): can be told apart" in run.stdout
+
+
+def test_the_command_writes_all_digits(table: Path, tmp_path: Path) -> None:
+    asked = ("--negatives", str(M), "--candidates", str(N), "--format", "json", "--quiet")
+    given = ["correct", str(table), *asked, "--metric", "AUC", "--output", str(tmp_path / "out")]
+    document = json.loads(CliRunner().invoke(main, given).stdout)
+    assert {row["system"] for row in document["corrected"]} == {"good", "poor", "twin"}
+    assert (tmp_path / "out" / "corrected_differences.csv").exists()
+
+
+def test_the_command_refuses_in_a_sentence(table: Path) -> None:
+    run = CliRunner().invoke(
+        main, ["correct", str(table), "--negatives", "20", "--candidates", "90"]
+    )
+    assert run.exit_code == MISUSED
+    assert "line" in run.stderr
+    assert "a rank must not be above 21" in run.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.validity
+def test_intervals_hold_exact_metrics_and_differences() -> None:
+    full, metrics, hits = _full(500), ["Recall@50", "AUC"], []
+    ranked = [FullRanks.of(ranks, n_candidates=N) for ranks in full.values()]
+    exact = np.array([[rank_metric(name).exact(ranks) for ranks in ranked] for name in metrics])
+    for seed in range(60):
+        found = correct(_sampled(full, seed=seed), metrics=metrics, replicates=200, seed=seed)
+        lower, upper = found.limits
+        pairs = found.differences()
+        apart = exact[:, [0, 0, 1]] - exact[:, [1, 2, 2]]
+        of_pairs = (pairs.lower <= apart) & (apart <= pairs.upper)
+        hits.append([((lower <= exact) & (exact <= upper)).mean(), of_pairs.mean()])
+    assert (np.mean(hits, axis=0) >= 0.93).all()
