@@ -14,10 +14,10 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.measure import Measure, Measures
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import Question
-from analyses.verdicts.losing import validity_of_shares
+from analyses.verdicts.losing import Loss
 from analyses.verdicts.pair_verdicts import PairVerdicts, ratio_of
 from analyses.verdicts.reliability import reliability, tau_within_noise
-from analyses.verdicts.rulers import check_truth, oriented, p_values_of, rulers_of
+from analyses.verdicts.rulers import check_truth, known_to, oriented, p_values_of, rulers_of
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -73,40 +73,36 @@ class WorldQuestion:
 
     def __call__(self, work: Work) -> WorldAspects:
         """Compare the measures of a world with its truth, and with themselves."""
-        scores, truth = work.scores, work.truth
-        check_truth(scores, truth.scores)
-        rulers = rulers_of(scores.measures, truth)
-        means, worth = oriented(scores).means(), oriented(truth.scores).means()[rulers]
-        verdicts = self._verdicts(work, rulers, means, worth)
-        left = validity_of_shares(
-            work, rulers, self.levels, n_samples=self.samples, replicates=0
-        ).itself
+        truth, true = work.truth, oriented(work.truth.scores)
+        measured = oriented(known_to(truth, work.scores))
+        check_truth(measured, true)
+        rulers = rulers_of(measured.measures, truth)
+        means, worth = measured.means(), true.means()[rulers]
+        p, true_p = (p_values_of(each, work, self.question) for each in (measured, true))
+        verdicts = self._verdicts(means, p, worth, true_p[rulers])
+        loss = Loss(work, measured, rulers, replicates=0)
+        left = loss.at_random(self.levels, n_samples=self.samples).itself
         rows = [
             *tau_b(np.broadcast_to(means, worth.shape), worth),
-            tau_within_noise(reliability(scores.values), reliability(truth.scores.values)[rulers])[
-                1
-            ],
+            tau_within_noise(reliability(measured.values), reliability(true.values)[rulers])[1],
             mean_of_defined(left),
             verdicts.significant[0].mean(axis=-1),
             ratio_of(verdicts.wrong, verdicts.significant)[1],
         ]
-        return WorldAspects(scores.measures, aspects_of(truth.references), np.array(rows))
+        return WorldAspects(measured.measures, aspects_of(truth.references), np.array(rows))
 
     def _verdicts(
         self,
-        work: Work,
-        rulers: NDArray[np.intp],
         means: NDArray[np.float64],
+        p: NDArray[np.float64],
         worth: NDArray[np.float64],
+        true_p: NDArray[np.float64],
     ) -> PairVerdicts:
-        p, true_p = (
-            p_values_of(each, work, self.question) for each in (work.scores, work.truth.scores)
-        )
         first, second = pair_indices(means.shape[-1])
         return PairVerdicts.of(
             means[:, first] - means[:, second],
             p,
             worth[..., first] - worth[..., second],
-            true_p[rulers],
+            true_p,
             alpha=self.question.alpha,
         )
