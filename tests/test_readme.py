@@ -373,7 +373,7 @@ def test_runs_become_an_answer_in_one_command_and_in_five_lines(
     answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
     assert answer.exit_code == 0
     assert "the most discriminative" in Path("study-their-runs/report.html").read_text()
-    lines = block_with("python", "import harness\n")
+    lines = block_with("python", "fig6.pdf")
     assert len(list(filter(None, lines.splitlines()[1:]))) == 5
     exec(lines, {})
     assert "the most discriminative" in capsys.readouterr().out
