@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 
 from analyses.intervals.populations import Populations, interval
 from analyses.intervals.resampling import CONFIDENCE, resample_means
+from analyses.intervals.systems import over_systems
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
@@ -84,6 +85,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             coefficient=settings.coefficient,
         )
         found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
+        found = _with_intervals_over_systems(found, scores.means())
         if replicates:
             found = _with_intervals(found, scores, every_pair=settings.every_pair)
         bar.advance()
@@ -109,6 +111,8 @@ class Correlation(Result):
         The chosen one: that of the intervals and figures.
     low, high
         Limits of its interval over users, of the same shape; NaN for pairs without one.
+    systems_low, systems_high
+        The same over systems, of report measures.
     n_users
         Users over whom scores were averaged; None if only the means are known.
     replicates, seed
@@ -123,6 +127,8 @@ class Correlation(Result):
     coefficient: str
     low: Floats
     high: Floats
+    systems_low: Floats
+    systems_high: Floats
     n_users: int | None = None
     replicates: int = 0
     seed: int = 0
@@ -132,6 +138,14 @@ class Correlation(Result):
     def taus(self) -> Floats:
         """Values of the chosen coefficient."""
         return self.values[self.coefficient]
+
+    @property
+    def over_both(self) -> tuple[Floats, Floats]:
+        """Limits over users and systems: to each side, both reaches are added in squares."""
+        taus, lowest = self.taus, find_coefficient(self.coefficient).lowest(len(self.systems))
+        below = np.hypot(taus - self.low, taus - self.systems_low)
+        above = np.hypot(self.high - taus, self.systems_high - taus)
+        return np.maximum(taus - below, lowest), np.minimum(taus + above, 1.0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`.
@@ -150,8 +164,9 @@ class Correlation(Result):
     def to_frame(self) -> pd.DataFrame:
         """All pairs of measures; the second is the reference.
 
-        Columns metric_a, cutoff_a, metric_b, cutoff_b, tau (the chosen coefficient), low, high,
-        and one for each further coefficient, by its name.
+        Columns metric_a, cutoff_a, metric_b, cutoff_b, tau (the chosen coefficient), low, high
+        (over users), of report measures the limits over systems (systems_low, systems_high) and
+        over both (both_low, both_high), and one for each further coefficient, by its name.
         """
         import pandas as pd
 
@@ -164,7 +179,16 @@ class Correlation(Result):
             "metric_b": metrics[second],
             "cutoff_b": cutoffs[second],
         }
-        chosen = {"tau": self.taus, "low": self.low, "high": self.high}
+        both_low, both_high = self.over_both
+        chosen = {
+            "tau": self.taus,
+            "low": self.low,
+            "high": self.high,
+            "systems_low": self.systems_low,
+            "systems_high": self.systems_high,
+            "both_low": both_low,
+            "both_high": both_high,
+        }
         further = {name: self.values[name] for name in self.values if name != self.coefficient}
         numbers = {name: values.ravel() for name, values in (chosen | further).items()}
         return pd.DataFrame(labels | numbers)
@@ -313,6 +337,7 @@ class Correlation(Result):
             f"systems by mean score{self._over_users()}. {coefficient.ties} Means are compared to "
             f"{DECIMALS} decimals; a dash marks a value that is undefined."
             f"{_asymmetry(coefficient)}{self._floor(coefficient)}{self._intervals()}"
+            f"{self._over_systems()}"
         )
 
     def _over_users(self) -> str:
@@ -322,6 +347,14 @@ class Correlation(Result):
         """Say what the reverse order has, where that is not -1."""
         floor = coefficient.lowest(len(self.systems))
         return "" if floor == -1 else f" The reverse of an ordering has {floor:.3f}."
+
+    def _over_systems(self) -> str:
+        if np.isnan(self.systems_low).all():
+            return ""
+        return (
+            " Intervals of report measures over systems: delete-d jackknife, subsets of three "
+            "quarters of them."
+        )
 
     def _intervals(self) -> str:
         if not self.replicates:
@@ -374,6 +407,8 @@ def correlate_means(
         coefficient=coefficient,
         low=none,
         high=none,
+        systems_low=none,
+        systems_high=none,
     )
 
 
@@ -400,6 +435,22 @@ def _with_intervals(found: Correlation, scores: Scores, *, every_pair: bool) -> 
     if coefficient.symmetric:
         low, high = (np.where(np.isnan(each), each.T, each) for each in (low, high))
     return replace(found, low=low, high=high, undefined=undefined)
+
+
+def _with_intervals_over_systems(found: Correlation, means: Floats) -> Correlation:
+    """Add intervals over systems for every two report measures."""
+    numbers = found.measures.numbers(found.measures.reported)
+    coefficient, n_systems = find_coefficient(found.coefficient), len(found.systems)
+
+    def agreements(some: NDArray[np.intp]) -> Floats:
+        every = np.moveaxis(means[numbers][:, some], 0, -2)
+        return coefficient.compare(every[..., :, None, :], every[..., None, :, :])
+
+    limits = (coefficient.lowest(n_systems), 1.0)
+    places = np.ix_(numbers, numbers)
+    low, high = found.systems_low.copy(), found.systems_high.copy()
+    low[places], high[places] = over_systems(agreements, n_systems, seed=found.seed, limits=limits)
+    return replace(found, systems_low=low, systems_high=high)
 
 
 def _in_short(taus: Mapping[tuple[str, str], float]) -> str:

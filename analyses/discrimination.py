@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.intervals.systems import LEAST_SYSTEMS, pairs_within, system_subsets
+from analyses.intervals.systems import pairs_within, system_subsets, too_few
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
 from analyses.shared.estimate import Estimates
@@ -380,6 +380,7 @@ class Discrimination(Result):
             high=high,
             replicates=self.samples.powers,
             lower_is_better=True,
+            within=self._within_subsets(),
         )
 
     def findings(self) -> Sequence[str]:
@@ -393,7 +394,7 @@ class Discrimination(Result):
         return [*said, f"DP without {self._alike_in_words()}: {listed(by)}."]
 
     def _made_of(self) -> list[str]:
-        """Name the pairs that make up half of the lowest DP, and say whether systems decide it."""
+        """Name the pairs that make up half of the lowest DP."""
         numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
         if len(self.pairs) < 2 or len(numbers) == 0:
             return []
@@ -406,20 +407,14 @@ class Discrimination(Result):
         return [
             f"Half of the DP of {self.measures[best]} or more is of {n_named:,} of "
             f"{len(self.pairs):,} pairs of systems ({named}); without them it is {rest}."
-            f"{self._with_other_systems(best, numbers)}"
         ]
 
-    def _with_other_systems(self, best: np.intp, numbers: NDArray[np.intp]) -> str:
+    def _within_subsets(self) -> NDArray[np.float64] | None:
+        """Give DP in random subsets of the systems, where all pairs were tested."""
+        if self.baseline is not None:
+            return None
         n_systems = len(self.systems)
-        if n_systems < LEAST_SYSTEMS or self.baseline is not None or len(numbers) < 2:
-            return ""
-        subsets = system_subsets(n_systems, seed=self.seed)
-        powers = self.p[numbers] @ pairs_within(subsets, n_systems).T
-        leads = (powers[numbers == best] <= powers.min(axis=0)).mean()
-        return (
-            f" With {subsets.shape[1]} of the {n_systems} systems {self.measures[best]} leads in "
-            f"{100 * leads:.0f} % of {len(subsets)} random subsets."
-        )
+        return self.p @ pairs_within(system_subsets(n_systems, seed=self.seed), n_systems).T
 
     def _alike_in_words(self) -> str:
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
@@ -435,7 +430,8 @@ class Discrimination(Result):
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
         )
-        return [*self._near_ties(), *self._all_significant(), *warned]
+        few = [] if self.baseline is not None else too_few(len(self.systems))
+        return [*self._near_ties(), *self._all_significant(), *few, *warned]
 
     def _near_ties(self) -> list[str]:
         reported = self.p[self.measures.numbers(self.measures.reported)]

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.intervals.areas import Curves
+from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
+from analyses.intervals.systems import system_subsets, taus_within
 from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import (
@@ -82,13 +83,15 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
     sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
+    subsets = system_subsets(len(work.scores.systems), seed=work.seed)
     found = []
     with work.progress("Taking popular items away", len(every)) as bar:
         for choice in every:
-            # Only what is chosen has bands, and several orders of equally popular items.
+            # Only what is chosen has bands, subsets, and several orders of equally popular items.
             replicates, orders = (
                 (settings.replicates, settings.orders) if choice == chosen else (0, 1)
             )
+            some = subsets if choice == chosen else subsets[:0]
             resampling = Resampling.of(work.qrels.n_users, replicates=replicates, seed=work.seed)
             cut, removed, where = choice
             kept = np.stack(
@@ -105,7 +108,16 @@ def popularity(work: Work, settings: Settings) -> Popularity:
                 ],
                 axis=-1,
             )
-            found.append(_removal(choice, sum_samples, work.qrels, kept, resampling))
+            removal = _removal(
+                choice,
+                sum_samples,
+                work.qrels,
+                kept,
+                resampling,
+                levels=settings.levels,
+                subsets=some,
+            )
+            found.append(removal)
             bar.advance()
     return Popularity(
         measures=work.scores.measures,
@@ -143,6 +155,8 @@ class Removal:
     replicates
         The mean tau with other users, drawn with replacement from those that there are; float64 of
         shape (n_measures, n_levels, n_replicates).
+    within
+        Areas under the curves in random subsets of the systems, (n_measures, n_subsets).
     n_kept
         Judgements left, in the mean over the orders, of shape (n_levels,).
     """
@@ -154,6 +168,7 @@ class Removal:
     deviations: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
+    within: NDArray[np.float64]
     n_kept: NDArray[np.float64]
 
 
@@ -191,7 +206,10 @@ class Popularity(Result):
     @property
     def curves(self) -> Curves:
         """The taus, with their bands and areas."""
-        return Curves(self.measures, self.levels, self.chosen.taus, self.chosen.replicates)
+        found = self.chosen
+        return Curves(
+            self.measures, self.levels, found.taus, found.replicates, found.within, self.n_systems
+        )
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
@@ -288,6 +306,9 @@ def _removal(
     qrels: Qrels,
     kept: NDArray[np.bool_],
     resampling: Resampling,
+    *,
+    levels: Sequence[float],
+    subsets: NDArray[np.intp],
 ) -> Removal:
     """Compare the orderings on the judgements kept with that on all.
 
@@ -301,8 +322,9 @@ def _removal(
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
+    within = taus_within(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
     without_relevant = ~(flat & qrels.relevant[:, None]).any(axis=0)
-    for agreements in (taus, replicated, *coefficients.values()):
+    for agreements in (taus, replicated, within, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
 
     def by_order(agreements: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -316,6 +338,7 @@ def _removal(
         deviation_of_defined(by_order(taus)),
         {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
         mean_of_defined(by_order(replicated)),
+        area(levels, mean_of_defined(by_order(within)).swapaxes(1, 2)),
         kept.sum(axis=0).mean(axis=-1),
     )
 

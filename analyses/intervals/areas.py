@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import band, centred
+from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from analyses.shared.spreads import arcsine_around, stabilised
+from analyses.shared.spreads import REACH, arcsine_around, arcsine_limits, deviations, stabilised
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,19 +38,26 @@ class Curves:
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
         `analyses.intervals.bands.centred` for what becomes of them.
+    within
+        The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
+        systems there are none. None if they were not looked at.
+    n_systems
+        Number of all systems.
     """
 
     measures: Measures
     levels: Sequence[float]
     taus: NDArray[np.float64]
     replicates: NDArray[np.float64]
+    within: NDArray[np.float64] | None = None
+    n_systems: int = 0
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return band(centred(self.taus, self.replicates))
 
     def in_words(self, *, seed: str = "", samples: str = "") -> str:
-        """Say in a caption what bands and intervals are; nothing without replicates."""
+        """Say in a caption what bands and intervals are; nothing of those that there are not."""
         n_replicates = self.replicates.shape[2]
         return (
             f" Bands, drawn for {self._drawn()}, and intervals in tables: 95 % bootstrap "
@@ -58,12 +66,24 @@ class Curves:
             "their arcsines spread."
             if n_replicates
             else ""
+        ) + self._over_systems()
+
+    def _over_systems(self) -> str:
+        if self.within is None or self.within.size == 0:
+            return ""
+        return (
+            " Intervals of areas over systems: delete-d jackknife "
+            f"({self.within.shape[1]:,} random subsets of three quarters of the systems)."
         )
 
     def _drawn(self) -> str:
         return "metrics at one cut-off" if self.measures.reported.place else "report measures"
 
     def cautions(self) -> list[str]:
+        """Name metrics whose ordering no loss changes; say that systems are few for intervals."""
+        return [*self._unmoved(), *([] if self.within is None else too_few(self.n_systems))]
+
+    def _unmoved(self) -> list[str]:
         """Name the metrics whose ordering no loss changes, with these users or others."""
         unmoved = (self.taus == 1).all(axis=1) & (self.replicates == 1).all(axis=(1, 2))
         metrics = {self.measures[number].metric: None for number in np.flatnonzero(unmoved)}
@@ -95,8 +115,10 @@ class Curves:
 
         Returns
         -------
-        Columns metric, cutoff, area, low, high (95 %), rank (1 is the largest area of the report
-        measures, or at a cut-off; of equal areas the best rank), lowest_level and highest_level.
+        Columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the largest area of
+        the report measures, or at a cut-off; of equal areas the best rank), lowest_level,
+        highest_level, and the limits over systems (systems_low, systems_high) and over users and
+        systems (both_low, both_high), whose variances are added.
         """
         import pandas as pd
 
@@ -117,7 +139,21 @@ class Curves:
             for number, others in enumerate(beside)
         ]
         frame["rank"] = frame["rank"].astype("Int64")
-        return frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
+        frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
+        return frame.assign(**self._limits_over_systems())
+
+    def _limits_over_systems(self) -> dict[str, NDArray[np.float64]]:
+        values, replicates = self._areas
+        within = np.empty((len(values), 0)) if self.within is None else self.within
+        systems = reach_over_systems(np.arcsin(within), self.n_systems)
+        both = np.hypot(systems, REACH * deviations(np.arcsin(replicates)))
+        (low, high), (both_low, both_high) = (arcsine_limits(values, w) for w in (systems, both))
+        return {
+            "systems_low": low,
+            "systems_high": high,
+            "both_low": both_low,
+            "both_high": both_high,
+        }
 
     def estimates(self, *, loss: str) -> Estimates:
         """Give the areas as numbers of the measures.
@@ -142,6 +178,7 @@ class Curves:
             low=low,
             high=high,
             replicates=stabilised(values, replicates),
+            within=self.within,
         )
 
     @cached_property

@@ -10,10 +10,11 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.areas import Curves
+from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
 from analyses.intervals.draws import RESAMPLING_SAMPLES
 from analyses.intervals.resampling import resampled_users
+from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import (
     IN_TABLES,
@@ -42,6 +43,7 @@ class Lost(TypedDict):
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
+    within: NDArray[np.float64]
     without_relevant: NDArray[np.float64]
     n_kept: NDArray[np.float64]
     n_systems: int
@@ -78,6 +80,8 @@ def lose_at_random(
     resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
+    n_systems = reference.shape[2]
+    subsets = system_subsets(n_systems, seed=seed)
 
     def study(level: float) -> tuple[Any, ...]:
         """Give, of one level, what `Lost` has of all: taus to n_kept."""
@@ -91,6 +95,7 @@ def lose_at_random(
             np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
             mean_coefficients(means, full),
             _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
+            mean_of_defined(taus_within(means, full, subsets)),
             _without_relevant(qrels, kept),
             float(kept.sum(axis=0).mean()),
         )
@@ -102,16 +107,17 @@ def lose_at_random(
         for found in workers(tasks):
             studied.append(found)
             bar.advance()
-    taus, coefficients, resampled, without_relevant, n_kept = zip(*studied, strict=True)
+    taus, coefficients, resampled, within, without_relevant, n_kept = zip(*studied, strict=True)
     return Lost(
         measures=work.scores.measures,
         levels=levels,
         taus=np.stack(taus, axis=1),
         coefficients=stacked(coefficients),
         replicates=np.stack(resampled, axis=1),
+        within=area(levels, np.stack(within, axis=-1)),
         without_relevant=np.array(without_relevant),
         n_kept=np.array(n_kept),
-        n_systems=reference.shape[2],
+        n_systems=n_systems,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
         seed=seed,
@@ -137,6 +143,8 @@ class RandomLoss(Result):
     replicates
         Mean tau with other users and samples, drawn with replacement from those that there are;
         float64 of shape (n_measures, n_levels, n_replicates).
+    within
+        Areas under the curves in random subsets of the systems, (n_measures, n_subsets).
     without_relevant
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
@@ -150,6 +158,7 @@ class RandomLoss(Result):
     taus: NDArray[np.float64]
     coefficients: Mapping[str, NDArray[np.float64]]
     replicates: NDArray[np.float64]
+    within: NDArray[np.float64]
     without_relevant: NDArray[np.float64]
     n_kept: NDArray[np.float64]
     n_systems: int
@@ -174,7 +183,8 @@ class RandomLoss(Result):
     @property
     def curves(self) -> Curves:
         """The means, with their bands (95 %, over users and samples) and areas."""
-        return Curves(self.measures, self.levels, self.means(), self.replicates)
+        means, within = self.means(), self.within
+        return Curves(self.measures, self.levels, means, self.replicates, within, self.n_systems)
 
     @property
     def loss(self) -> str:

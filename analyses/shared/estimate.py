@@ -19,6 +19,8 @@ from analyses.shared.table import shown
 if TYPE_CHECKING:
     import pandas as pd
 
+SUBSETS = "random subsets of three quarters of the systems"
+
 Numbers = NDArray[np.intp]
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -55,10 +57,12 @@ class Estimates:
     """One number for each measure, with its 95 % interval; NaN where a limit is not known.
 
     Arrays are of shape (n_measures,), replicates of (n_measures, n_replicates): over the same
-    resampled users for all measures. The name heads the number in tables of several analyses; in
-    words, quantity is what it is ("area under the curve of tau"), subject what it is about
-    ("Robustness to random loss of judgements"), best what the best measure has most of ("robust"),
-    and more the same in full ("robust to random loss of judgements").
+    resampled users for all measures. So are the same numbers within random subsets of the systems,
+    (n_measures, n_subsets), where they are known: none of too few systems. The name heads the
+    number in tables of several analyses; in words, quantity is what it is ("area under the curve of
+    tau"), subject what it is about ("Robustness to random loss of judgements"), best what the best
+    measure has most of ("robust"), and more the same in full ("robust to random loss of
+    judgements").
     """
 
     name: str
@@ -72,6 +76,7 @@ class Estimates:
     high: NDArray[np.float64]
     replicates: NDArray[np.float64]
     lower_is_better: bool = False
+    within: NDArray[np.float64] | None = None
 
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the estimates of some measures by their labels, where they are defined."""
@@ -100,21 +105,35 @@ class Estimates:
         low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
         return Estimate(float((self.values[a] - self.values[b])[0]), float(low[0]), float(high[0]))
 
-    def first_in(self, best: Measure) -> float:
-        """Give the share of replicates in which a measure is the best of the report measures.
+    def first_in(self, best: Measure) -> dict[str, float]:
+        """Give the shares of what is drawn in which a measure is the best of the report measures.
 
-        Replicates are moved to where the values are. NaN without replicates.
+        By what is drawn: resamples, whose replicates are moved to where the values are, and subsets
+        of the systems; nothing of what there is not.
         """
-        reported = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
-        reported = reported[~np.isnan(self.values[reported])]
+        drawn = {"resamples": self._moved, SUBSETS: self.within}
+        return {
+            name: self._lead(best, some)
+            for name, some in drawn.items()
+            if some is not None and some.shape[1] > 1
+        }
+
+    @property
+    def _moved(self) -> NDArray[np.float64]:
+        """Replicates, moved to the values that are defined."""
+        moved, known = np.full_like(self.replicates, np.nan), ~np.isnan(self.values)
+        if moved.shape[1] > 1:
+            some = self.replicates[known]
+            centred = some - np.nanmean(some, axis=1, keepdims=True)
+            moved[known] = centred + self.values[known, None]
+        return moved
+
+    def _lead(self, best: Measure, drawn: NDArray[np.float64]) -> float:
+        """Give the share of columns, (n_measures, n_drawn), in which a measure is the best."""
+        reported = self.measures.numbers(self.measures.reported)
         sign = -1.0 if self.lower_is_better else 1.0
-        replicates = self.replicates[reported]
-        if replicates.shape[1] < 2:
-            return math.nan
-        centred = replicates - np.nanmean(replicates, axis=1, keepdims=True)
-        moved = sign * (centred + self.values[reported, None])
-        (place,) = np.flatnonzero(reported == self.measures.index(best))
-        return float((moved[place] >= np.nanmax(moved, axis=0)).mean())
+        highest = np.fmax.reduce(sign * drawn[reported], axis=0)
+        return float((sign * drawn[self.measures.index(best)] >= highest).mean())
 
     def _numbers(self, pairs: Iterable[tuple[Measure, Measure]]) -> tuple[Numbers, Numbers]:
         found = [tuple(map(self.measures.index, pair)) for pair in pairs]

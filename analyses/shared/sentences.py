@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isnan, nan
+from math import isnan
 
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
@@ -43,13 +43,13 @@ def comparison(
     *,
     lower_is_better: bool = False,
     difference_of: Callable[[str, str], Estimate] = lambda first, second: Estimate(0.0),
-    first_in: Callable[[str], float] = lambda best: nan,
+    first_in: Callable[[str], Mapping[str, float]] = lambda best: {},
 ) -> str:
     """Say which metric is best, which comes next, and whether the two can be told apart.
 
     The best has most of the quality. The difference of two metrics, with an interval of its own
-    where that is known, says more than two intervals that overlap; the share of replicates in which
-    the best is first says how sure its place is.
+    where that is known, says more than two intervals that overlap; the shares of resamples, and of
+    subsets of the systems, in which the best is first say how sure its place is.
 
     Examples
     --------
@@ -73,9 +73,10 @@ def comparison(
     )
 
 
-def _how_sure(best: str, first_in: float) -> str:
-    """Say how often the winner, which was selected for being so, is one among resampled users."""
-    return "" if isnan(first_in) else f" {best} is first in {100 * first_in:.0f} % of resamples."
+def _how_sure(best: str, first_in: Mapping[str, float]) -> str:
+    """Say how often the winner, which was selected for being so, is one in what is drawn anew."""
+    shares = [f"in {100 * share:.0f} % of {drawn}" for drawn, share in first_in.items()]
+    return f" {best} is first {' and '.join(shares)}." if shares else ""
 
 
 def _told_apart(first: Estimate, second: Estimate, difference: Estimate) -> str:

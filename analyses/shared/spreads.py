@@ -120,9 +120,20 @@ def arcsine_around(estimates: Floats, replicates: Floats) -> tuple[Floats, Float
     >>> round(float(low), 2), round(float(high), 2)
     (0.87, 0.99)
     """
-    limits = (-np.pi / 2, np.pi / 2)
-    low, high = spread_around(np.arcsin(estimates), np.arcsin(replicates), limits=limits)
-    return np.sin(low), np.sin(high)
+    return arcsine_limits(estimates, REACH * deviations(np.arcsin(replicates)))
+
+
+def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
+    """Give the interval whose arcsines are so far from the estimate's, within [-1, 1].
+
+    Examples
+    --------
+    >>> low, high = arcsine_limits(np.array(0.0), np.array(np.pi / 6))
+    >>> round(float(low), 2), round(float(high), 2)
+    (-0.5, 0.5)
+    """
+    low, high = np.arcsin(estimates) - widths, np.arcsin(estimates) + widths
+    return np.sin(np.maximum(low, -np.pi / 2)), np.sin(np.minimum(high, np.pi / 2))
 
 
 def stabilised(estimates: Floats, replicates: Floats) -> Floats:

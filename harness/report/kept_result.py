@@ -108,6 +108,7 @@ class KeptEstimates:
     high: NDArray[np.float64]
     replicates: NDArray[np.float64]
     lower_is_better: bool
+    within: NDArray[np.float64] | None
 
     @classmethod
     def of(cls, found: Estimates) -> KeptEstimates:
@@ -120,6 +121,7 @@ class KeptEstimates:
             found.high,
             found.replicates,
             found.lower_is_better,
+            found.within,
         )
 
     def estimates(self) -> Estimates:
@@ -137,6 +139,7 @@ class KeptEstimates:
             high=self.high,
             replicates=self.replicates,
             lower_is_better=self.lower_is_better,
+            within=self.within,
         )
 
 

@@ -4,18 +4,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.special import stdtrit
 
 from analyses.correlation import Correlation, correlate_means
 from analyses.intervals.populations import Populations
 from analyses.intervals.resampling import resample_means
-from analyses.ordering import COEFFICIENTS
+from analyses.intervals.systems import system_subsets
+from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
 from tests.analyses.made import correlate
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
-NUMBERS = ["tau", "low", "high", *(name for name in COEFFICIENTS if name != "tau-b")]
+LIMITS = ["low", "high", "systems_low", "systems_high", "both_low", "both_high"]
+NUMBERS = ["tau", *LIMITS, *(name for name in COEFFICIENTS if name != "tau-b")]
 
 
 def correlation() -> Correlation:
@@ -109,6 +112,32 @@ def test_without_replicates_there_are_no_intervals(noisy: Scores) -> None:
     assert np.isnan(found.low).all()
     assert np.isnan(found.high).all()
     assert "95 %" not in found.caption()
+
+
+def test_report_measures_have_intervals_over_systems_by_the_jackknife(
+    rng: np.random.Generator,
+) -> None:
+    means = rng.random((3, 8))
+    measures = Measures(MEASURES[:3], reported=[MEASURES[0], MEASURES[2]])
+    scores = Scores(means[:, :, None], measures, tuple("abcdefgh"), np.array(["u"]))
+    found = correlate(scores, replicates=0, seed=5)
+    subsets = system_subsets(8, seed=5)
+    taus = np.array([tau_b(means[0, some], means[2, some]) for some in subsets])
+    reach = stdtrit(7, 0.975) * np.sqrt(3 * taus.var())
+    assert found.systems_high[0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))
+    assert found.systems_low[2, 0] == pytest.approx(max(found.taus[0, 2] - reach, -1))
+    assert np.isnan(found.systems_low[1]).all()
+    assert "over systems: delete-d jackknife" in found.caption()
+
+
+def test_chance_over_users_and_over_systems_adds_up(rng: np.random.Generator) -> None:
+    values = np.linspace(0, 0.5, 8)[:, None] + rng.random((4, 8, 30))
+    users = np.arange(30).astype(np.str_)
+    found = correlate(Scores(values, MEASURES, tuple("abcdefgh"), users), replicates=50)
+    (_, row) = next(found.among_metrics().query("metric_a != metric_b and cutoff == 10").iterrows())
+    assert row.tau - row.both_low == pytest.approx(
+        min(np.hypot(row.tau - row.low, row.tau - row.systems_low), row.tau + 1)
+    )
 
 
 def test_where_all_systems_tie_there_is_no_interval() -> None:

@@ -451,7 +451,7 @@ def test_a_leader_among_other_systems_is_told(rng: np.random.Generator) -> None:
         Scores(values, measures, tuple("abcdefghi"), np.arange(40).astype(np.str_)), replicates=0
     )
     assert any(
-        "With 7 of the 9 systems sure@5 leads in 100 % of 200 random subsets." in line
+        "sure is first in 100 % of random subsets of three quarters of the systems." in line
         for line in found.findings()
     )
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import system_subsets
 from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
@@ -188,3 +190,24 @@ def test_without_ties_the_order_does_not_matter() -> None:
 
 def test_one_order_has_no_spread() -> None:
     assert np.isnan(study(orders=1).chosen.deviations).all()
+
+
+def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> None:
+    shares = np.random.default_rng(3).random((9, 4))
+    counts = np.array([5, 9, 5, 5])
+
+    def study_of(some: NDArray[np.intp]) -> Popularity:
+        @sums_of
+        def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+            return np.einsum("si,uik->suk", shares[some], kept.reshape(2, 4, -1))[None]
+
+        work = replace(work_of(counts), sum_samples=sum_samples, n_systems=len(some), seed=7)
+        levels = (1.0, 0.75, 0.5)
+        return popularity(work, Settings(levels=levels, replicates=0, orders=3))
+
+    found, subsets = study_of(np.arange(9)), system_subsets(9, seed=7)
+    assert found.chosen.within.shape == (1, len(subsets))
+    assert all(check.within.shape == (1, 0) for check in found.checks)
+    for number in (0, 57, 199):
+        alone = study_of(subsets[number]).estimates().values
+        np.testing.assert_allclose(found.chosen.within[:, number], alone, rtol=1e-12)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import system_subsets
 from analyses.losses.random_loss import _without_relevant
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
@@ -167,3 +168,22 @@ def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() ->
         np.arange(3), np.zeros(3, dtype=int), np.zeros(3, dtype=int), n_users=4, relevance_level=1
     )
     assert _without_relevant(qrels, np.ones((3, 2), dtype=np.bool_)) == 4.0
+
+
+def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> None:
+    hits = np.random.default_rng(2).random((9, N_JUDGEMENTS)) < np.linspace(0.2, 0.4, 9)[:, None]
+
+    def study_of(some: NDArray[np.intp]) -> Sparsity:
+        @sums_of
+        def sum_samples(kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+            found = (hits[some][:, :, None] & kept).reshape(len(some), 20, 20, -1).sum(axis=2)
+            return np.stack([found, np.minimum(found, 3)])
+
+        work = JudgedWork(sum_samples, judgements(), MEASURES, n_systems=len(some), seed=7)
+        return sparsity(work, Settings(levels=(1.0, 0.4, 0.1), samples=6, replicates=0))
+
+    found, subsets = study_of(np.arange(9)), system_subsets(9, seed=7)
+    assert found.within.shape == (2, len(subsets))
+    for number in (0, 57, 199):
+        alone = study_of(subsets[number]).curves.estimates(loss="").values
+        np.testing.assert_allclose(found.within[:, number], alone, rtol=1e-12)

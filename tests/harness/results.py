@@ -54,6 +54,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         taus=_curves(areas)[:, :, None],
         coefficients={},
         replicates=_replicates(areas, margin, apart),
+        within=np.empty((len(areas), 0)),
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
         sampling=Sampling(),
@@ -78,6 +79,7 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
             deviations=np.zeros((len(areas), 2)),
             coefficients={},
             replicates=_replicates(areas, margin, 0.0),
+            within=np.empty((len(areas), 0)),
             n_kept=np.array([10.0, 5.0]),
         ),
         checks=(),
@@ -145,6 +147,8 @@ def correlation_of(taus: Mapping[tuple[str, str], float], *, cutoff: int = 20) -
         coefficient="tau-b",
         low=np.full(values.shape, np.nan),
         high=np.full(values.shape, np.nan),
+        systems_low=np.full(values.shape, np.nan),
+        systems_high=np.full(values.shape, np.nan),
     )
 
 

@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.intervals.areas import Curves, area
-from analyses.shared.estimate import Estimates
+from analyses.intervals.systems import system_subsets, taus_within
+from analyses.ordering import tau_b
+from analyses.shared.estimate import SUBSETS, Estimates
 from analyses.shared.measure import Measure, Measures
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -95,3 +99,59 @@ def test_metrics_that_no_loss_moves_are_named() -> None:
     (caution,) = Curves(measures, (1.0, 0.5), taus, replicates).cautions()
     assert "changes the ordering of the systems by ILD. A metric" in caution
     assert Curves(measures, (1.0,), taus[:, :1], replicates[:, :1]).cautions() == []
+
+
+def test_chance_over_users_and_over_systems_adds_up() -> None:
+    within = TAUS.mean(axis=1)[:, None] + np.resize([0.03, -0.03], 200)
+    frame = replace(curves(spread=0.02), within=within, n_systems=8).areas()
+    centre, *ends = (np.arcsin(frame[name]) for name in ("area", "low", "systems_low"))
+    users, systems = (centre - end for end in ends)
+    both = centre - np.arcsin(frame.both_low)
+    assert both.to_numpy() == pytest.approx(np.hypot(users, systems).to_numpy())
+    assert (both > np.maximum(users, systems)).all()
+
+
+def test_too_few_systems_have_no_interval_over_systems_and_a_caution_says_so() -> None:
+    few = replace(curves(), within=np.empty((4, 0)), n_systems=3)
+    limits = few.areas()[["systems_low", "systems_high", "both_low", "both_high"]]
+    assert limits.isna().all(axis=None)
+    assert [line for line in few.cautions() if line.startswith("3 systems are too few")]
+    assert not few.estimates(loss="loss").first_in(MEASURES[0]).keys() - {"resamples"}
+
+
+def test_the_share_of_subsets_that_a_measure_leads_counts_report_measures() -> None:
+    measures = MEASURES.at(10)
+    within = np.array([[0.8, 0.6, 0.7, 0.9], [0.7, 0.7, 0.7, np.nan]])
+    found = Curves(measures, (1.0, 0.2), TAUS[:2], np.empty((2, 2, 0)), within, 8)
+    led = [found.estimates(loss="loss").first_in(measure) for measure in measures]
+    assert led == [{SUBSETS: 0.75}, {SUBSETS: 0.5}]
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("n_systems", [8, 20])
+@pytest.mark.parametrize("noise", [0.2, 1.0])
+def test_intervals_over_systems_hold_the_area_of_the_population(
+    n_systems: int, noise: float, rng: np.random.Generator
+) -> None:
+    """Of normal systems tau is 2 / pi arcsin of the correlation (Kendall); samples share noise."""
+    levels, n_samples, n_draws = np.array([1.0, 0.6, 0.2]), 5, 200
+    spreads = noise * (1 - levels)
+    true = 2 / np.pi * np.arcsin(1 / np.sqrt(1 + spreads**2))
+    full = rng.normal(size=(n_draws, 1, n_systems))
+    subsets, taus, within = system_subsets(n_systems, seed=1), [], []
+    for spread in spreads:
+        shared, own = (rng.normal(size=(n_draws, n, n_systems)) for n in (1, n_samples))
+        means = full + spread * np.sqrt(0.5) * (shared + own)
+        taus.append(tau_b(means, full).mean(axis=1))
+        within.append(taus_within(means, full, subsets).mean(axis=2))
+    frame = Curves(
+        Measures(Measure("P", draw + 1) for draw in range(n_draws)),
+        levels.tolist(),
+        np.stack(taus, axis=1),
+        np.empty((n_draws, len(levels), 0)),
+        area(levels.tolist(), np.stack(within, axis=-1)),
+        n_systems,
+    ).areas()
+    truly = float(area(levels.tolist(), true))
+    held = (frame.systems_low <= truly) & (truly <= frame.systems_high)
+    assert held.mean() >= 0.9

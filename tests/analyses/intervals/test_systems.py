@@ -1,7 +1,9 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from analyses.intervals.systems import over_systems, system_subsets
+from analyses.intervals.systems import over_systems, pairs_within, system_subsets, taus_within
 from analyses.ordering import tau_b
 
 
@@ -15,6 +17,30 @@ def test_every_system_is_in_three_quarters_of_the_subsets() -> None:
     counts = np.bincount(system_subsets(12, seed=3).ravel())
     # Of 200 subsets 150, with a standard deviation of 6.
     assert counts == pytest.approx(np.full(12, 150), abs=25)
+
+
+def test_pairs_within_subsets_are_those_of_their_members() -> None:
+    subsets = np.array([[0, 1, 4], [1, 2, 3]])
+    every = list(combinations(range(5), 2))
+    expected = [[float(set(pair) <= set(some)) for pair in every] for some in subsets.tolist()]
+    assert pairs_within(subsets, 5).tolist() == expected
+
+
+def test_taus_within_subsets_are_those_of_their_members_alone(rng: np.random.Generator) -> None:
+    # Few values, so that systems tie, and all of a subset now and then.
+    estimates, references = rng.integers(0, 2, (2, 3, 7, 9)) / 3
+    subsets = system_subsets(9, seed=1)[:, :4]
+    found = taus_within(estimates, references[:, :1], subsets)
+    assert np.isnan(found).any()
+    for subset, taus in zip(subsets, found.swapaxes(0, 1), strict=True):
+        alone = tau_b(estimates[..., subset], references[:, :1, subset])
+        np.testing.assert_array_equal(taus, alone)
+
+
+def test_systems_that_differ_below_the_last_decimal_tie_within_subsets() -> None:
+    scores = np.array([[[0.1, 0.1 + 1e-15, 0.3]]])
+    (((tau,),),) = taus_within(scores, scores, np.array([[0, 1]]))
+    assert np.isnan(tau)
 
 
 def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:

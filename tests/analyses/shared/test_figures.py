@@ -29,6 +29,7 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
             deviations=np.zeros((len(measures), len(levels))),
             coefficients={},
             replicates=np.empty((len(measures), len(levels), 0)),
+            within=np.empty((len(measures), 0)),
             n_kept=np.arange(len(levels), dtype=np.float64),
         ),
         checks=(),
