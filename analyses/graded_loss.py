@@ -74,14 +74,16 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
             seed=work.seed,
         )
 
-    lost = lose_at_random(
+    return lose_at_random(
+        GradedLoss,
         work,
         draw,
         levels=settings.levels,
         n_samples=settings.samples,
         replicates=settings.replicates,
+        gamma=settings.gamma,
+        counted_in=counted_in,
     )
-    return GradedLoss(**lost, gamma=settings.gamma, counted_in=counted_in)
 
 
 def keep_graded(

@@ -68,14 +68,15 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
             work.qrels, level=level, n_samples=settings.samples, seed=work.seed
         )
 
-    lost = lose_at_random(
+    return lose_at_random(
+        Sparsity,
         work,
         draw,
         levels=settings.levels,
         n_samples=settings.samples,
         replicates=settings.replicates,
+        sampling=settings.sampling,
     )
-    return Sparsity(**lost, sampling=settings.sampling)
 
 
 @dataclass(frozen=True, eq=False)

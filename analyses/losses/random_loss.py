@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
 import numpy as np
@@ -35,37 +35,27 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
-class Lost(TypedDict):
-    """What `lose_at_random` finds: the fields of a `RandomLoss`."""
-
-    measures: Measures
-    levels: tuple[float, ...]
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    within: NDArray[np.float64]
-    without_relevant: NDArray[np.float64]
-    n_kept: NDArray[np.float64]
-    n_systems: int
-    n_users: int
-    n_judgements: int
-    seed: int
+LossT = TypeVar("LossT", bound="RandomLoss")
 
 
 def lose_at_random(
+    kind: type[LossT],
     work: Work,
     draw: Callable[[float], NDArray[np.bool_]],
     *,
     levels: tuple[float, ...],
     n_samples: int,
     replicates: int,
-) -> Lost:
+    **facts: Any,
+) -> LossT:
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels are scored in threads.
 
     Parameters
     ----------
+    kind
+        The result that is made.
     work
         What is scored.
     draw
@@ -74,6 +64,8 @@ def lose_at_random(
         Shares of the judgements kept, and samples of each.
     replicates
         Bootstrap replicates of a curve.
+    facts
+        What else the result says of itself.
     """
     qrels, seed = work.qrels, work.seed
     sum_samples = work.rescorer(len(levels) * n_samples)
@@ -84,7 +76,7 @@ def lose_at_random(
     subsets = system_subsets(n_systems, seed=seed)
 
     def study(level: float) -> tuple[Any, ...]:
-        """Give, of one level, what `Lost` has of all: taus to n_kept."""
+        """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
         kept = draw(level)
         if kept.all():
             kept = everything
@@ -108,7 +100,7 @@ def lose_at_random(
             studied.append(found)
             bar.advance()
     taus, coefficients, resampled, within, without_relevant, n_kept = zip(*studied, strict=True)
-    return Lost(
+    return kind(
         measures=work.scores.measures,
         levels=levels,
         taus=np.stack(taus, axis=1),
@@ -121,6 +113,7 @@ def lose_at_random(
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
         seed=seed,
+        **facts,
     )
 
 

@@ -163,7 +163,7 @@ def about_truth(found: Comparison) -> list[str]:
     n_sure = int(found.verdicts.sure[found.place(), 0].sum())
     if n_sure < FEW_PAIRS:
         told.append(
-            f"Only {n_sure} of {found.p.shape[1]:,} pairs of systems truly differ beyond noise "
+            f"{n_sure} of {found.p.shape[1]:,} pairs of systems truly differ beyond noise "
             f"by {found.main}: inversions and power are shares of few."
         )
     return told
