@@ -13,6 +13,7 @@ from pydantic import Field
 from scipy.special import ndtr
 
 from analyses.sampled.estimators import Estimator, uncorrected
+from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.shared.expected import expected_of_ranks
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
@@ -165,7 +166,13 @@ def estimates(work: Work, settings: Settings) -> Estimates:
 def _expected(
     estimator: Estimator, samples: Samples, ranks: FullRanks, points: CurvePoints
 ) -> Floats:
-    """Estimate the metrics from samples as they are expected: (n_metrics,)."""
+    """Estimate the metrics from samples as they are expected: (n_metrics,).
+
+    A prior that repeats share is learned from these: its expectation, but for its noise.
+    """
+    if isinstance(estimator, WithPrior):
+        alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
+        estimator = replace(estimator, **alone)
     counted = expected_of_ranks(samples.counted, ranks)
     return np.asarray(estimator.fit_tally(counted).estimates(points.metrics)[0])
 

@@ -17,7 +17,7 @@ from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_o
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
-ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination"}
+ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination", "validity"}
 RUNS = {"run-random", "run-popularity", "run-puresvd"}
 INPUT = {"qrels", "split", "world", "true-qrels"}
 SCORED = {"scores", "true-scores"}

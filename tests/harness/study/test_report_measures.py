@@ -67,8 +67,9 @@ def compared(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.slow
 def test_the_summary_compares_both_with_a_difference_and_its_interval(compared: Path) -> None:
-    findings = summarise(FinishedStudy.at(compared)).findings
+    *findings, pairs = summarise(FinishedStudy.at(compared)).findings
     assert len(findings) == 4
+    assert pairs.startswith("Half of the DP of")
     for finding in findings:
         assert all(name in finding for name in BOTH)
     for finding in findings[:3]:
