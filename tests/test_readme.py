@@ -284,7 +284,7 @@ def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:
 
 
 def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", "krichene-x"), tmp_path).analyses.asked
+    shown = parsed(block_with("toml", "[analyses.sampled]"), tmp_path).analyses.asked
     usual = {member.key: member.settings() for member in members_of("sampled")}
     assert shown == {key: usual[key] for key in shown}
     assert shown.keys() == {m.key for m in members_of("sampled") if not m.on_request}
@@ -418,7 +418,7 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["their-runs", "my-ratings", "my-runs", "my-positives", "my-split"]
+    "name", ["their-runs", "my-ratings", "my-runs", "my-positives", "my-split", "my-world", "sweep"]
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
     assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
