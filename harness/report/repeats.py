@@ -48,7 +48,7 @@ class Repeats(Result):
         over 2 x 1.96); of shape (n_quantities, n_measures).
     signs
         By quantity, pair of measures (as `itertools.combinations` has them) and seed: 1 where the
-        first is better beyond noise, -1 where the second is, else 0.
+        first is better beyond the noise of all pairs at once, -1 where the second is, else 0.
     means
         Mean scores, of shape (n_measures, n_systems, n_seeds).
     """
@@ -206,10 +206,10 @@ class Repeats(Result):
             )
             if share >= SURE
         ]
-        first = listed([f"{name} in {shares[name]:.0%}" for name in leaders])
+        first = listed([f"{name} in {100 * shares[name]:.0f} %" for name in leaders])
         return (
             f"{self.subjects[place]}, under {n_seeds} seeds: first was {first}. Better beyond "
-            f"noise in at least {SURE:.0%} of the seeds: "
+            f"noise in at least {100 * SURE:.0f} % of the seeds: "
             f"{capitalised(paired(held)) if held else 'no measure than another'}."
         )
 

@@ -74,6 +74,6 @@ def _signs(estimates: Estimates, reported: Measures) -> Iterator[int]:
         if a not in estimates.measures or b not in estimates.measures:
             yield 0
             continue
-        difference = estimates.difference(a, b)
+        difference = estimates.difference(a, b, among=estimates.every_two)
         sign = -1 if estimates.lower_is_better else 1
         yield int(difference.is_beyond_noise) * sign * (1 if difference.value > 0 else -1)
