@@ -244,8 +244,8 @@ class Pools(Result):
         return (
             f"A judgement of {self.n_users:,} users is kept if one of {len(self.systems)} pooled "
             f"systems has its item among its first ({100 * kept:.1f} % of {self.n_judgements:,} at "
-            f"depth {self.depths[0]}); scores see nothing else. A system falls where the pool is of "
-            "all the others alone: its places among the systems on the pool of all less those "
+            f"depth {self.depths[0]}); scores see nothing else. A system falls where the pool is "
+            "of all the others alone: its places among the systems on the pool of all less those "
             f"without it.{bands}"
         )
 
