@@ -418,7 +418,17 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["their-runs", "my-ratings", "my-runs", "my-positives", "my-split", "my-world", "sweep"]
+    "name",
+    [
+        "their-runs",
+        "my-ratings",
+        "my-runs",
+        "my-positives",
+        "my-split",
+        "my-world",
+        "sweep",
+        "like-movielens",
+    ],
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
     assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
