@@ -25,6 +25,10 @@ class RepeatSection(Section):
         return range(seed + 1, seed + self.seeds)
 
 
+SEEDS = "seeds"
+"""The folder, in that of a study, of its studies under other seeds."""
+
+
 def seed_folder(folder: Path, seed: int) -> Path:
     """Name the folder of the study under another seed."""
-    return folder / "seeds" / str(seed)
+    return folder / SEEDS / str(seed)

@@ -12,16 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from harness.report.ledger import Entry, Ledger
+from harness.study.repeat_section import SEEDS
 from runs import InputError
 from runs.shared.clock import Cost
 from runs.shared.files import PARTIAL, write_whole
-
-LEDGER = ".ledger"
 
 
 def content_key(*parts: Any) -> str:
@@ -40,15 +39,8 @@ def content_key(*parts: Any) -> str:
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What the ledger says of a part: its key, its files' checksums, its costs, what made it."""
-
-    key: str
-    files: dict[str, str]
-    seconds: float
-    cpu_seconds: float
-    made_by: dict[str, str] = field(default_factory=dict)
+def _is_study(folder: Path) -> bool:
+    return Ledger(folder).folder.is_dir()
 
 
 class Store:
@@ -62,22 +54,26 @@ class Store:
     Raises
     ------
     InputError
-        If the folder holds something that no study left there, or is no folder.
+        If the folder holds something that no study left there, is no folder, or is inside of
+        another study.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.ledger = Ledger(folder)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: the study folder is a file.")
-        if folder.is_dir() and not self._ledger.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and not self.ledger.folder.is_dir() and any(folder.iterdir()):
             raise InputError(
                 f"{folder}: the folder is not empty and holds no study; name another with "
                 "--output, or empty it."
             )
-
-    @property
-    def _ledger(self) -> Path:
-        return self.folder / LEDGER
+        within = next((above for above in folder.resolve().parents if _is_study(above)), None)
+        if within is not None and folder.parent.name != SEEDS:
+            raise InputError(
+                f"{folder}: the folder is inside of the study {within}, which may remove what is "
+                "in its folders; name another with --output."
+            )
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -91,10 +87,10 @@ class Store:
         from filelock import FileLock, Timeout
 
         try:
-            self._ledger.mkdir(parents=True, exist_ok=True)
+            self.ledger.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder}: the study folder cannot be made ({error}).") from None
-        lock = FileLock(self._ledger / "lock")
+        lock = FileLock(self.ledger.folder / "lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -106,11 +102,8 @@ class Store:
             lock.release()
 
     def entry(self, part: str) -> Entry | None:
-        """Read what the ledger says of a part; None if it says nothing readable."""
-        try:
-            return Entry(**json.loads(self._page(part).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
+        """Read what the ledger says of a part; see `Ledger.entry`."""
+        return self.ledger.entry(part)
 
     def is_complete(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
         """Tell whether a part was made from this key, by this code, and is as it was."""
@@ -119,7 +112,7 @@ class Store:
             entry is not None
             and entry.key == key
             and entry.made_by == made_by
-            and all(self._checksum(name) == known for name, known in entry.files.items())
+            and all(self.ledger.checksum(name) == known for name, known in entry.files.items())
         )
 
     def write(
@@ -138,41 +131,33 @@ class Store:
         """
         earlier = self.entry(part)
         former = set() if earlier is None else earlier.files.keys()
-        self._enter(part, Entry("", dict.fromkeys(sorted(former | files.keys()), ""), 0.0, 0.0))
+        places = {name: self.ledger.place(name) for name in files}
+        self.ledger.enter(
+            part, Entry("", dict.fromkeys(sorted(former | files.keys()), ""), 0.0, 0.0)
+        )
         for name in former - files.keys():
-            (self.folder / name).unlink(missing_ok=True)
+            self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
-            write_whole(self.folder / name, content)
+            write_whole(places[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
-        self._enter(part, Entry(key, checksums, seconds, cpu_seconds, dict(made_by)))
+        self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, dict(made_by)))
 
     def remove_others(self, parts: set[str]) -> None:
         """Remove the files of parts that the study no longer has."""
-        for page in sorted(self._ledger.glob("*.json")):
-            part = page.stem
+        for part in self.ledger.parts:
             entry = self.entry(part)
             if part in parts or entry is None:
                 continue
             for name in entry.files:
-                (self.folder / name).unlink(missing_ok=True)
-            page.unlink()
+                self.ledger.place(name).unlink(missing_ok=True)
+            self.ledger.leave_out(part)
 
     def read(self, name: str) -> bytes:
         """Read a file of the folder."""
         return (self.folder / name).read_bytes()
 
-    def _enter(self, part: str, entry: Entry) -> None:
-        write_whole(self._page(part), json.dumps(asdict(entry), indent=1).encode())
-
     def _sweep(self) -> None:
         """Remove the half-written files of a process that was killed."""
         for path in self.folder.rglob(f".*{PARTIAL}"):
             path.unlink()
-
-    def _page(self, part: str) -> Path:
-        return self._ledger / f"{part}.json"
-
-    def _checksum(self, name: str) -> str | None:
-        path = self.folder / name
-        return sha256(path.read_bytes()).hexdigest() if path.is_file() else None

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from harness.cli.main import main
+from harness.report.ledger import LEDGER
 from harness.study.run import run_study
-from harness.study.store import LEDGER
 from harness.study.study import parse_study
 from qrels import splits
 from runs.shared.progress import Silent

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness import __version__
+from harness.report.ledger import LEDGER
 from harness.study import provenance
 from harness.study.run import run_study
-from harness.study.store import LEDGER
 from harness.study.study import parse_study
 from runs.shared.progress import Lines
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text

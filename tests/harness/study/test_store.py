@@ -1,8 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from harness.study.store import LEDGER, Store, content_key
+from harness.report.ledger import LEDGER
+from harness.study.repeat_section import seed_folder
+from harness.study.store import Store, content_key
 from runs import InputError
 from runs.shared.clock import Cost
 from runs.shared.files import write_whole
@@ -175,3 +178,75 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path / "file" / "study")
     with pytest.raises(InputError, match="cannot be made"):
         store.held().__enter__()
+
+
+OUTSIDE = ["../mine.txt", "tables/../../mine.txt", "/mine.txt", "", ".", "..", "a\0b"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_part_whose_files_lead_out_of_the_folder_is_not_written(store: Store, name: str) -> None:
+    with pytest.raises(InputError, match="is not in the study folder"):
+        write(store, {name: b"1"})
+
+
+def forge(store: Store, name: str) -> None:
+    """Write a page of the ledger that names a file."""
+    page = store.folder / LEDGER / "part.json"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"key": "", "files": {name: ""}, "seconds": 0, "cpu_seconds": 0}))
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_page_that_names_files_outside_is_refused(store: Store, name: str) -> None:
+    forge(store, name)
+    with pytest.raises(InputError, match=r"part.json: the file .* No study wrote this"):
+        store.entry("part")
+
+
+def test_files_outside_that_a_page_names_are_not_removed(store: Store, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.touch()
+    for name in ("../mine.txt", str(mine)):
+        forge(store, name)
+        with pytest.raises(InputError):
+            store.remove_others(set())
+        with pytest.raises(InputError):
+            write(store, FILES)
+        (store.folder / LEDGER / "part.json").unlink()
+        (store.folder / LEDGER).rmdir()
+    assert mine.exists()
+
+
+def test_files_that_a_link_leads_out_to_are_not_removed(store: Store, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "a.csv").touch()
+    store.folder.mkdir()
+    (store.folder / "tables").symlink_to(mine)
+    forge(store, "tables/a.csv")
+    with pytest.raises(InputError):
+        store.remove_others(set())
+    assert (mine / "a.csv").exists()
+
+
+def test_a_folder_inside_of_another_study_is_refused(store: Store) -> None:
+    write(store, FILES)
+    with pytest.raises(InputError, match="inside of the study"):
+        Store(store.folder / "tables" / "mine")
+
+
+def test_a_study_under_another_seed_is_inside_of_the_study(store: Store) -> None:
+    write(store, FILES)
+    assert not Store(seed_folder(store.folder, 7)).folder.exists()
+
+
+def test_files_that_were_changed_or_lost_are_named(store: Store) -> None:
+    write(store, FILES)
+    (store.folder / "tables/a.csv").write_bytes(b"7\n")
+    (store.folder / "tables/b.csv").unlink()
+    assert list(store.ledger.changed()) == ["tables/a.csv", "tables/b.csv"]
+
+
+def test_files_as_they_were_written_are_not_named(store: Store) -> None:
+    write(store, FILES)
+    assert list(store.ledger.changed()) == []
