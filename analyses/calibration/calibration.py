@@ -21,6 +21,7 @@ from analyses.intervals.parts import ranges
 from analyses.shared.result import Result, table
 from analyses.shared.table import Cell, Table
 from runs import InputError
+from runs.shared.processes import processes
 from runs.shared.progress import Bar, Progress, Silent
 from runs.shared.settings import Section, Whole, without_repetition
 from runs.shared.streams import random_words
@@ -232,7 +233,7 @@ def calibrate(
         If there are fewer than two systems or users.
     """
     rates: list[Rate] = []
-    in_parts = partial(_in_parts, Parallel(n_jobs=n_jobs, return_as="generator"))
+    in_parts = partial(_in_parts, processes(n_jobs, return_as="generator"))
     shown = progress or Silent()
     checks = [check for check in settings.checks if check in TALLIES]
     for population in populations if checks else ():

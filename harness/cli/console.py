@@ -19,15 +19,22 @@ BROKEN = 1
 
 @contextmanager
 def warnings_as_sentences() -> Iterator[None]:
-    """Say what is remarkable about the input, without Python's places in the code."""
+    """Say in the end what is remarkable about the input, without Python's places in the code."""
     from runs import InputWarning
     from runs.shared.remarks import remarks_of
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", InputWarning)
-        yield
-    for remark in remarks_of(caught):
-        click.echo(f"Warning: {remark}", err=True)
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", InputWarning)
+            yield
+    finally:
+        of_input = [each for each in caught if issubclass(each.category, InputWarning)]
+        for remark in remarks_of(of_input):
+            click.echo(f"Warning: {remark}", err=True)
+        for other in caught:
+            if other not in of_input:
+                warnings.showwarning(other.message, other.category, other.filename, other.lineno)
 
 
 @contextmanager

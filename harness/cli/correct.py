@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import publish, warnings_as_sentences
+from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
     SEED,
@@ -73,8 +73,7 @@ def correct(
     from analyses.sampled.shared.sample_tables import sampled_of
 
     settings = given(SETTINGS(), asked)
-    with warnings_as_sentences():
-        systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
+    systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
     found = corrected_systems(systems, settings, seed=seed, progress=progress)
     publish({"corrected": found}, format_, output)
     click.echo(found.caption(), err=True)

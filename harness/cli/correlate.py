@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import warnings_as_sentences
 from harness.cli.options import (
     PATH,
     SEED,
@@ -53,8 +52,7 @@ def correlate(
     topic: one measure a file, named as the file, systems across. From these come intervals.
     """
     settings = given(SETTINGS(), asked | {"every_pair": True})
-    with warnings_as_sentences():
-        found = correlate_files(paths, settings, seed=seed)
+    found = correlate_files(paths, settings, seed=seed)
     chosen = None if reference is None else _measure_called(reference, found.measures)
     click.echo(_printed(found, chosen, format_), nl=False)
     click.echo(found.caption(), err=True)

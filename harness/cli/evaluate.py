@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from harness.cli.console import warnings_as_sentences
 from harness.cli.options import PATH, extensible
 
 
@@ -102,8 +101,7 @@ def evaluate(
     from harness.trec_eval.text import FORMATS
 
     columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
-    with warnings_as_sentences():
-        found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
+    found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
     click.echo(FORMATS[format_](found, per_topic=per_topic), nl=False)
     for remark in (*remarks(measures), *found.remarks()):
         click.echo(remark, err=True)

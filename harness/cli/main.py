@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pkgutil
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import click
 
-from harness.cli.console import FAILED, MISUSED
+from harness.cli.console import FAILED, MISUSED, warnings_as_sentences
 from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
@@ -39,7 +42,8 @@ class Commands(click.Group):
         """Call a command, and say in a sentence what stopped it."""
         try:
             require_own_packages()
-            return super().invoke(ctx)
+            with warnings_as_sentences(), ended_like_ctrl_c():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except (KeyboardInterrupt, Exception) as error:
@@ -48,6 +52,22 @@ class Commands(click.Group):
                 raise
         click.echo(sentence, err=True)
         sys.exit(code)
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """Let what a batch system or a closed terminal sends end a command as Ctrl-C does."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
+    former = {each: signal.signal(each, end) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)
 
 
 @cache

@@ -29,6 +29,10 @@ class Entry:
         if not (isinstance(self.files, dict) and isinstance(self.made_by, dict)):
             raise TypeError("tables expected.")
 
+    def said_to_be_made_by(self) -> str:
+        """Name what made the part: the code, by the beginning of its hash, and the packages."""
+        return ", ".join(f"{name} {version:.12}" for name, version in self.made_by.items())
+
 
 @dataclass(frozen=True)
 class Ledger:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,10 +19,11 @@ from analyses.shared.table import Table
 from harness.metrics.shared.kept_metric import read_kept_metrics
 from harness.metrics.shared.metric import Metric
 from harness.report.kept_result import KeptResult, read_kept_result
+from harness.report.ledger import Ledger
 from harness.report.repeats import Repeats
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
-from runs import InputError
+from runs import InputError, InputWarning
 from runs.shared.errors import nearest
 
 REPEATS = "repeats"
@@ -46,6 +48,19 @@ def kept_name(key: str) -> str:
 
 KEPT_METRICS = "evidence/metrics.json"
 """The file that keeps what is known of users' metrics."""
+
+RESULTS = ("evidence/", "figures/", "tables/")
+"""Folders of what a study found."""
+
+
+def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
+    """Say which files, in some folders of a study, are not as the study wrote them."""
+    for name in Ledger(folder).changed(among):
+        finding = (
+            f"{folder / name}: not as the study wrote it; `harness run` makes it again, and "
+            "`harness verify` checks all files."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -95,8 +110,15 @@ class FinishedStudy:
         ------
         InputError
             If no finished study is there, or a plug-in is no analysis.
+
+        Warns
+        -----
+        InputWarning
+            If a result was changed after the study wrote it.
         """
-        return cls(folder, read_manifest(folder), tuple(plugins))
+        manifest = read_manifest(folder)
+        warn_of_changes(folder, RESULTS)
+        return cls(folder, manifest, tuple(plugins))
 
     @property
     def name(self) -> str:

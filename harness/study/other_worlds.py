@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,11 +26,12 @@ from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
-from harness.study.workers import OwnLists, end_with_parent, restarts_in_silence, train_and_rank
+from harness.study.workers import OwnLists, restarts_in_silence, train_and_rank
 from qrels.ratings.world import world_settings
 from recommenders import file_of, is_user_system
 from runs import InputError, InputWarning, Run
 from runs.shared.clock import Clock, Cost
+from runs.shared.processes import processes
 from runs.shared.progress import Progress, Silent
 
 FOLDER = "worlds"
@@ -127,12 +127,10 @@ class OtherWorlds:
             if not self.store.is_complete(place_of(world).part, keys[world], by)
         ]
         tasks = (
-            joblib.delayed(find_in)(
-                with_world(self.study, world), study, world, main_process=os.getpid()
-            )
+            joblib.delayed(find_in)(with_world(self.study, world), study, world)
             for world in pending
         )
-        workers = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        workers = processes(self.n_jobs, return_as="generator_unordered")
         with self.progress("Training in other worlds", len(worlds)) as bar, restarts_in_silence():
             for _ in range(len(worlds) - len(pending)):
                 bar.advance()
@@ -145,12 +143,8 @@ class OtherWorlds:
             yield read_evidence(self.store.folder / place_of(world).file, study.found)
 
 
-def find_in(
-    study: Study, asked: StudyWorld, world: OtherWorld, *, main_process: int
-) -> tuple[OtherWorld, Any, Cost]:
-    """Find in a world what is asked of it; in a worker, which ends when its parent does."""
-    if os.getpid() != main_process:
-        end_with_parent()
+def find_in(study: Study, asked: StudyWorld, world: OtherWorld) -> tuple[OtherWorld, Any, Cost]:
+    """Find in a world what is asked of it."""
     clock = Clock()
     with warnings.catch_warnings():
         # What is odd about the study's own world has been said.
@@ -221,7 +215,6 @@ def _train(study: Study, collection: Collection) -> Iterator[tuple[Run, Run | No
             candidates=systems.candidates_in(split),
             positives=systems.positives_of(name),
             lists=asked,
-            main_process=os.getpid(),
         )
         yield trained.run, trained.listed
 

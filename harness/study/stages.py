@@ -6,7 +6,6 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -89,6 +88,7 @@ from runs import InputError, InputWarning, Run
 from runs.replicates import Replicates
 from runs.shared.carried_ids import id_table
 from runs.shared.clock import Cost
+from runs.shared.processes import processes
 from runs.shared.progress import Progress
 from runs.trec import format_run, read_run
 
@@ -613,13 +613,12 @@ class Stages:
                 positives=positives[system],
                 hidden=hidden,
                 lists=lists,
-                main_process=os.getpid(),
             )
             for system in pending
         )
         available = psutil.virtual_memory().available
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
-        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        workers = processes(n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for made in workers(tasks):
                 system, cost = made.run.system, made.cost

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -75,7 +71,6 @@ def train_and_rank(
     positives: float | None = None,
     hidden: Hidden | None = None,
     lists: OwnLists | None = None,
-    main_process: int,
 ) -> Trained:
     """Train one system, rank for the users, and find full and hidden ranks of relevant items.
 
@@ -100,11 +95,7 @@ def train_and_rank(
         What is hidden in turn; None if no hidden ranks are asked for.
     lists
         What other lists are made; None if none are asked for.
-    main_process
-        Id of the process that asked; a worker ends when the process that started it does.
     """
-    if os.getpid() != main_process:
-        end_with_parent()
     clock = Clock()
     scorer = train(system, settings, learnt_from(ratings, positives), seed=seed)
     run = recommend(
@@ -175,19 +166,6 @@ def try_and_rank(
             raise
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         return label, " ".join(f"{kind}{error}".split()), clock.cost()
-
-
-@cache
-def end_with_parent() -> None:
-    """End this worker when its parent is gone: left alone, joblib's workers would wait for ever."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import FinishedStudy, warn_of_changes
 from harness.trec_eval.scripts import ir_measures_script, trec_eval_script
 from harness.trec_eval.split_layouts import split_layouts
 from qrels import Qrels, match, qrels_from_columns
@@ -14,6 +14,9 @@ from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
 from runs.shared.files import write_whole
 from runs.trec import common_items, read_run
+
+EXPORTED = ("runs/", "qrels/", "split/", "ids.csv")
+"""What is handed on as it is."""
 
 
 def export_study(study: Path, target: Path) -> list[Path]:
@@ -41,8 +44,14 @@ def export_study(study: Path, target: Path) -> list[Path]:
     ------
     InputError
         If there is no finished study, or the target is not empty.
+
+    Warns
+    -----
+    InputWarning
+        If a file was changed after the study wrote it.
     """
     finished = FinishedStudy.at(study)
+    warn_of_changes(study, EXPORTED)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
     level = int(finished.manifest["collection"]["relevance level"])

@@ -5,7 +5,6 @@ The validation part is taken from the training ratings; see `harness.tuning.vali
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -44,6 +43,7 @@ from recommenders import (
 from recommenders.shared.search_space import Value
 from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
+from runs.shared.processes import processes
 from runs.shared.progress import Progress
 
 Outcome: TypeAlias = tuple[Trial, Run | str, Cost]
@@ -193,7 +193,6 @@ class Tuning:
                 depth=self.cutoff,
                 candidates=self.study.systems.candidates_in(split),
                 positives=self._positives,
-                main_process=os.getpid(),
             )
             for trial in self._drawn(trials, budget)
         )
@@ -201,7 +200,7 @@ class Tuning:
         if n_jobs > 1:
             # No queue, so that what was not begun in time is not begun at all.
             settings = {"pre_dispatch": n_jobs, "batch_size": 1}
-            yield from joblib.Parallel(n_jobs, return_as="generator_unordered", **settings)(tasks)
+            yield from processes(n_jobs, return_as="generator_unordered", **settings)(tasks)
             return
         for function, args, options in tasks:
             yield function(*args, **options)

@@ -26,7 +26,6 @@ def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:
         depth=4,
         candidates=None,
         positives=positives,
-        main_process=0,
     )
     return trained.run.items.tolist()
 
@@ -41,9 +40,8 @@ def ratings() -> Ratings:
 
 
 def test_what_is_rated_low_is_not_learnt_and_no_candidate_for_who_rated_it(
-    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+    ratings: Ratings,
 ) -> None:
-    monkeypatch.setattr("harness.study.workers.end_with_parent", lambda: None)
     assert ranked(ratings, positives=None) == [[1, 2, 3, -1]]
     assert ranked(ratings, positives=4.0) == [[2, 1, 3, -1]]
 
