@@ -17,7 +17,7 @@ from runs.run import NO_ITEM, Run
 from runs.shared.errors import InputError, InputWarning
 from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
 from runs.shared.files import read_bytes
-from runs.shared.ids import require_fit_ids
+from runs.shared.ids import escaped, require_fit_ids
 from runs.shared.joined_rows import joined_rows
 from runs.shared.numbering import Numbering
 from runs.shared.pairs import ITEM, USER, Pairs
@@ -264,7 +264,7 @@ def _only_tag(columns: Columns) -> str:
             f"a run has one tag, found {tags[codes[other]]!r} after {tags[codes[0]]!r} in line "
             f"{columns.line(0)[0]}: are these two runs?",
         )
-    return tags[0]
+    return escaped(tags[0])
 
 
 def _warn_of_extra_fields(path: Path, extra: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pkgutil
 import signal
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -50,7 +52,9 @@ class Commands(click.Group):
             sentence, code = _answer(error)
             if not sentence:
                 raise
-        click.echo(sentence, err=True)
+        from runs.shared.ids import escaped
+
+        click.echo("\n".join(map(escaped, sentence.split("\n"))), err=True)
         sys.exit(code)
 
 
@@ -95,6 +99,9 @@ def _answer(error: BaseException) -> tuple[str, int]:
         case BrokenExecutor():
             sentence = "a worker was stopped, most likely for want of memory; try --jobs 1."
             return f"Failed: {sentence}", FAILED
+        case OSError(errno=errno.ENOSPC, filename=place):
+            where = Path(place).parent if place else "the folder that is written to"
+            return f"Failed: no space is left on the device of {where}.", FAILED
         case MemoryError() | OSError():
             return f"Failed: {error or type(error).__name__}", FAILED
     return "", FAILED

@@ -597,12 +597,13 @@ def _check_tags(
                 f"{file.path}: the tag names the system's files and must have at most "
                 f"{LONGEST_TAG} characters, got {len(file.system)}."
             )
-        if file.system in first:
+        folded = file.system.casefold()
+        if folded in first:
             raise InputError(
-                f"{file.path}: the tag {file.system!r} is that of {first[file.system].path} too; "
-                "tags name the systems and must differ."
+                f"{file.path}: the tag {file.system!r} is that of {first[folded].path} too; tags "
+                "name the systems and their files, and must differ by more than case."
             )
-        first[file.system] = file
+        first[folded] = file
 
 
 def checksum(path: Path) -> dict[str, Any]:

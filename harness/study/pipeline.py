@@ -16,6 +16,7 @@ from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import checksum
 from harness.study.parts import result_files
+from harness.study.portable import portable, with_portable_paths
 from harness.study.provenance import ANALYSES, DRAWING, machine, made_by, versions
 from harness.study.store import Store, content_key
 from harness.study.study_file import StudyFile
@@ -86,11 +87,11 @@ def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str
         source.progress.note(f"Warning: {warning}")
     _note_version(folder, source.progress)
     with source.store.held():
-        # The manifest says that a study is finished: it comes last, and does not outlive a change.
-        (folder / "manifest.json").unlink(missing_ok=True)
+        # What refuses to be made leaves a finished study finished.
+        source.make()
+        source.store.unfinish()
         write_whole(folder / "study.toml", source.as_run())
         source.store.remove_others(set(source.parts))
-        source.make()
         manifest = json.dumps(_manifest(source, remarks), indent=1, ensure_ascii=False)
         write_whole(folder / "manifest.json", manifest.encode())
         write_whole(folder / "report.html", render_report(folder))
@@ -203,11 +204,15 @@ def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
     study = source.study
     entries = {part: source.store.entry(part) for part in source.parts}
     made = {part: entry for part, entry in entries.items() if entry is not None}
+    facts, folder = dict(source.facts()), source.store.folder
+    read = [each["path"] for each in facts["inputs"] if "path" in each]
+    paths = {path: portable(path, folder) for path in sorted(read, key=len, reverse=True)}
     return {
         "study": study.name,
         "seed": study.seed,
-        **source.facts(),
-        "warnings": list(remarks),
+        **facts,
+        "inputs": with_portable_paths(facts["inputs"], folder),
+        "warnings": [_with(paths, remark) for remark in remarks],
         "seconds": {
             part: {"wall": entry.seconds, "cpu": entry.cpu_seconds} for part, entry in made.items()
         },
@@ -216,3 +221,10 @@ def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
         "versions": versions(),
         "host": machine(),
     }
+
+
+def _with(paths: Mapping[str, str], text: str) -> str:
+    """Put other paths in the place of those in a text."""
+    for path, other in paths.items():
+        text = text.replace(path, other)
+    return text

@@ -324,7 +324,7 @@ class Stages:
             ratings = study.ratings.model_copy(update={"threshold": threshold})
             study = study.model_copy(update={"ratings": ratings})
         unused = ("split", "systems") if self.collection.split is None else ()
-        return study.to_toml(without=unused)
+        return study.to_toml(without=unused, folder=self.store.folder)
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""

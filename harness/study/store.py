@@ -60,6 +60,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        if "\0" in str(folder):
+            raise InputError(f"{str(folder)!r} cannot be a path: it has a NUL.")
         self.ledger = Ledger(folder)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: the study folder is a file.")
@@ -129,6 +131,7 @@ class Store:
         Files of an earlier version of the part that are no longer among them are removed. All
         names are announced in the ledger before, so that none is forgotten by who is killed here.
         """
+        self.unfinish()
         earlier = self.entry(part)
         former = set() if earlier is None else earlier.files.keys()
         places = {name: self.ledger.place(name) for name in files}
@@ -142,6 +145,10 @@ class Store:
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
         self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, dict(made_by)))
+
+    def unfinish(self) -> None:
+        """Remove the manifest: it says that a study is finished, and does not outlive a change."""
+        (self.folder / "manifest.json").unlink(missing_ok=True)
 
     def remove_others(self, parts: set[str]) -> None:
         """Remove the files of parts that the study no longer has."""

@@ -15,10 +15,15 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
+from harness.study.portable import with_portable_paths, without_home
 from runs import InputError
 from runs.shared.settings import Section, Whole
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+
+NOT_TOML = (ValueError, RecursionError)
+"""Errors of a syntax, of a number of thousands of digits, and of nesting thousands deep."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class StudyFile(Section):
     @property
     def folder(self) -> Path:
         """The study folder."""
-        return self.output or Path(f"study-{self.name}")
+        return (self.output or Path(f"study-{self.name}")).expanduser()
 
     @contextmanager
     def errors_at(self, *location: str) -> Iterator[None]:
@@ -115,8 +120,8 @@ class StudyFile(Section):
         """
         try:
             values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{source}: not a TOML file: {error}.") from None
+        except NOT_TOML as error:
+            raise InputError(f"{source}: not a TOML file: {str(error).rstrip('.')}.") from None
         origin = Origin(source, text, base)
         try:
             study = cls.model_validate({**cls.prepared(values, origin), **changes})
@@ -130,12 +135,18 @@ class StudyFile(Section):
         """Read what other modules know how to read; by default nothing."""
         return values
 
-    def to_toml(self, *, without: Collection[str] = ()) -> bytes:
-        """Write the study with every default spelled out, as TOML; some tables may be left out."""
+    def to_toml(self, *, without: Collection[str] = (), folder: Path | None = None) -> bytes:
+        """Write the study with every default spelled out, as TOML; some tables may be left out.
+
+        For a file in a folder, paths of inputs count from there.
+        """
         import tomli_w
 
-        values = self.model_dump(mode="json", exclude_none=True, exclude=set(without))
-        return tomli_w.dumps(values).encode()
+        values = self.model_dump(mode="json", exclude_none=True, exclude={*without, "output"})
+        if folder is not None:
+            values = with_portable_paths(values, folder)
+        output = {} if self.output is None else {"output": without_home(str(self.output))}
+        return tomli_w.dumps(output | values).encode()
 
 
 def read_text(path: Path) -> str:
@@ -158,7 +169,7 @@ def tables_in(path: Path) -> set[str]:
     """Name the tables and keys on top of a study file; none, if it is not TOML."""
     try:
         return set(tomllib.loads(read_text(path)))
-    except tomllib.TOMLDecodeError:
+    except NOT_TOML:
         return set()
 
 

@@ -49,7 +49,7 @@ def _import_distributed() -> Any:
 def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
     if address == LOCAL:
         cluster = distributed.LocalCluster(
-            n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address=":0"
+            n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         )
         return distributed.Client(stack.enter_context(cluster))
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.errors import InputError
+from runs.shared.ids import LONGEST_ID
 from runs.shared.numbering import Numbering
 
 BLANKS = b"\t\v\f\r"
@@ -88,14 +89,18 @@ def read_columns(path: Path, content: bytes, layout: Layout, checked: Checked) -
     Raises
     ------
     InputError
-        If the file begins with a byte order mark, holds a NUL or is not UTF-8.
+        If the file begins with a byte order mark, holds a NUL or is not UTF-8, or an id is longer
+        than any id is.
     """
     _require_text(path, content)
     arrays = _read_at_once(_plain(content), layout)
     if arrays is None:
         lines = checked(path, _lines(content))
         arrays = _arrays(b"\n".join(b" ".join(fields) for fields in lines), layout)
-    return Columns(path, content, arrays)
+    columns = Columns(path, content, arrays)
+    for field in layout.texts:
+        _require_short(columns, field)
+    return columns
 
 
 def _read_at_once(plain: bytes, layout: Layout) -> dict[int, Any] | None:
@@ -159,6 +164,19 @@ def _lines(content: bytes) -> NumberedLines:
     for number, fields in enumerate(map(bytes.split, lines), start=1):
         if not (fields and fields[0].startswith(b"#")):
             yield number, fields
+
+
+def _require_short(columns: Columns, field: int) -> None:
+    """Refuse a text that would make an array of all of them too large."""
+    texts, codes = columns.texts(field)
+    too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
+    if too_long is not None:
+        line, _ = columns.line(int((codes == too_long).argmax()))
+        finding = (
+            f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
+            f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
+        )
+        raise InputError.at(columns.path, line, finding)
 
 
 def _require_text(path: Path, content: bytes) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
 from runs.shared.errors import InputError
+
+COPIES = 8
+"""How often a file is in memory while it is read, as bytes, lines and columns, and rounded up."""
 
 PARTIAL = ".partial"
 """Ending of the name of a file that is being written."""
@@ -27,8 +31,24 @@ def write_whole(path: Path, content: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """Unpack a gzipped file, if memory can hold it and what is made of it."""
+    from psutil import virtual_memory
+
+    room = int(virtual_memory().available) // COPIES
+    with gzip.open(BytesIO(content)) as stream:
+        unpacked = stream.read(room + 1)
+    if len(unpacked) > room:
+        finding = f"it has more than {room / 1e6:,.0f} MB unpacked, which free memory cannot hold."
+        raise InputError(f"{path}: {finding}")
+    return unpacked
 
 
 def read_bytes(path: Path) -> bytes:
@@ -42,7 +62,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+            content = _unpacked(path, content)
     except FileNotFoundError:
         raise InputError(f"{path}: the file does not exist.") from None
     except (OSError, EOFError, zlib.error) as error:

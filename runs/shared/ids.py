@@ -15,7 +15,21 @@ WHITESPACE: Final = frozenset(
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+LONGEST_ID: Final = 1000
 NAMES: Final = {" ": "a space", "\t": "a tab", "\n": "a line break", "\xa0": "a no-break space"}
+
+
+def escaped(text: str) -> str:
+    r"""Show what a terminal or a page would obey: control characters, marks of direction.
+
+    Examples
+    --------
+    >>> print(escaped("b\x1b[2Jm25"))
+    b\x1b[2Jm25
+    >>> escaped("Système 2")
+    'Système 2'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def id_fault(id: str) -> str | None:

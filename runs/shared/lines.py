@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from runs.shared.errors import InputError
+from runs.shared.ids import escaped
 
 ID_HEADERS = ("", "topic", "user", "query", "qid")
 
@@ -45,7 +46,7 @@ def check_width(path: Path, line: int, row: list[str], heading: list[str]) -> li
 
 
 def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
-    """Refuse names that are empty or duplicated."""
+    """Give names that are shown as they are; refuse those that are empty or duplicated."""
     seen: set[str] = set()
     for line, name in names:
         if not name:
@@ -54,7 +55,7 @@ def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[s
         if name in seen:
             raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
         seen.add(name)
-    return tuple(name for _, name in names)
+    return tuple(escaped(name) for _, name in names)
 
 
 def is_number(text: str) -> bool:

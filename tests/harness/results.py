@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from analyses.shared.spreads import REACH
 from analyses.significance.power import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
+from harness.report.ledger import Ledger
 from harness.report.study_folder import evidence_name
 
 Numbers = Mapping[tuple[str, int], float]
@@ -27,8 +29,14 @@ N_REPLICATES = 200
 
 
 def keep(folder: Path, key: str, result: Result) -> None:
-    """Put a result into a study folder, in place of the one there."""
-    (folder / evidence_name(key)).write_bytes(to_evidence(result))
+    """Put a result into a study folder, in place of the one there, and enter it in the ledger."""
+    name, content, ledger = evidence_name(key), to_evidence(result), Ledger(folder)
+    (folder / name).write_bytes(content)
+    for part in ledger.parts:
+        entry = ledger.entry(part)
+        if entry is not None and name in entry.files:
+            entry.files[name] = sha256(content).hexdigest()
+            ledger.enter(part, entry)
 
 
 def measures_of(numbers: Numbers) -> Measures:

@@ -69,7 +69,7 @@ class ExperimentSource(ExperimentRun):
 
     def as_run(self) -> bytes:
         """Write the study with all defaults spelled out."""
-        return self.study.to_toml()
+        return self.study.to_toml(folder=self.store.folder)
 
     @cached_property
     def inputs(self) -> list[dict[str, str]]:

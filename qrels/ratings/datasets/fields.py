@@ -17,11 +17,10 @@ from qrels.ratings.datasets.source import Source
 from qrels.ratings.datasets.times import ISO, from_iso, iso_seconds, whole_seconds
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
+from runs.shared.ids import LONGEST_ID
 
 # Python's float also takes "1_0", "nan", spaces and digits of other scripts.
 NUMBER: Final = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-
-LONGEST_ID: Final = 1000
 
 # What stands where a number is missing; an id is missing where there is nothing.
 NO_NUMBER: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")

@@ -93,7 +93,7 @@ def test_a_new_split_is_one_file(folder: Path) -> None:
     (qrels,) = contents(output, "qrels/test.qrels").values()
     assert len({line.split()[0] for line in qrels.splitlines()}) == 60 / 4
     inputs = json.loads((output / "manifest.json").read_bytes())["inputs"]
-    assert str(folder / "my_split.py") in [known.get("path") for known in inputs]
+    assert "../my_split.py" in [known.get("path") for known in inputs]
 
 
 def test_options_of_a_split_of_the_user_are_checked(folder: Path) -> None:
