@@ -18,23 +18,10 @@ def portable(path: str, folder: Path) -> str:
     >>> portable(f"{Path.home()}/ratings.csv", Path("/srv/study"))
     '~/ratings.csv'
     """
-    if not folder.resolve().is_relative_to(Path.home()):
-        short = without_home(path)
-        if short != path:
-            return short
-    return os.path.relpath(path, folder.resolve())
-
-
-def without_home(path: str) -> str:
-    """Leave the home folder out of a path.
-
-    Examples
-    --------
-    >>> without_home(f"{Path.home()}/studies/mine"), without_home("studies/mine")
-    ('~/studies/mine', 'studies/mine')
-    """
     home = Path.home()
-    return f"~/{Path(path).relative_to(home)}" if Path(path).is_relative_to(home) else path
+    if Path(path).is_relative_to(home) and not folder.resolve().is_relative_to(home):
+        return f"~/{Path(path).relative_to(home)}"
+    return os.path.relpath(path, folder.resolve())
 
 
 def with_portable_paths(value: Any, folder: Path) -> Any:

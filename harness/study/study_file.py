@@ -15,7 +15,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.study.portable import with_portable_paths, without_home
+from harness.study.portable import with_portable_paths
 from runs import InputError
 from runs.shared.settings import Section, Whole
 
@@ -88,7 +88,7 @@ class StudyFile(Section):
     @property
     def folder(self) -> Path:
         """The study folder."""
-        return (self.output or Path(f"study-{self.name}")).expanduser()
+        return self.output or Path(f"study-{self.name}")
 
     @contextmanager
     def errors_at(self, *location: str) -> Iterator[None]:
@@ -138,14 +138,15 @@ class StudyFile(Section):
     def to_toml(self, *, without: Collection[str] = (), folder: Path | None = None) -> bytes:
         """Write the study with every default spelled out, as TOML; some tables may be left out.
 
-        For a file in a folder, paths of inputs count from there.
+        For a file in a folder, paths of inputs count from there, and where that is is not said.
         """
         import tomli_w
 
         values = self.model_dump(mode="json", exclude_none=True, exclude={*without, "output"})
         if folder is not None:
             values = with_portable_paths(values, folder)
-        output = {} if self.output is None else {"output": without_home(str(self.output))}
+        is_told = self.output is not None and not (folder and self.output.is_absolute())
+        output = {"output": str(self.output)} if is_told else {}
         return tomli_w.dumps(output | values).encode()
 
 

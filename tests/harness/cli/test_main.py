@@ -1,6 +1,11 @@
+import base64
+import errno
+import gzip
 import json
+import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -10,7 +15,10 @@ from click.testing import CliRunner, Result
 from harness import __version__
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
+from harness.study.study import read_study
 from recommenders import systems
+from runs import InputError
+from runs.trec import read_run
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
@@ -447,3 +455,109 @@ def test_a_plugin_on_the_command_line_adds_its_metrics(tmp_path: Path) -> None:
     answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES, "--plugin", tmp_path / "mine.py")
     assert answer.exit_code == 0, answer.output
     assert ",first,2," in (tmp_path / "study" / "tables" / "means.csv").read_text()
+
+
+# What is too much
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'name = "x"\nseed = {"9" * 5000}\n',
+        f"a = {'[' * 3000}{']' * 3000}\n",
+        'name = "x"\n[ratings]\npath = "a\\u0000b.csv"\n',
+        'name = "x"\noutput = "a\\u0000b"\n[ratings]\nformat = "world"\n',
+    ],
+)
+def test_a_study_file_that_no_reader_can_bear_is_refused_in_a_sentence(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "study.toml").write_text(text)
+    answer = harness("run", tmp_path / "study.toml")
+    assert answer.exit_code == MISUSED
+    assert "Error: " in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_long_id_is_refused_with_its_line_before_it_fills_the_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(f"u Q0 a 1 2 s\nu Q0 {'b' * 400_000} 2 1 s\n")
+    (tmp_path / "q.qrels").write_text("u 0 a 1\n")
+    answer = harness("evaluate", "--qrels", tmp_path / "q.qrels", tmp_path / "a.run")
+    assert answer.exit_code == MISUSED
+    assert "a.run, line 2: an id or a name has at most 1,000 characters, found one of 400,000" in (
+        answer.stderr
+    )
+
+
+def test_an_archive_that_memory_cannot_hold_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Memory:
+        available = 8_000
+
+    monkeypatch.setattr("psutil.virtual_memory", Memory)
+    (tmp_path / "a.run.gz").write_bytes(gzip.compress(b"u Q0 a 1 2 s\n" * 1000))
+    with pytest.raises(InputError, match=r"a.run.gz: it has more than 0 MB unpacked"):
+        read_run(tmp_path / "a.run.gz")
+
+
+def test_control_characters_of_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    tag = "b\x1b[2J\u202em"
+    (tmp_path / "a.run").write_text(f"u Q0 a 1 2 {tag}\n", encoding="utf-8")
+    (tmp_path / "q.qrels").write_text("u 0 a 1\n")
+    answer = harness("evaluate", "--qrels", tmp_path / "q.qrels", tmp_path / "a.run")
+    assert "b\\x1b[2J\\u202em" in answer.stdout
+    assert not {"\x1b", "\u202e"} & set(answer.stdout + answer.stderr)
+    wrong = harness("run", tmp_path / f"{tag}.toml")
+    assert not {"\x1b", "\u202e"} & set(wrong.stderr)
+
+
+def test_a_full_disk_is_a_failure_that_names_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    answer = run(tmp_path, WHOLE)
+    assert answer.exit_code == 1
+    assert f"no space is left on the device of {tmp_path / 'study'}" in answer.stderr
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_page_may_run_its_own_script_alone(finished: Path) -> None:
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    policy = page.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    for kind in ("style", "script"):
+        own = page.split(f"<{kind}>")[1].split(f"</{kind}>")[0]
+        digest = base64.b64encode(sha256(own.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_a_study_does_not_tell_where_its_input_was(tmp_path: Path) -> None:
+    home = tmp_path / "home" / "anna"
+    home.mkdir(parents=True)
+    write_ratings(home / "ratings.csv")
+    text = RATINGS.replace("ratings.csv", str(home / "ratings.csv")) + SMALL
+    assert run(tmp_path, text).exit_code == 0
+    for name in ("manifest.json", "study.toml", "report.html"):
+        assert str(tmp_path) not in (tmp_path / "study" / name).read_text()
+    again = read_study(tmp_path / "study" / "study.toml").ratings
+    assert again is not None
+    assert again.path == home / "ratings.csv"
+
+
+def test_a_refused_change_leaves_a_finished_study_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("these ranks cannot be.")
+
+    write_ratings(tmp_path / "ratings.csv")
+    assert run(tmp_path, RATINGS + SMALL).exit_code == 0
+    before = contents(tmp_path / "study", "*.[jht]*")
+    monkeypatch.setattr("harness.study.stages.Stages.analyse", refuse)
+    refused = run(tmp_path, (RATINGS + SMALL).replace(NO_ANALYSES, ""))
+    assert refused.exit_code == MISUSED
+    assert contents(tmp_path / "study", "*.[jht]*") == before
