@@ -158,6 +158,11 @@ def of_world(
         See `TrueJudgements`.
     seed
         Key of the users that are drawn from a world of too many pairs.
+
+    Raises
+    ------
+    InputError
+        If no judgement is relevant.
     """
     n_items = len(split.train.items)
     users = _drawn(split.test_users, n_items, seed)
@@ -174,6 +179,12 @@ def of_world(
         items[here] = np.nonzero(left)[1]
         grades[here] = scale.nearest_grades(truth.ratings(rows[some])[:, columns][left])
     qrels = Qrels(offsets, items, grades, scale.level)
+    if not qrels.relevant.any():
+        raise InputError(
+            f"no true rating of the simulated world reaches the threshold {scale.threshold:g}: the "
+            f"highest grade is {grades.max(initial=0)}, and {scale.level} is relevant. True ratings are "
+            "expectations, which lie inside the scale: lower `threshold` in [truth]."
+        )
     facts = {
         "threshold": scale.threshold,
         "grades": f"{scale.rule}, of the nearest rating",

@@ -111,6 +111,18 @@ def test_a_world_takes_a_threshold_of_its_own(tmp_path: Path) -> None:
     assert n_relevant[0] < n_relevant[1]
 
 
+def test_a_threshold_that_no_true_rating_of_a_world_reaches_is_refused() -> None:
+    inside = replace(TRUTH, cuts=np.array([-9.0, -0.5, 0.5, 9.0]))
+    with pytest.raises(InputError, match="reaches the threshold 5: the highest grade is 4"):
+        of_world(
+            inside,
+            Split(TRAIN, TEST),
+            rating_scale(STARS, threshold=5.0),
+            candidates="all",
+            seed=1,
+        )
+
+
 def test_every_pair_of_a_simulated_world_is_judged_by_its_true_rating(tmp_path: Path) -> None:
     study = parse_study(WORLD, source="study.toml", base=tmp_path, changes={})
     collection = collect(study)
