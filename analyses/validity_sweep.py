@@ -21,7 +21,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.worlds import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
 from analyses.verdicts.world_aspects import IDEAL, ITSELF, POWER, ROBUSTNESS, WRONG, WorldQuestion
 from runs import InputError
@@ -49,6 +49,20 @@ IN_WORDS = {
 }
 """What the aspects are, for axes; the others are validity."""
 
+NOT_AT_ALL = {
+    "both": "is random",
+    "exposure": "does not follow popularity, and follows liking as ever",
+    "liking": "does not follow liking, and follows popularity as ever",
+}
+"""How ratings are observed at strength 0, by what the strengths multiply."""
+
+LABELS = {
+    "both": "strength of the bias",
+    "exposure": "strength of exposure",
+    "liking": "strength of liking",
+}
+"""What the strengths are, for axes."""
+
 SHARES = (POWER, WRONG)
 """Aspects that are shares of pairs; the others are coefficients."""
 
@@ -62,8 +76,13 @@ class Settings(Question):
     ] = Field(
         (0.0, 0.5, 1.0, 1.5, 2.0),
         min_length=1,
-        description="How strongly observation follows popularity and liking, as multiples of the "
-        "study's world; 0: not at all.",
+        description="How strongly observation follows popularity and liking (see `bias`), as "
+        "multiples of the study's world; 0: not at all.",
+    )
+    bias: Bias = Field(
+        "both",
+        description="What the strengths multiply: how observation follows popularity (`exposure`), "
+        "liking, or both; the other stays as in the study's world.",
     )
     densities: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...], AfterValidator(without_repetition)
@@ -90,7 +109,7 @@ class Settings(Question):
         """Give the worlds by strength, density and number, none depending on the others."""
         points = product(sorted(self.strengths), sorted(self.densities), range(self.worlds))
         return [
-            OtherWorld(strength, density, _seed_of(seed, strength, density, number))
+            OtherWorld(strength, density, _seed_of(seed, strength, density, number), self.bias)
             for strength, density, number in points
         ]
 
@@ -100,7 +119,7 @@ class Settings(Question):
             for point in points:
                 at = (point, USUAL) if key == "strengths" else (USUAL, point)
                 try:
-                    given.require_world(OtherWorld(*at, seed=0))
+                    given.require_world(OtherWorld(*at, seed=0, bias=self.bias))
                 except InputError as error:
                     raise SettingError(key, str(error)) from None
 
@@ -132,6 +151,7 @@ def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
         aspects=found[0].aspects,
         strengths=strengths,
         densities=densities,
+        bias=settings.bias,
         values=every.reshape(*every.shape[:2], len(strengths), len(densities), settings.worlds),
         levels=settings.levels,
         samples=settings.samples,
@@ -155,6 +175,8 @@ class ValiditySweep(Result):
     strengths, densities
         How strongly observation follows popularity and liking, and how much is observed, rising;
         as multiples of the study's world.
+    bias
+        What the strengths multiply.
     values
         Of shape (n_aspects, n_measures, n_strengths, n_densities, n_worlds); NaN where undefined.
     levels, samples, test, correction, alpha, seed
@@ -165,6 +187,7 @@ class ValiditySweep(Result):
     aspects: tuple[str, ...]
     strengths: tuple[float, ...]
     densities: tuple[float, ...]
+    bias: Bias
     values: Floats
     levels: tuple[float, ...]
     samples: int
@@ -344,7 +367,7 @@ class ValiditySweep(Result):
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
         place = self._usual(self.densities) if density is None else self.densities.index(density)
         ax = self._draw(ax, aspect, self.strengths, (slice(None), slice(None), place))
-        ax.set_xlabel("strength of the bias")
+        ax.set_xlabel(LABELS[self.bias])
         return ax
 
     @figure(
@@ -400,7 +423,7 @@ class ValiditySweep(Result):
         kept = listed([f"{100 * level:g} %" for level in self.levels])
         return (
             f"Means over {self.n_worlds} worlds a point, each with its own tastes, ratings, split "
-            "and training. Strength 0: ratings are observed at random; 1: observation follows "
+            f"and training. Strength 0: observation {NOT_AT_ALL[self.bias]}; 1: it follows "
             "popularity and liking as in the study's world. Validity: tau-b with the true ordering "
             "of the systems; ideal: what is expected of a measure that orders them rightly, but "
             "for chance over users; robustness: mean tau-b with itself on random samples of "

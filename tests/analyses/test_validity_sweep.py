@@ -78,6 +78,15 @@ def test_every_world_has_a_seed_of_its_own() -> None:
     assert len({world.seed for world in worlds}) == 100
 
 
+def test_what_the_strengths_multiply_is_asked_of_every_world_and_said() -> None:
+    worlds = [Settings(bias=bias).other_worlds(7) for bias in ("both", "exposure", "liking")]
+    assert [{world.bias for world in some} for some in worlds] == [{"both"}, {"exposure"}, {"liking"}]
+    assert len({tuple(world.seed for world in some) for some in worlds}) == 1
+    found = swept(bias="liking")
+    assert "does not follow liking, and follows popularity as ever" in found.caption()
+    assert found.plot().get_xlabel() == "strength of liking"
+
+
 def test_measures_that_change_places_beyond_noise_are_named(found: ValiditySweep) -> None:
     assert found.turned == [("nDCG@10", "bpref@10")]
     told = " ".join(found.findings())

@@ -85,7 +85,7 @@ def make_world(settings: WorldSettings) -> World:
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
         _strengthen(appeal, settings, preferences)
-        user, item = _pairs(appeal, settings.strength * settings.exposure * popularity, counts)
+        user, item = _pairs(appeal, settings.exposure_strength * settings.exposure * popularity, counts)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
     moments = rating_times(user, item, counts, settings.n_items, times)
@@ -140,7 +140,7 @@ def _strengthen(
     appeal: NDArray[np.float64], settings: WorldSettings, preferences: Preferences
 ) -> None:
     """Let liking count as much as the strength says."""
-    more = (settings.strength - 1) * settings.liking
+    more = (settings.liking_strength - 1) * settings.liking
     for rows in blocks(settings.n_users):
         appeal[rows] += more * preferences.block(rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,6 +12,8 @@ from runs import InputError
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
 MOST_CELLS = 1_000_000_000
+
+Bias: TypeAlias = Literal["both", "exposure", "liking"]
 
 
 class WorldSettings(BaseModel):
@@ -64,6 +66,9 @@ class WorldSettings(BaseModel):
         "missing completely at random) to 10. Popularity and the cuts between stars stay as they "
         "are at 1, so that the truth does not depend on it.",
     )
+    bias: Bias = Field(
+        default="both", description="What `strength` multiplies; the other stays as it is."
+    )
     fill: float = Field(
         default=1.0,
         gt=0.0,
@@ -98,6 +103,16 @@ class WorldSettings(BaseModel):
     def rated(self) -> int:
         """Number of ratings: ``n_ratings`` times ``fill``."""
         return round(self.n_ratings * self.fill)
+
+    @property
+    def exposure_strength(self) -> float:
+        """Multiple of ``exposure``."""
+        return 1.0 if self.bias == "liking" else self.strength
+
+    @property
+    def liking_strength(self) -> float:
+        """Multiple of ``liking``."""
+        return 1.0 if self.bias == "exposure" else self.strength
 
     @property
     def is_usual(self) -> bool:

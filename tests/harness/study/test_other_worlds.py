@@ -147,6 +147,10 @@ def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_pat
     [
         (lambda text: text.replace("[ratings.world]", 'like = "r.csv"\n[a]'), "without `like`"),
         (lambda text: text + '[runs]\npaths = ["*.run"]\n', "no runs that were made elsewhere"),
+        (
+            lambda text: text.replace("world]\n", 'world]\nstrength = 2\nbias = "liking"\n'),
+            "worlds with the bias 'both' do not start from",
+        ),
     ],
 )
 def test_what_cannot_be_had_in_another_world_is_refused(changed: Any, finding: str) -> None:
@@ -171,3 +175,11 @@ def test_a_world_of_strength_1_and_density_1_is_the_studys_under_another_seed() 
     assert PRESETS["small"].model_copy(update=other.ratings.world) == PRESETS["small"].model_copy(
         update={"seed": 7}
     )
+
+
+def test_what_the_strength_multiplies_is_a_setting_of_the_world() -> None:
+    text = 'name = "w"\n[ratings]\nformat = "world"\n' + NO_ANALYSES
+    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    other = with_world(study, OtherWorld(2.0, 1.0, 7, "liking")).ratings
+    assert other is not None
+    assert (other.world["strength"], other.world["bias"]) == (2.0, "liking")

@@ -34,7 +34,7 @@ def large() -> World:
     return make_world(PRESETS["ml-1m"])
 
 
-def varied(settings: WorldSettings, **changes: float) -> WorldSettings:
+def varied(settings: WorldSettings, **changes: float | str) -> WorldSettings:
     return WorldSettings(**{**settings.model_dump(), **changes})
 
 
@@ -75,7 +75,11 @@ def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
 
 def test_the_truth_does_not_depend_on_how_selectively_and_how_much_is_rated() -> None:
     truth = make_world(TINY).truth.to_bytes()
-    for changes in ({"strength": 0.0}, {"strength": 2.0}, {"fill": 0.5}, {"fill": 2.0}):
+    changed: list[dict[str, float | str]] = [
+        *({"strength": 0.0}, {"strength": 2.0}, {"fill": 0.5}, {"fill": 2.0}),
+        {"strength": 0.0, "bias": "liking"},
+    ]
+    for changes in changed:
         assert make_world(varied(TINY, **changes)).truth.to_bytes() == truth
 
 
@@ -85,6 +89,22 @@ def test_the_stronger_the_bias_the_more_is_rated_of_what_is_liked_and_popular() 
     unequal = [gini(world.ratings.item_counts()) for world in worlds]
     assert liked == sorted(liked)
     assert unequal == sorted(unequal)
+
+
+def test_liking_and_exposure_are_strengthened_apart() -> None:
+    """A world without the one is rated as one that never had it, at the same popularity."""
+
+    def moments(**changes: float | str) -> tuple[float, float]:
+        world = make_world(varied(TINY, **changes))
+        return float(observed(world).mean()), gini(world.ratings.item_counts())
+
+    usual, neither = moments(), moments(strength=0.0)
+    unliked, unexposed = (moments(strength=0.0, bias=bias) for bias in ("liking", "exposure"))
+    assert neither[0] < usual[0]
+    assert unliked[0] == pytest.approx(neither[0], abs=0.15)
+    assert unliked[1] > neither[1] + 0.1
+    assert unexposed[0] >= usual[0]
+    assert unexposed[1] < usual[1] - 0.1
 
 
 def test_without_strength_ratings_are_a_random_sample() -> None:
