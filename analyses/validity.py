@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from analyses.intervals.systems import system_subsets, taus_within
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import Estimate, Estimates
@@ -194,8 +195,10 @@ class Validity(Comparison, Result):
     """Agreement of every measure with the truth; its arrays are those of `Comparison`."""
 
     def estimates(self) -> Estimates:
-        """tau-b with the first reference, with intervals over users."""
-        place = self.place()
+        """tau-b with the first reference, with intervals over users, and in subsets of systems."""
+        place, n_systems = self.place(), len(self.systems)
+        subsets = system_subsets(n_systems, seed=self.seed)
+        means, worth = (each[:, np.newaxis] for each in (self.measured, self.true[place]))
         values, replicates = self.tau.values[place], self.tau_replicates[place]
         low, high = (limit[place] for limit in self.tau.users)
 
@@ -210,6 +213,7 @@ class Validity(Comparison, Result):
             low=low,
             high=high,
             replicates=replicates,
+            within=taus_within(means, worth, subsets)[..., 0],
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:

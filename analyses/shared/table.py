@@ -18,6 +18,7 @@ SMALLEST = 1e-12
 """Exact p-values are good to about 1e-13; below this, only that is said."""
 
 MISSING = "–"
+TERMINAL = 80
 NARROW = 6
 """Columns of the widest table for one column of a page."""
 
@@ -86,8 +87,11 @@ class Table:
         return f"{self.title}\n\n{self.to_columns()}\n{self.note}\n"
 
     def to_columns(self) -> str:
-        """Do as `to_text`, without title and note."""
-        return aligned([self.headings, *([shown(cell) for cell in row] for row in self.rows)])
+        """Do as `to_text`, without title and note.
+
+        In a table that is too wide for a terminal, long names have lines of their own.
+        """
+        return fitted([self.headings, *([shown(cell) for cell in row] for row in self.rows)])
 
     def to_markdown(self) -> str:
         """Write a table of GitHub's Markdown, the best number of a column bold."""
@@ -213,6 +217,27 @@ def _markdown(text: str) -> str:
     a\|b\*c\_d
     """
     return re.sub(r"([\\|*_<`\[])", r"\\\1", text)
+
+
+def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
+    """Align columns; names for which there is no room stand above their numbers, if that helps.
+
+    Examples
+    --------
+    >>> print(fitted([["", "P"], ["als(factors=64)", "0.5"], ["ease", "0.25"]], width=10), end="")
+             P
+    als(factors=64)
+           0.5
+    ease  0.25
+    """
+    numbers = [max(map(len, column)) for column in zip(*lines, strict=True)][1:]
+    room = width - sum(2 + each for each in numbers)
+    is_long = [len(name) > room for name, *_ in lines]
+    if all(is_long) or not any(is_long):
+        return aligned(lines)
+    short = [["", *line[1:]] if long else line for long, line in zip(is_long, lines, strict=True)]
+    rows = zip(is_long, lines, aligned(short).splitlines(keepends=True), strict=True)
+    return "".join(f"{line[0]}\n{row}" if long else row for long, line, row in rows)
 
 
 def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1) -> str:

@@ -91,9 +91,14 @@ class BesideTruth:
         return tau_ap_a(np.broadcast_to(self.means, self.worth.shape), self.worth)
 
     def regret(self) -> Uncertain:
-        """Give the truth lost by choices; the best of others is no smooth function of systems."""
+        """Give the truth lost by choices; the best of others is no smooth function of systems.
+
+        No more is lost than lies between the best and the worst system, in any resample.
+        """
         lost = regret(self.means, self.worth)
-        users = limits_over_users(lost, regret(self.drawn_means, self.drawn_worth), OF_REGRET)
+        low, high = limits_over_users(lost, regret(self.drawn_means, self.drawn_worth), OF_REGRET)
+        ranges = np.fmax.reduce(np.ptp(self.drawn_worth, axis=-1), axis=-1, initial=0.0)
+        users = low, np.minimum(high, np.maximum(ranges, np.ptp(self.worth, axis=-1)))
         unknown = np.full(lost.shape, np.nan)
         return Uncertain(lost, users, (unknown, unknown), OF_REGRET)
 

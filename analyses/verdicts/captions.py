@@ -37,8 +37,9 @@ def caption_of_taus(found: Comparison) -> str:
     truly = "the same users" if same else f"{found.n_true_users:,} users{together}"
     intervals = (
         f" Intervals (95 %) over users: {n_replicates:,} resamples (seed {found.seed}), "
-        "measured and true scores together where users are the same. Over systems: delete-d "
-        f"jackknife, with at least {LEAST_SYSTEMS} systems."
+        "measured and true scores together where users are the same; behind first: of the paired "
+        "difference to the first. Over systems: delete-d jackknife, with at least "
+        f"{LEAST_SYSTEMS} systems."
         if n_replicates
         else ""
     )

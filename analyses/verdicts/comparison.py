@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from analyses.shared.drawing import chosen_panel
 from analyses.shared.measure import Measures
-from analyses.shared.table import shown
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import Correction, Test
 from analyses.verdicts.choice import put_first
 from analyses.verdicts.pair_verdicts import RATES, PairVerdicts
 from analyses.verdicts.truth_curves import TruthCurves
-from analyses.verdicts.uncertain import Uncertain, limits_over_users
+from analyses.verdicts.uncertain import Uncertain, between, limits_over_users
 
 Floats = NDArray[np.float64]
 
@@ -144,14 +143,12 @@ class Comparison:
         return " = ".join(np.array(self.systems)[put_first(self.measured[number])])
 
     def behind(self, place: int, number: int, best: int) -> str:
-        """Say how far one measure is behind another, with the interval over users; paired."""
+        """Give the interval over users of how far one measure is behind another; paired."""
         if number == best:
             return ""
         taus, drawn = self.tau.values[place], self.tau_replicates[place]
         difference = taus[number] - taus[best]
-        limits = limits_over_users(difference, drawn[number] - drawn[best])
-        told, *ends = (shown(float(each), decimals=2) for each in (difference, *limits))
-        return f"{told} [{','.join(ends)}]"
+        return between(limits_over_users(difference, drawn[number] - drawn[best]))
 
 
 def verdicts_of(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.systems import LEAST_SYSTEMS
+from analyses.intervals.systems import too_few
 from analyses.ordering import tau_b
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
@@ -144,7 +144,7 @@ def most_robust_and_most_valid(measures: Measures, robust: Floats, valid: Floats
 
 def about_truth(found: Comparison) -> list[str]:
     """Say what the truth can and cannot tell."""
-    told, n_systems = [], len(found.systems)
+    told = []
     if found.untold:
         told.append(
             f"Validity leaves out {listed(found.untold)}: what is not measured on the truth has no "
@@ -155,11 +155,7 @@ def about_truth(found: Comparison) -> list[str]:
             "The truth is of lists that hold each user's truly judged items alone (condensed "
             "lists): bpref and other measures of condensed lists resemble it by construction."
         )
-    if n_systems < LEAST_SYSTEMS:
-        told.append(
-            f"{n_systems} systems are too few for an interval over systems: other systems may "
-            "turn every comparison of measures round."
-        )
+    told += too_few(len(found.systems))
     n_sure = int(found.verdicts.sure[found.place(), 0].sum())
     if n_sure < FEW_PAIRS:
         told.append(

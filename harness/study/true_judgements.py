@@ -182,8 +182,8 @@ def of_world(
     if not qrels.relevant.any():
         raise InputError(
             f"no true rating of the simulated world reaches the threshold {scale.threshold:g}: the "
-            f"highest grade is {grades.max(initial=0)}, and {scale.level} is relevant. True ratings are "
-            "expectations, which lie inside the scale: lower `threshold` in [truth]."
+            f"highest grade is {grades.max(initial=0)}, and {scale.level} is relevant. True "
+            "ratings are expectations, which lie inside the scale: lower `threshold` in [truth]."
         )
     facts = {
         "threshold": scale.threshold,

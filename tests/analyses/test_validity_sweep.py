@@ -80,7 +80,11 @@ def test_every_world_has_a_seed_of_its_own() -> None:
 
 def test_what_the_strengths_multiply_is_asked_of_every_world_and_said() -> None:
     worlds = [Settings(bias=bias).other_worlds(7) for bias in ("both", "exposure", "liking")]
-    assert [{world.bias for world in some} for some in worlds] == [{"both"}, {"exposure"}, {"liking"}]
+    assert [{world.bias for world in some} for some in worlds] == [
+        {"both"},
+        {"exposure"},
+        {"liking"},
+    ]
     assert len({tuple(world.seed for world in some) for some in worlds}) == 1
     found = swept(bias="liking")
     assert "does not follow liking, and follows popularity as ever" in found.caption()

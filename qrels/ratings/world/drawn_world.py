@@ -85,7 +85,9 @@ def make_world(settings: WorldSettings) -> World:
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
         _strengthen(appeal, settings, preferences)
-        user, item = _pairs(appeal, settings.exposure_strength * settings.exposure * popularity, counts)
+        user, item = _pairs(
+            appeal, settings.exposure_strength * settings.exposure * popularity, counts
+        )
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
     moments = rating_times(user, item, counts, settings.n_items, times)
