@@ -76,15 +76,16 @@ def with_world(study: Study, world: OtherWorld) -> Study:
             "systems in a study of their own."
         )
     own = world_settings(section.preset, section.world)
-    if own.bias != world.bias and own.strength != 1:
+    bias = section.world.get("bias", "both")
+    if bias != world.bias and own.strength != 1:
         raise InputError(
-            f"the study's world has `strength` {own.strength:g} with the bias {own.bias!r}, which "
+            f"the study's world has `strength` {own.strength:g} with the bias {bias!r}, which "
             f"worlds with the bias {world.bias!r} do not start from: set one of them alike."
         )
     changes = {
         **section.world,
         "strength": own.strength * world.strength,
-        "bias": world.bias,
+        **({} if bias == world.bias else {"bias": world.bias}),
         "fill": own.fill * world.density,
         "seed": world.seed,
     }

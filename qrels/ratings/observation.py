@@ -46,13 +46,13 @@ def item_propensities(
     In (0, 1], of shape (n_items,).
     """
     rows, columns = truth.users.numbers(users), truth.items.numbers(items)
-    popularity = truth.popularity[columns]
+    exposure = settings.exposure_strength * settings.exposure * truth.popularity[columns]
     chances, relevant, n_relevant = np.zeros((3, len(items)))
     for first in range(0, len(users), USERS_AT_ONCE):
         some = slice(first, first + USERS_AT_ONCE)
-        liking = truth.preferences.block(rows[some])[:, columns]
-        appeal = settings.exposure * popularity + settings.liking * liking
-        drawn = inclusion(settings.strength * appeal, counts[some])
+        preferences = truth.preferences.block(rows[some])[:, columns]
+        liking = settings.liking_strength * settings.liking * preferences
+        drawn = inclusion(exposure + liking, counts[some])
         is_relevant = truth.ratings(rows[some])[:, columns] >= threshold
         chances += drawn.sum(axis=0)
         relevant += (drawn * is_relevant).sum(axis=0)

@@ -55,3 +55,16 @@ def test_an_item_that_is_relevant_to_nobody_has_its_chance_to_be_rated() -> None
     counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
     found = item_propensities(world.truth, SETTINGS, *ids, counts, threshold=6.0)
     assert found.sum() * SETTINGS.n_users == pytest.approx(SETTINGS.n_ratings)
+
+
+def test_propensities_follow_what_is_strengthened() -> None:
+    """Without the strength of liking, chances are those of a world that observes by exposure."""
+    world = make_world(SETTINGS)
+    counts, ids = world.ratings.user_counts(), (world.ratings.users.ids, world.ratings.items.ids)
+    without, never = (
+        item_propensities(
+            world.truth, SETTINGS.model_copy(update=changed), *ids, counts, threshold=3.5
+        )
+        for changed in ({"strength": 0.0, "bias": "liking"}, {"liking": 0.0})
+    )
+    assert (without == never).all()
