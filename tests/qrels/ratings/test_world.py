@@ -76,7 +76,10 @@ def test_the_number_of_ratings_of_ml_10m_is_met_exactly() -> None:
 def test_the_truth_does_not_depend_on_how_selectively_and_how_much_is_rated() -> None:
     truth = make_world(TINY).truth.to_bytes()
     changed: list[dict[str, float | str]] = [
-        *({"strength": 0.0}, {"strength": 2.0}, {"fill": 0.5}, {"fill": 2.0}),
+        {"strength": 0.0},
+        {"strength": 2.0},
+        {"fill": 0.5},
+        {"fill": 2.0},
         {"strength": 0.0, "bias": "liking"},
     ]
     for changes in changed:
