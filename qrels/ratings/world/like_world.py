@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.world.like_settings import LikeSettings
-from qrels.ratings.world.moments import LEAST_RATINGS, NEIGHBOURS, Moments
+from qrels.ratings.world.moments import DIMENSIONS, LEAST_RATINGS, NEIGHBOURS, Moments
 from qrels.ratings.world.observing import blocks, chosen_items, numbered, stars
 from qrels.ratings.world.rating_times import rating_times
 from qrels.ratings.world.truth import Preferences, Truth, World
 from runs import InputError
 
-DIMENSIONS = 8
 NEIGHBOURHOOD_SIZE = 25
 # Items of a neighbourhood are of about the same popularity: spread in logarithms.
 POPULARITY_SPREAD = 0.7
@@ -36,9 +35,9 @@ FIRST_SWEEPS, SWEEPS = 8, 5
 LEAST_NOISE = 0.1
 FURTHEST_STEP = 2.0
 # How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
-STEPS = {"interest": 0.7, "taste": 0.7, "agreement": 0.5}
-# A user's mean log popularity moves by so much with its strength.
-SLOPE_GAIN = 1.2
+STEPS = {"taste": 0.7, "agreement": 0.5}
+# Strengths that may be negative are moved by so much of what their moment is short of.
+GAINS = {"slope": 0.8, "trend": 1.0, "decay": 1.5, "affinity": 1.5}
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class Strengths:
     """
 
     interest: float = 1.5
+    decay: float = 0.5
     neighbours: float = 1.0
     slope: float = 0.0
     niche: float = 0.2
@@ -57,16 +57,23 @@ class Strengths:
     quality: float = 0.4
     trend: float = 0.1
     taste: float = 0.3
+    affinity: float = 0.0
     agreement: float = 0.2
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each dimension of taste and interest weighs, of sum of squares 1."""
+        weights = np.arange(1.0, DIMENSIONS + 1) ** -self.decay
+        return weights / np.sqrt((weights**2).sum())
 
     def moved(self, wanted: Moments, reached: Moments) -> Strengths:
         """Give the strengths with which the moments should come nearer to what is wanted."""
-        found = {name: self._moved(name, wanted, reached) for name in vars(self)}
-        found["slope"] = self.slope + (wanted.slope - reached.slope) / SLOPE_GAIN
-        found["trend"] = self.trend + wanted.trend - reached.trend
-        return Strengths(**found)
+        return Strengths(**{name: self._moved(name, wanted, reached) for name in vars(self)})
 
     def _moved(self, name: str, wanted: Moments, reached: Moments) -> float:
+        if name in GAINS:
+            missing = getattr(wanted, name) - getattr(reached, name)
+            return float(getattr(self, name) + GAINS[name] * missing)
         goal, now = (max(getattr(moments, name), 0.0) for moments in (wanted, reached))
         ratio = FURTHEST_STEP if goal > 0 and now == 0 else goal / now if now else 1.0
         step = min(max(ratio, 1 / FURTHEST_STEP), FURTHEST_STEP)
@@ -181,16 +188,14 @@ class _Deviates:
         n_users, n_items = len(ratings.users), len(ratings.items)
         streams = np.random.default_rng(seed).spawn(9)
         places, interests, local, niche, tastes, biases, luck, noise, times = streams
-        weights = 1.0 / np.sqrt(np.arange(1, DIMENSIONS + 1))
-        weights /= np.sqrt((weights**2).sum())
         self.items = places.standard_normal((n_items, DIMENSIONS))
         self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
         n_neighbourhoods = int(self.neighbourhood.max()) + 1
-        self.interests = interests.standard_normal((n_users, DIMENSIONS)) * weights
+        self.interests = interests.standard_normal((n_users, DIMENSIONS))
         self.known = interests.standard_normal((n_users, n_neighbourhoods))
         self.local = local.standard_normal((n_users, n_neighbourhoods))
         self.niche = niche.standard_normal(n_users)
-        self.tastes = tastes.standard_normal((n_users, DIMENSIONS)) * weights
+        self.tastes = tastes.standard_normal((n_users, DIMENSIONS))
         self.generosity = biases.standard_normal(n_users)
         self.quality = biases.standard_normal(n_items)
         self.luck = luck.standard_exponential((n_users, n_items))
@@ -283,7 +288,8 @@ class _Draft:
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates
         return Preferences(
-            user_factors=strengths.taste * drawn.tastes,
+            user_factors=strengths.weights
+            * (strengths.taste * drawn.tastes + strengths.affinity * drawn.interests),
             item_factors=drawn.items,
             generosity=strengths.generosity * drawn.generosity,
             quality=strengths.quality * drawn.quality + strengths.trend * self._centred_log,
@@ -297,7 +303,7 @@ class _Draft:
         """Give each pair its liking, its familiarity and a Gumbel deviate."""
         drawn, liking = self.deviates, self.settings.liking
         known = Preferences(
-            user_factors=familiarity * strengths.interest * drawn.interests,
+            user_factors=familiarity * strengths.interest * strengths.weights * drawn.interests,
             item_factors=drawn.items,
             generosity=np.zeros(len(drawn.niche)),
             quality=np.zeros(len(drawn.items)),

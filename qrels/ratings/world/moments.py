@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
-from qrels.ratings.world.truth import inner_products
 
 # The numbers are taken of some users and items where there are more.
 MOST_USERS = 2_000
@@ -19,7 +19,9 @@ MOST_ITEMS = 3_000
 # Only items with so many ratings have neighbours that can be counted.
 LEAST_RATINGS = 10
 NEIGHBOURS = 10
-STRATA = 10
+DIMENSIONS = 8
+# So that moments do not depend on the number of threads.
+DIGITS = 9
 # Means of few ratings are drawn to 0, as if so many more of 0 had been given.
 PRIOR_RATINGS = 3.0
 PASSES = 6
@@ -32,8 +34,10 @@ class Moments:
     Parameters
     ----------
     interest
-        Spread of the number of items that two users share about what their activity and the
-        popularity of their items make expect, relative to that.
+        Root mean square of the second to ninth singular values of who rates what, divided by the
+        roots of users' and items' counts, so that the first is 1: how unevenly users share items.
+    decay
+        How steeply these fall: the slope of their logarithms over that of their number, negative.
     neighbours
         Mean cosine of an item's users with those of its ten nearest items.
     slope
@@ -46,11 +50,15 @@ class Moments:
         Rise of items' biases with log popularity.
     taste
         Fourth root of the mean squared covariance of two items' ratings beside the biases.
+    affinity
+        Covariance of ratings beside the biases with how near, by these singular vectors, items are
+        to what their user rates, in standard deviations of nearness.
     agreement
         Mean covariance of an item's ratings with those of its ten nearest items.
     """
 
     interest: float
+    decay: float
     neighbours: float
     slope: float
     niche: float
@@ -58,6 +66,7 @@ class Moments:
     quality: float
     trend: float
     taste: float
+    affinity: float
     agreement: float
 
     @classmethod
@@ -78,8 +87,11 @@ class _Taken:
         log_popularity = self._centred_log
         weights = self._share * (self._item_counts >= LEAST_RATINGS)
         about = (items - trend * log_popularity) ** 2
+        values = self._singular[1]
+        ranks = np.log(np.arange(1, len(values) + 1))
         return Moments(
-            interest=self._interest(),
+            interest=round(float(np.sqrt((values**2).mean())), DIGITS),
+            decay=round(-float(np.polyfit(ranks, np.log(values), 1)[0]), DIGITS),
             neighbours=float(np.take_along_axis(self._cosines, self._nearest, axis=1).mean()),
             slope=slope,
             niche=niche,
@@ -87,6 +99,7 @@ class _Taken:
             quality=float(np.sqrt((weights * about).sum() / weights.sum())),
             trend=trend,
             taste=self._taste(),
+            affinity=self._affinity(),
             agreement=self._agreement(),
         )
 
@@ -134,32 +147,23 @@ class _Taken:
         slope = float((activity * means).mean())
         return slope, float((means - means.mean() - slope * activity).std())
 
-    def _interest(self) -> float:
-        """Compare shared items with those expected from users' ratings per popularity stratum."""
-        users = self._some_users()
-        stratum = self._strata()
-        rated = np.zeros((len(self._user_counts), STRATA))
-        np.add.at(rated, (self.ratings.user, stratum[self.ratings.item]), 1.0)
-        squares = np.bincount(stratum, self._item_counts**2, STRATA)
-        chance = squares / np.maximum(np.bincount(stratum, self._item_counts, STRATA), 1.0) ** 2
-        mine = rated[users].T
-        expected = inner_products((mine * chance[:, None])[:, :, None], mine[:, None])
-        shape = (len(self._user_counts), len(self._item_counts))
-        pairs = (np.ones(len(self.ratings)), (self.ratings.user, self.ratings.item))
-        rows = csr_array(pairs, shape=shape)[users]
-        others = ~np.eye(len(users), dtype=np.bool_)
-        shared, expected = (rows @ rows.T).toarray()[others], expected[others]
-        expected *= shared.sum() / expected.sum()
-        excess = ((shared - expected) ** 2 - expected).sum() / (expected**2).sum()
-        return float(np.sqrt(max(excess, 0.0)))
+    @cached_property
+    def _singular(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Give singular vectors and values of who rates what, without the first."""
+        rated = self._sparse(np.ones(len(self.ratings)))
+        users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
+        scaled = (rated * users[:, None] * items).tocsr()
+        left, values, right = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
+        falling = np.argsort(-values)[1:]
+        return left[:, falling], values[falling], right[falling].T
 
-    def _strata(self) -> NDArray[np.intp]:
-        """Cut the items by popularity into strata of as many ratings each."""
-        falling = np.argsort(-self._item_counts, kind="stable")
-        reached = np.cumsum(self._item_counts[falling]) - self._item_counts[falling] / 2
-        stratum = np.empty(len(falling), dtype=np.intp)
-        stratum[falling] = np.minimum(reached * STRATA / len(self.ratings), STRATA - 1)
-        return stratum
+    def _affinity(self) -> float:
+        left, values, right = self._singular
+        residuals = self._residuals.tocoo()
+        user, item = residuals.coords
+        nearness = (left[user] * values * right[item]).sum(axis=1)
+        covariance = np.cov(nearness, residuals.data)
+        return round(float(covariance[0, 1] / np.sqrt(covariance[0, 0])), DIGITS)
 
     @cached_property
     def _together(self) -> NDArray[np.float64]:
