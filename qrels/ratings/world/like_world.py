@@ -29,15 +29,15 @@ LEAST_USERS = 20
 MOST_RATING_VALUES = 100
 # Six gigabytes, as five float64 are kept for each pair of user and item.
 MOST_CELLS = 150_000_000
-ROUNDS = 7
+ROUNDS = 5
 FIRST_SWEEPS, SWEEPS = 8, 5
 # Noise has this share of the variance of ratings at least.
 LEAST_NOISE = 0.1
 FURTHEST_STEP = 2.0
 # How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
-STEPS = {"taste": 0.7, "agreement": 0.5}
+STEPS = {"interest": 1.5, "taste": 0.7, "agreement": 0.5}
 # Strengths that may be negative are moved by so much of what their moment is short of.
-GAINS = {"slope": 0.8, "trend": 1.0, "decay": 1.5, "affinity": 1.5}
+GAINS = {"slope": 2.0, "trend": 1.0, "decay": 1.5, "affinity": 2.0}
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Strengths:
     familiarity are in units of log odds, to which `liking` times preference adds.
     """
 
-    interest: float = 1.5
-    decay: float = 0.5
-    neighbours: float = 1.0
-    slope: float = 0.0
-    niche: float = 0.2
-    generosity: float = 0.45
+    interest: float = 2.5
+    decay: float = 0.7
+    neighbours: float = 1.4
+    slope: float = 0.1
+    niche: float = 0.5
+    generosity: float = 0.3
     quality: float = 0.4
-    trend: float = 0.1
-    taste: float = 0.3
-    affinity: float = 0.0
+    trend: float = 0.2
+    taste: float = 0.5
+    affinity: float = 0.1
     agreement: float = 0.2
 
     @property
