@@ -43,10 +43,28 @@ class LikeSettings(BaseModel):
         default=1.0,
         ge=0.0,
         le=2.0,
-        description="Multiple of the familiarity that is fitted, 0 (none) to 2. With `exposure` "
-        "and `liking` 0 as well, ratings are missing completely at random.",
+        description="Multiple of the familiarity that is fitted, 0 (none) to 2.",
+    )
+    strength: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=10.0,
+        description="Multiple of popularity, familiarity and liking in what is rated, 0 (ratings "
+        "are missing completely at random) to 10. All is fitted as if it were 1, so that the truth "
+        "does not depend on it.",
+    )
+    fill: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="Multiple of every user's number of ratings, above 0; like `strength`, it "
+        "leaves the truth as it is.",
     )
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether as much is rated, as selectively, as all is fitted for."""
+        return self.exposure == self.familiarity == self.strength == self.fill == 1
 
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:

@@ -45,9 +45,9 @@ class Moments:
     niche
         Standard deviation of the same about that line.
     generosity, quality
-        Standard deviations of the biases of users, and of items about their `trend`.
-    trend
-        Rise of items' biases with log popularity.
+        Standard deviations of the biases of users, and of items about `trend` and `bend`.
+    trend, bend
+        Rise of items' biases with log popularity, and with its square (see `popularity_terms`).
     taste
         Fourth root of the mean squared covariance of two items' ratings beside the biases.
     affinity
@@ -65,6 +65,7 @@ class Moments:
     generosity: float
     quality: float
     trend: float
+    bend: float
     taste: float
     affinity: float
     agreement: float
@@ -83,21 +84,23 @@ class _Taken:
 
     def moments(self) -> Moments:
         slope, niche = self._lines()
-        users, items, trend = self._biases
-        log_popularity = self._centred_log
+        users, items = self._biases
+        terms = popularity_terms(self._item_counts)
+        rises = [self._rise(term, items) for term in terms]
         weights = self._share * (self._item_counts >= LEAST_RATINGS)
-        about = (items - trend * log_popularity) ** 2
+        about = (items - sum(rise * term for rise, term in zip(rises, terms, strict=True))) ** 2
         values = self._singular[1]
         ranks = np.log(np.arange(1, len(values) + 1))
         return Moments(
             interest=round(float(np.sqrt((values**2).mean())), DIGITS),
-            decay=round(-float(np.polyfit(ranks, np.log(values), 1)[0]), DIGITS),
+            decay=round(-float(np.polyfit(ranks, np.log(np.maximum(values, 1e-9)), 1)[0]), DIGITS),
             neighbours=float(np.take_along_axis(self._cosines, self._nearest, axis=1).mean()),
             slope=slope,
             niche=niche,
             generosity=float(users.std()),
             quality=float(np.sqrt((weights * about).sum() / weights.sum())),
-            trend=trend,
+            trend=rises[0],
+            bend=rises[1],
             taste=self._taste(),
             affinity=self._affinity(),
             agreement=self._agreement(),
@@ -115,10 +118,10 @@ class _Taken:
     def _share(self) -> NDArray[np.float64]:
         return self._item_counts / len(self.ratings)
 
-    @property
-    def _centred_log(self) -> NDArray[np.float64]:
-        logs = np.log(np.maximum(self._item_counts, 1.0))
-        return logs - (logs * self._share).sum()
+    def _rise(self, term: NDArray[np.float64], items: NDArray[np.float64]) -> float:
+        """Give the slope of items' biases over a term of mean 0."""
+        spread = (self._share * term**2).sum()
+        return float((self._share * term * items).sum() / spread) if spread > 1e-9 else 0.0
 
     @cached_property
     def _kept(self) -> NDArray[np.intp]:
@@ -138,7 +141,7 @@ class _Taken:
 
     def _lines(self) -> tuple[float, float]:
         """Give slope and spread of the popularity of a user's items over the user's activity."""
-        logs = self._centred_log[self.ratings.item]
+        logs = popularity_terms(self._item_counts)[0][self.ratings.item]
         active = self._user_counts > 0
         sums = np.bincount(self.ratings.user, logs, minlength=len(active))
         means = sums[active] / self._user_counts[active]
@@ -153,7 +156,8 @@ class _Taken:
         rated = self._sparse(np.ones(len(self.ratings)))
         users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
         scaled = (rated * users[:, None] * items).tocsr()
-        left, values, right = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
+        found = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
+        left, values, right = (part.astype(np.float64) for part in found)
         falling = np.argsort(-values)[1:]
         return left[:, falling], values[falling], right[falling].T
 
@@ -185,8 +189,8 @@ class _Taken:
         return (rating - rating.mean()) / rating.std()
 
     @cached_property
-    def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Give the biases of users and items, and how those of items rise with popularity."""
+    def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the biases of users and items."""
         user, item = self.ratings.user, self.ratings.item
         users: NDArray[np.float64] = np.zeros(len(self._user_counts))
         for _ in range(PASSES):
@@ -196,14 +200,11 @@ class _Taken:
             users = np.bincount(user, self._standard - items[item], len(users)) / (
                 self._user_counts + PRIOR_RATINGS
             )
-        logs = self._centred_log
-        spread = (self._share * logs**2).sum()
-        trend = float((self._share * logs * items).sum() / spread) if spread > 0 else 0.0
-        return users, items, trend
+        return users, items
 
     @cached_property
     def _residuals(self) -> csr_array[Any]:
-        users, items, _ = self._biases
+        users, items = self._biases
         return self._sparse(self._standard - users[self.ratings.user] - items[self.ratings.item])
 
     @cached_property
@@ -224,6 +225,17 @@ class _Taken:
             for part in (self._covariances, self._together)
         ]
         return float(near[0] / max(near[1], 1.0))
+
+
+def popularity_terms(
+    counts: NDArray[np.integer] | NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give items' log popularity, of mean 0 over ratings, and its square without slope or mean."""
+    share = counts / counts.sum()
+    logs = np.log(np.maximum(counts, 1.0))
+    logs = logs - (share * logs).sum()
+    spread = max(float((share * logs**2).sum()), 1e-9)
+    return logs, logs**2 - spread - (share * logs**3).sum() / spread * logs
 
 
 def _products(columns: csr_array[Any]) -> NDArray[np.float64]:

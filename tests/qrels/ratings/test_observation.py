@@ -35,7 +35,7 @@ def test_propensities_are_of_relevant_pairs() -> None:
     world = make_world(SETTINGS)
     truth, ratings = world.truth, world.ratings
     counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
-    found = item_propensities(truth, SETTINGS, *ids, counts, threshold=3.5)
+    found = item_propensities(truth, world.observation, *ids, counts, threshold=3.5)
     every = np.arange(SETTINGS.n_users)
     logits = SETTINGS.exposure * truth.popularity + SETTINGS.liking * truth.preferences.block(every)
     relevant = truth.ratings(every) >= 3.5
@@ -53,5 +53,5 @@ def test_an_item_that_is_relevant_to_nobody_has_its_chance_to_be_rated() -> None
     world = make_world(SETTINGS)
     ratings = world.ratings
     counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
-    found = item_propensities(world.truth, SETTINGS, *ids, counts, threshold=6.0)
+    found = item_propensities(world.truth, world.observation, *ids, counts, threshold=6.0)
     assert found.sum() * SETTINGS.n_users == pytest.approx(SETTINGS.n_ratings)
