@@ -103,9 +103,9 @@ def _observation(
         user_factors=np.zeros((settings.n_users, 1)),
         item_factors=np.zeros((settings.n_items, 1)),
         generosity=np.zeros(settings.n_users),
-        quality=settings.exposure * popularity,
+        quality=settings.strength * settings.exposure * popularity,
     )
-    return Observation(preferences, settings.liking, known, settings.strength)
+    return Observation(preferences, settings.strength * settings.liking, known)
 
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:

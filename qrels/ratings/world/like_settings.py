@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -53,6 +53,11 @@ class LikeSettings(BaseModel):
         "are missing completely at random) to 10. All is fitted as if it were 1, so that the truth "
         "does not depend on it.",
     )
+    bias: Literal["both", "exposure", "liking"] = Field(
+        default="both",
+        description="What `strength` multiplies: liking, or popularity and familiarity "
+        "(`exposure`); the other stays as it is.",
+    )
     fill: float = Field(
         default=1.0,
         gt=0.0,
@@ -60,6 +65,16 @@ class LikeSettings(BaseModel):
         "leaves the truth as it is.",
     )
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
+
+    @property
+    def exposure_strength(self) -> float:
+        """Multiple of popularity and familiarity."""
+        return 1.0 if self.bias == "liking" else self.strength
+
+    @property
+    def liking_strength(self) -> float:
+        """Multiple of ``liking``."""
+        return 1.0 if self.bias == "exposure" else self.strength
 
     @property
     def is_usual(self) -> bool:

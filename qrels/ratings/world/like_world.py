@@ -283,12 +283,12 @@ class _Draft:
     ) -> World:
         """Observe what is true of a world as its settings say."""
         settings = self.settings
-        observation = self._observation(
+        observed = self._observation(
             strengths,
-            settings.exposure * popularity,
-            familiarity=settings.familiarity,
-            strength=settings.strength,
+            settings.exposure_strength * settings.exposure * popularity,
+            familiarity=settings.exposure_strength * settings.familiarity,
         )
+        observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
         pairs = self._pairs(observation, np.clip(wanted, 1, len(of_items)))
@@ -335,7 +335,6 @@ class _Draft:
         popularity: NDArray[np.float64],
         *,
         familiarity: float = 1.0,
-        strength: float = 1.0,
     ) -> Observation:
         drawn = self.deviates
         leaning = strengths.slope * self._standard_activity + strengths.niche * drawn.niche
@@ -348,7 +347,7 @@ class _Draft:
             local=familiarity * strengths.neighbours * drawn.known,
             neighbourhood=drawn.neighbourhood,
         )
-        return Observation(self._preferences(strengths), self.settings.liking, known, strength)
+        return Observation(self._preferences(strengths), self.settings.liking, known)
 
     def _appeal(self, observation: Observation) -> NDArray[np.float64]:
         """Add Gumbel deviates to the logarithms of all weights."""

@@ -179,19 +179,15 @@ class Observation:
         How strongly being rated follows preference.
     known
         How well every user knows every item beside that; popularity is its `quality`.
-    strength
-        Multiple of all this.
     """
 
     preferences: Preferences
     liking: float
     known: Preferences
-    strength: float = 1.0
 
     def block(self, users: NDArray[np.integer] | slice) -> NDArray[np.float64]:
         """Give logarithms of these users' weights of all items, of shape (len(users), n_items)."""
-        known, liked = (part.block(users) for part in (self.known, self.preferences))
-        return self.strength * (known + self.liking * liked)
+        return self.known.block(users) + self.liking * self.preferences.block(users)
 
 
 @dataclass(frozen=True, eq=False)

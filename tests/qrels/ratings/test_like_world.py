@@ -142,6 +142,18 @@ def test_the_same_is_true_however_much_of_it_is_observed_and_how(
     assert other.ratings.user_counts().tolist() == wanted.tolist()
 
 
+def test_strength_may_be_of_liking_alone(real: Ratings, fitted: FittedWorld) -> None:
+    """Without liking, what is rated is liked less than before, and as popular."""
+    world = fit_world(real, LikeSettings(strength=0.0, bias="liking")).world
+    liked = [
+        world.truth.preferences.pairs(made.user, made.item).mean()
+        for made in (world.ratings, fitted.world.ratings)
+    ]
+    assert liked[0] < liked[1] - 0.05
+    popular = world.ratings.item_counts(), real.item_counts()
+    assert np.corrcoef(*popular)[0, 1] > 0.8
+
+
 def test_propensities_add_up_to_the_ratings_and_follow_popularity(fitted: FittedWorld) -> None:
     world = fitted.world
     ids, counts = (world.truth.users.ids, world.truth.items.ids), world.ratings.user_counts()
