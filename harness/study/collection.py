@@ -43,8 +43,9 @@ from qrels.ratings.thresholds import (
     usual_threshold,
 )
 from qrels.ratings.world import (
+    Observation,
     Truth,
-    WorldSettings,
+    World,
     fit_world,
     like_settings,
     make_world,
@@ -89,8 +90,8 @@ class Collection:
     true_lists
         Lists of the runs that were made elsewhere for the users of the truth, where these are
         others than the study judges.
-    world
-        What the world was made from; None for one that is fitted to ratings.
+    observation
+        What decides which ratings are observed, where the study begins with a world.
     threshold
         Lowest rating that is relevant, where the study begins with ratings.
     is_implicit
@@ -110,7 +111,7 @@ class Collection:
     truth: Truth | None = None
     judged_truly: TrueJudgements | None = None
     true_lists: tuple[Run, ...] = ()
-    world: WorldSettings | None = None
+    observation: Observation | None = None
     threshold: float | None = None
     is_implicit: bool = False
     trained: NDArray[np.intp] | None = None
@@ -174,7 +175,8 @@ def collect(study: Study) -> Collection:
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
-    ratings, inputs, truth = _load(section, study.split)
+    ratings, inputs, world = _load(section, study.split)
+    truth = None if world is None else world.truth
     core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
     split = split_ratings(core, study.split, seed=study.seed)
     with study.errors_at("ratings", "threshold"):
@@ -203,7 +205,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         facts=facts | judgement_facts(qrels),
         split=split,
         truth=truth,
-        world=_drawn_from(section),
+        observation=None if world is None else world.observation,
         threshold=threshold,
         is_implicit=is_implicit,
     )
@@ -329,7 +331,7 @@ def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -
 
 def _load(
     section: RatingsSection, split: SplitSection
-) -> tuple[Ratings, list[dict[str, Any]], Truth | None]:
+) -> tuple[Ratings, list[dict[str, Any]], World | None]:
     """Read or make the ratings of a study; give what they were read or made from, too."""
     if split.parts is not None:
         train, test = open_source(split.parts.train), open_source(split.parts.test)
@@ -340,20 +342,14 @@ def _load(
     if section.path is None:
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
-        return world.ratings, [{"world": settings.model_dump()}], world.truth
+        return world.ratings, [{"world": settings.model_dump()}], world
     source = open_source(section.path)
     return read_ratings(source, **section.of_file), [_facts_of(source)], None
 
 
-def _drawn_from(section: RatingsSection) -> WorldSettings | None:
-    """Give what a world is drawn from; None for other ratings, and for one that is fitted."""
-    is_drawn = section.format == "world" and section.like is None
-    return world_settings(section.preset, section.world) if is_drawn else None
-
-
 def _like(
     section: RatingsSection, path: Path
-) -> tuple[Ratings, list[dict[str, Any]], Truth | None]:
+) -> tuple[Ratings, list[dict[str, Any]], World | None]:
     """Make a world like the ratings of a file."""
     source, settings = open_source(path), like_settings(section.world)
     real = read_ratings(source, **section.of_file | {"format": None})
@@ -361,7 +357,7 @@ def _like(
         world = fit_world(real, settings).world
     except InputError as error:
         raise InputError(f"{source.label}: {error}") from None
-    return world.ratings, [_facts_of(source), {"world": settings.model_dump()}], world.truth
+    return world.ratings, [_facts_of(source), {"world": settings.model_dump()}], world
 
 
 def _facts_of(source: Source) -> dict[str, Any]:
@@ -392,7 +388,7 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return section.threshold
     if section.implicit or lowest == ratings.rating.max():
         return lowest
-    usual = USUAL_THRESHOLD if _drawn_from(section) is not None else usual_threshold(ratings)
+    usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
     if usual is None:
         raise InputError(
             "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "

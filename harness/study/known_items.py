@@ -67,16 +67,16 @@ def _whole(path: Path, counts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _of_world(collection: Collection) -> NDArray[np.float64]:
     """Give the chances of items in the world that the study begins with."""
-    split, truth, world = collection.split, collection.truth, collection.world
-    if split is None or truth is None or world is None or collection.threshold is None:
+    split, truth, observation = collection.split, collection.truth, collection.observation
+    if split is None or truth is None or observation is None or collection.threshold is None:
         raise InputError(
-            '`propensities` in [items] may be "world" only where a world is drawn, not fitted; '
+            '`propensities` in [items] may be "world" only where a study begins with a world; '
             "others are in a table."
         )
     every = np.concatenate([split.train.user, split.test.user])
     counts = np.bincount(every, minlength=len(split.train.users))
     ids = split.train.users.ids, split.train.items.ids
-    return item_propensities(truth, world, *ids, counts, threshold=collection.threshold)
+    return item_propensities(truth, observation, *ids, counts, threshold=collection.threshold)
 
 
 def _of_all(

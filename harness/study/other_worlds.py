@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -27,7 +28,8 @@ from harness.study.study import Study
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
 from harness.study.workers import OwnLists, restarts_in_silence, train_and_rank
-from qrels.ratings.world import world_settings
+from qrels.ratings.datasets.source import open_source
+from qrels.ratings.world import like_settings, world_settings
 from recommenders import file_of, is_user_system
 from runs import InputError, InputWarning, Run
 from runs.shared.clock import Clock, Cost
@@ -62,20 +64,20 @@ def with_world(study: Study, world: OtherWorld) -> Study:
     Raises
     ------
     InputError
-        If the study does not begin with a world that is drawn, or this world cannot be.
+        If the study does not begin with a world, or this world cannot be.
     """
     section = study.ratings
-    if section is None or section.format != "world" or section.like is not None:
+    if section is None or section.format != "world":
         raise InputError(
-            'other worlds can only be drawn by a study of a world that is drawn: format = "world" '
-            "in [ratings], without `like`."
+            'other worlds can only be drawn by a study of a world: format = "world" in [ratings].'
         )
     if study.runs is not None:
         raise InputError(
             "other worlds have no runs that were made elsewhere: leave out [runs], or train the "
             "systems in a study of their own."
         )
-    own = world_settings(section.preset, section.world)
+    checked = partial(world_settings, section.preset) if section.is_drawn else like_settings
+    own = checked(section.world)
     bias = section.world.get("bias", "both")
     if bias != world.bias and own.strength != 1:
         raise InputError(
@@ -89,7 +91,7 @@ def with_world(study: Study, world: OtherWorld) -> Study:
         "fill": own.fill * world.density,
         "seed": world.seed,
     }
-    world_settings(section.preset, changes)
+    checked(changes)
     ratings = section.model_copy(update={"world": changes})
     return study.model_copy(update={"ratings": ratings, "seed": world.seed})
 
@@ -118,10 +120,12 @@ class OtherWorlds:
         sections = (study.ratings, study.split, study.systems, study.items, study.truth)
         own = [file_of(name) for name in study.systems.names if is_user_system(name)]
         files = [*own, *study.metrics.plugins, *study.items.files]
+        like = None if study.ratings is None else study.ratings.like
         return content_key(
             *(None if s is None else s.model_dump(mode="json") for s in sections),
             study.metrics.model_dump(mode="json"),
             [sha256(path.read_bytes()).hexdigest() for path in files],
+            *(() if like is None else (sha256(open_source(like).data).hexdigest(),)),
         )
 
     def __call__(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:

@@ -89,6 +89,11 @@ class RatingsSection(FileOptions):
     user_min: Whole = Field(0, ge=0, description="k-core: ratings of the least active user.")
     item_min: Whole = Field(0, ge=0, description="k-core: ratings of the least rated item.")
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a study begins with a world that is drawn, not fitted to ratings."""
+        return self.format == "world" and self.like is None
+
     @model_validator(mode="after")
     def _path_or_world(self) -> RatingsSection:
         if self.format == "world" and self.path is not None:

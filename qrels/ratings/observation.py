@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.ratings.world import Truth, WorldSettings
+from qrels.ratings.world import Observation, Truth
 
 USERS_AT_ONCE = 256
 MOST_STEPS = 200
@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 
 def item_propensities(
     truth: Truth,
-    settings: WorldSettings,
+    observation: Observation,
     users: NDArray[np.str_],
     items: NDArray[np.str_],
     counts: NDArray[np.integer],
@@ -32,8 +32,8 @@ def item_propensities(
 
     Parameters
     ----------
-    truth, settings
-        A world, and what it was made from.
+    truth, observation
+        A world, and what decides which items are rated.
     users, items
         Ids of those of its users and items that are wanted.
     counts
@@ -46,13 +46,10 @@ def item_propensities(
     In (0, 1], of shape (n_items,).
     """
     rows, columns = truth.users.numbers(users), truth.items.numbers(items)
-    exposure = settings.exposure_strength * settings.exposure * truth.popularity[columns]
     chances, relevant, n_relevant = np.zeros((3, len(items)))
     for first in range(0, len(users), USERS_AT_ONCE):
         some = slice(first, first + USERS_AT_ONCE)
-        preferences = truth.preferences.block(rows[some])[:, columns]
-        liking = settings.liking_strength * settings.liking * preferences
-        drawn = inclusion(exposure + liking, counts[some])
+        drawn = inclusion(observation.block(rows[some])[:, columns], counts[some])
         is_relevant = truth.ratings(rows[some])[:, columns] >= threshold
         chances += drawn.sum(axis=0)
         relevant += (drawn * is_relevant).sum(axis=0)

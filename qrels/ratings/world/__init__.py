@@ -3,13 +3,14 @@
 from qrels.ratings.world.drawn_world import make_world
 from qrels.ratings.world.like_settings import LikeSettings, like_settings
 from qrels.ratings.world.like_world import FittedWorld, fit_world
-from qrels.ratings.world.truth import Preferences, Truth, World
+from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import PRESETS, WorldSettings, world_settings
 
 __all__ = [
     "PRESETS",
     "FittedWorld",
     "LikeSettings",
+    "Observation",
     "Preferences",
     "Truth",
     "World",

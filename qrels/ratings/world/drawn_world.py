@@ -18,7 +18,7 @@ from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
 from qrels.ratings.world.observing import blocks, chosen_items, numbered, stars
 from qrels.ratings.world.rating_times import rating_times
-from qrels.ratings.world.truth import ONE_TO_FIVE, Preferences, Truth, World
+from qrels.ratings.world.truth import ONE_TO_FIVE, Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
 from runs import InputError
 
@@ -94,7 +94,20 @@ def make_world(settings: WorldSettings) -> World:
     return World(
         Ratings(users, items, user, item, stars(felt, cuts, ONE_TO_FIVE), moments),
         Truth(users, items, preferences, popularity, cuts, settings.noise),
+        _observation(settings, preferences, popularity),
     )
+
+
+def _observation(
+    settings: WorldSettings, preferences: Preferences, popularity: NDArray[np.float64]
+) -> Observation:
+    known = Preferences(
+        user_factors=np.zeros((settings.n_users, 1)),
+        item_factors=np.zeros((settings.n_items, 1)),
+        generosity=np.zeros(settings.n_users),
+        quality=settings.exposure_strength * settings.exposure * popularity,
+    )
+    return Observation(preferences, settings.liking_strength * settings.liking, known)
 
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -43,10 +43,43 @@ class LikeSettings(BaseModel):
         default=1.0,
         ge=0.0,
         le=2.0,
-        description="Multiple of the familiarity that is fitted, 0 (none) to 2. With `exposure` "
-        "and `liking` 0 as well, ratings are missing completely at random.",
+        description="Multiple of the familiarity that is fitted, 0 (none) to 2.",
+    )
+    strength: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=10.0,
+        description="Multiple of popularity, familiarity and liking in what is rated, 0 (ratings "
+        "are missing completely at random) to 10. All is fitted as if it were 1, so that the truth "
+        "does not depend on it.",
+    )
+    bias: Literal["both", "exposure", "liking"] = Field(
+        default="both",
+        description="What `strength` multiplies: liking, or popularity and familiarity "
+        "(`exposure`); the other stays as it is.",
+    )
+    fill: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="Multiple of every user's number of ratings, above 0; like `strength`, it "
+        "leaves the truth as it is.",
     )
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
+
+    @property
+    def exposure_strength(self) -> float:
+        """Multiple of popularity and familiarity."""
+        return 1.0 if self.bias == "liking" else self.strength
+
+    @property
+    def liking_strength(self) -> float:
+        """Multiple of ``liking``."""
+        return 1.0 if self.bias == "exposure" else self.strength
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether as much is rated, as selectively, as all is fitted for."""
+        return self.exposure == self.familiarity == self.strength == self.fill == 1
 
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:

@@ -16,13 +16,18 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.world.like_settings import LikeSettings
-from qrels.ratings.world.moments import LEAST_RATINGS, NEIGHBOURS, Moments
+from qrels.ratings.world.moments import (
+    DIMENSIONS,
+    LEAST_RATINGS,
+    NEIGHBOURS,
+    Moments,
+    popularity_terms,
+)
 from qrels.ratings.world.observing import blocks, chosen_items, numbered, stars
 from qrels.ratings.world.rating_times import rating_times
-from qrels.ratings.world.truth import Preferences, Truth, World
+from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from runs import InputError
 
-DIMENSIONS = 8
 NEIGHBOURHOOD_SIZE = 25
 # Items of a neighbourhood are of about the same popularity: spread in logarithms.
 POPULARITY_SPREAD = 0.7
@@ -30,15 +35,15 @@ LEAST_USERS = 20
 MOST_RATING_VALUES = 100
 # Six gigabytes, as five float64 are kept for each pair of user and item.
 MOST_CELLS = 150_000_000
-ROUNDS = 7
+ROUNDS = 5
 FIRST_SWEEPS, SWEEPS = 8, 5
 # Noise has this share of the variance of ratings at least.
 LEAST_NOISE = 0.1
 FURTHEST_STEP = 2.0
 # How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
-STEPS = {"interest": 0.7, "taste": 0.7, "agreement": 0.5}
-# A user's mean log popularity moves by so much with its strength.
-SLOPE_GAIN = 1.2
+STEPS = {"interest": 1.5, "taste": 0.7, "agreement": 0.5}
+# Strengths that may be negative are moved by so much of what their moment is short of.
+GAINS = {"slope": 2.0, "trend": 1.0, "bend": 1.0, "decay": 1.5, "affinity": 2.0}
 
 
 @dataclass(frozen=True)
@@ -49,24 +54,33 @@ class Strengths:
     familiarity are in units of log odds, to which `liking` times preference adds.
     """
 
-    interest: float = 1.5
-    neighbours: float = 1.0
-    slope: float = 0.0
-    niche: float = 0.2
-    generosity: float = 0.45
+    interest: float = 2.5
+    decay: float = 0.7
+    neighbours: float = 1.4
+    slope: float = 0.1
+    niche: float = 0.5
+    generosity: float = 0.3
     quality: float = 0.4
-    trend: float = 0.1
-    taste: float = 0.3
+    trend: float = 0.2
+    bend: float = 0.0
+    taste: float = 0.5
+    affinity: float = 0.1
     agreement: float = 0.2
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each dimension of taste and interest weighs, of sum of squares 1."""
+        weights = np.arange(1.0, DIMENSIONS + 1) ** -self.decay
+        return weights / np.sqrt((weights**2).sum())
 
     def moved(self, wanted: Moments, reached: Moments) -> Strengths:
         """Give the strengths with which the moments should come nearer to what is wanted."""
-        found = {name: self._moved(name, wanted, reached) for name in vars(self)}
-        found["slope"] = self.slope + (wanted.slope - reached.slope) / SLOPE_GAIN
-        found["trend"] = self.trend + wanted.trend - reached.trend
-        return Strengths(**found)
+        return Strengths(**{name: self._moved(name, wanted, reached) for name in vars(self)})
 
     def _moved(self, name: str, wanted: Moments, reached: Moments) -> float:
+        if name in GAINS:
+            missing = getattr(wanted, name) - getattr(reached, name)
+            return float(getattr(self, name) + GAINS[name] * missing)
         goal, now = (max(getattr(moments, name), 0.0) for moments in (wanted, reached))
         ratio = FURTHEST_STEP if goal > 0 and now == 0 else goal / now if now else 1.0
         step = min(max(ratio, 1 / FURTHEST_STEP), FURTHEST_STEP)
@@ -84,7 +98,8 @@ class FittedWorld:
     strengths
         What was fitted.
     wanted, reached
-        The moments of the real ratings, and of a world where `exposure` and `familiarity` are 1.
+        The moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength`
+        and `fill` are 1.
     """
 
     world: World
@@ -128,12 +143,12 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     sweeps = FIRST_SWEEPS
     for attempt in range(ROUNDS):
         popularity = draft.popularity(strengths, popularity, sweeps=sweeps)
-        reached = Moments.of(draft.world(strengths, popularity).ratings)
+        world = draft.world(strengths, popularity)
+        reached = Moments.of(world.ratings)
         if attempt < ROUNDS - 1:
             strengths, sweeps = strengths.moved(wanted, reached), SWEEPS
-    world = draft.world(
-        strengths, popularity, exposure=settings.exposure, familiarity=settings.familiarity
-    )
+    if not settings.is_usual:
+        world = draft.observed_otherwise(world, strengths, popularity)
     return FittedWorld(world, strengths, wanted, reached)
 
 
@@ -181,21 +196,18 @@ class _Deviates:
         n_users, n_items = len(ratings.users), len(ratings.items)
         streams = np.random.default_rng(seed).spawn(9)
         places, interests, local, niche, tastes, biases, luck, noise, times = streams
-        weights = 1.0 / np.sqrt(np.arange(1, DIMENSIONS + 1))
-        weights /= np.sqrt((weights**2).sum())
         self.items = places.standard_normal((n_items, DIMENSIONS))
         self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
         n_neighbourhoods = int(self.neighbourhood.max()) + 1
-        self.interests = interests.standard_normal((n_users, DIMENSIONS)) * weights
+        self.interests = interests.standard_normal((n_users, DIMENSIONS))
         self.known = interests.standard_normal((n_users, n_neighbourhoods))
         self.local = local.standard_normal((n_users, n_neighbourhoods))
         self.niche = niche.standard_normal(n_users)
-        self.tastes = tastes.standard_normal((n_users, DIMENSIONS)) * weights
+        self.tastes = tastes.standard_normal((n_users, DIMENSIONS))
         self.generosity = biases.standard_normal(n_users)
         self.quality = biases.standard_normal(n_items)
-        self.luck = luck.standard_exponential((n_users, n_items))
-        self.noise = noise.logistic(size=len(ratings))
-        self.times_seed = int(times.integers(2**62))
+        self.gumbel = -np.log(luck.standard_exponential((n_users, n_items)))
+        self.noise_seed, self.times_seed = (int(s.integers(2**62)) for s in (noise, times))
 
 
 def _neighbourhoods(counts: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -219,10 +231,8 @@ class _Draft:
         return self.ratings.user_counts(), self.ratings.item_counts()
 
     @cached_property
-    def _centred_log(self) -> NDArray[np.float64]:
-        counts = self._counts[1]
-        logs = np.log(counts)
-        return logs - (logs * counts).sum() / counts.sum()
+    def _terms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return popularity_terms(self._counts[1])
 
     @cached_property
     def _standard_activity(self) -> NDArray[np.float64]:
@@ -240,7 +250,8 @@ class _Draft:
     ) -> NDArray[np.float64]:
         """Find the popularity with which items are rated as often as they are."""
         of_users, of_items = self._counts
-        appeal = self._appeal(self._preferences(strengths), strengths, familiarity=1.0)
+        unpopular = np.zeros(len(of_items))
+        appeal = self._appeal(self._observation(strengths, unpopular))
         users, items = np.arange(len(of_users)), np.arange(len(of_items))
         popularity = start
         for _ in range(sweeps):
@@ -253,61 +264,94 @@ class _Draft:
             popularity = -(last + np.maximum(next_one, last - 2.0)) / 2
         return popularity
 
-    def world(
-        self,
-        strengths: Strengths,
-        popularity: NDArray[np.float64],
-        *,
-        exposure: float = 1.0,
-        familiarity: float = 1.0,
-    ) -> World:
-        """Draw the ratings of a world of these strengths."""
-        of_users, of_items = self._counts
-        preferences = self._preferences(strengths)
-        appeal = self._appeal(preferences, strengths, familiarity=familiarity)
-        is_rated = chosen_items(appeal, exposure * popularity, of_users)
-        user, item = (numbers.astype(np.int32) for numbers in np.nonzero(is_rated))
-        liked = preferences.pairs(user, item)
+    def world(self, strengths: Strengths, popularity: NDArray[np.float64]) -> World:
+        """Draw the ratings of a world of these strengths, with the histogram of the real ones."""
+        observation = self._observation(strengths, popularity)
+        user, item = self._pairs(observation, self._counts[0])
+        liked = observation.preferences.pairs(user, item)
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
-        felt = liked + noise * self.deviates.noise
         scale, below = self._scale
-        cuts = np.sort(felt)[below]
-        users, items = numbered("u", len(of_users)), numbered("i", len(of_items))
-        times = np.random.default_rng(self.deviates.times_seed)
-        moments = rating_times(user, item, of_users, len(of_items), times)
-        return World(
-            Ratings(users, items, user, item, stars(felt, cuts, scale), moments),
-            Truth(users, items, preferences, popularity, cuts, noise, scale),
+        cuts = np.sort(self._felt(liked, noise))[below]
+        users, items = (
+            numbered(*named) for named in zip("ui", map(len, self._counts), strict=True)
         )
+        truth = Truth(users, items, observation.preferences, popularity, cuts, noise, scale)
+        return World(self._rated(truth, user, item), truth, observation)
+
+    def observed_otherwise(
+        self, world: World, strengths: Strengths, popularity: NDArray[np.float64]
+    ) -> World:
+        """Observe what is true of a world as its settings say."""
+        settings = self.settings
+        observed = self._observation(
+            strengths,
+            settings.exposure_strength * settings.exposure * popularity,
+            familiarity=settings.exposure_strength * settings.familiarity,
+        )
+        observation = replace(observed, liking=settings.liking_strength * settings.liking)
+        of_users, of_items = self._counts
+        wanted = np.rint(settings.fill * of_users).astype(np.intp)
+        pairs = self._pairs(observation, np.clip(wanted, 1, len(of_items)))
+        return World(self._rated(world.truth, *pairs), world.truth, observation)
+
+    def _pairs(
+        self, observation: Observation, counts: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Give users and items of the pairs that are rated."""
+        none = np.zeros(len(self._counts[1]))
+        user, item = np.nonzero(chosen_items(self._appeal(observation), none, counts))
+        return user.astype(np.int32), item.astype(np.int32)
+
+    def _felt(self, liked: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+        rng = np.random.default_rng(self.deviates.noise_seed)
+        return liked + rng.logistic(scale=noise, size=len(liked))
+
+    def _rated(self, truth: Truth, user: NDArray[np.int32], item: NDArray[np.int32]) -> Ratings:
+        """Have the pairs rated."""
+        felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
+        rng = np.random.default_rng(self.deviates.times_seed)
+        counts = np.bincount(user, minlength=len(truth.users))
+        moments = rating_times(user, item, counts, len(truth.items), rng)
+        rated = stars(felt, truth.cuts, truth.scale)
+        return Ratings(truth.users, truth.items, user, item, rated, moments)
 
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates
         return Preferences(
-            user_factors=strengths.taste * drawn.tastes,
+            user_factors=strengths.weights
+            * (strengths.taste * drawn.tastes + strengths.affinity * drawn.interests),
             item_factors=drawn.items,
             generosity=strengths.generosity * drawn.generosity,
-            quality=strengths.quality * drawn.quality + strengths.trend * self._centred_log,
+            quality=strengths.quality * drawn.quality
+            + strengths.trend * self._terms[0]
+            + strengths.bend * self._terms[1],
             local=strengths.agreement * drawn.local,
             neighbourhood=drawn.neighbourhood,
         )
 
-    def _appeal(
-        self, preferences: Preferences, strengths: Strengths, *, familiarity: float
-    ) -> NDArray[np.float64]:
-        """Give each pair its liking, its familiarity and a Gumbel deviate."""
-        drawn, liking = self.deviates, self.settings.liking
+    def _observation(
+        self,
+        strengths: Strengths,
+        popularity: NDArray[np.float64],
+        *,
+        familiarity: float = 1.0,
+    ) -> Observation:
+        drawn = self.deviates
+        leaning = strengths.slope * self._standard_activity + strengths.niche * drawn.niche
+        interests = strengths.interest * strengths.weights * drawn.interests
         known = Preferences(
-            user_factors=familiarity * strengths.interest * drawn.interests,
-            item_factors=drawn.items,
+            user_factors=familiarity * np.column_stack([interests, leaning]),
+            item_factors=np.column_stack([drawn.items, self._terms[0]]),
             generosity=np.zeros(len(drawn.niche)),
-            quality=np.zeros(len(drawn.items)),
+            quality=popularity,
             local=familiarity * strengths.neighbours * drawn.known,
             neighbourhood=drawn.neighbourhood,
         )
-        leaning = strengths.slope * self._standard_activity + strengths.niche * drawn.niche
-        appeal = np.empty(drawn.luck.shape)
+        return Observation(self._preferences(strengths), self.settings.liking, known)
+
+    def _appeal(self, observation: Observation) -> NDArray[np.float64]:
+        """Add Gumbel deviates to the logarithms of all weights."""
+        appeal = self.deviates.gumbel.copy()
         for rows in blocks(len(appeal)):
-            popular = familiarity * leaning[rows, None] * self._centred_log
-            wanted = liking * preferences.block(rows) + known.block(rows) + popular
-            appeal[rows] = wanted - np.log(drawn.luck[rows])
+            appeal[rows] += observation.block(rows)
         return appeal

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
-from qrels.ratings.world.truth import inner_products
 
 # The numbers are taken of some users and items where there are more.
 MOST_USERS = 2_000
@@ -19,7 +19,9 @@ MOST_ITEMS = 3_000
 # Only items with so many ratings have neighbours that can be counted.
 LEAST_RATINGS = 10
 NEIGHBOURS = 10
-STRATA = 10
+DIMENSIONS = 8
+# So that moments do not depend on the number of threads.
+DIGITS = 9
 # Means of few ratings are drawn to 0, as if so many more of 0 had been given.
 PRIOR_RATINGS = 3.0
 PASSES = 6
@@ -32,8 +34,10 @@ class Moments:
     Parameters
     ----------
     interest
-        Spread of the number of items that two users share about what their activity and the
-        popularity of their items make expect, relative to that.
+        Root mean square of the second to ninth singular values of who rates what, divided by the
+        roots of users' and items' counts, so that the first is 1: how unevenly users share items.
+    decay
+        How steeply these fall: the slope of their logarithms over that of their number, negative.
     neighbours
         Mean cosine of an item's users with those of its ten nearest items.
     slope
@@ -41,23 +45,29 @@ class Moments:
     niche
         Standard deviation of the same about that line.
     generosity, quality
-        Standard deviations of the biases of users, and of items about their `trend`.
-    trend
-        Rise of items' biases with log popularity.
+        Standard deviations of the biases of users, and of items about `trend` and `bend`.
+    trend, bend
+        Rise of items' biases with log popularity, and with its square (see `popularity_terms`).
     taste
         Fourth root of the mean squared covariance of two items' ratings beside the biases.
+    affinity
+        Covariance of ratings beside the biases with how near, by these singular vectors, items are
+        to what their user rates, in standard deviations of nearness.
     agreement
         Mean covariance of an item's ratings with those of its ten nearest items.
     """
 
     interest: float
+    decay: float
     neighbours: float
     slope: float
     niche: float
     generosity: float
     quality: float
     trend: float
+    bend: float
     taste: float
+    affinity: float
     agreement: float
 
     @classmethod
@@ -74,19 +84,25 @@ class _Taken:
 
     def moments(self) -> Moments:
         slope, niche = self._lines()
-        users, items, trend = self._biases
-        log_popularity = self._centred_log
+        users, items = self._biases
+        terms = popularity_terms(self._item_counts)
+        rises = [self._rise(term, items) for term in terms]
         weights = self._share * (self._item_counts >= LEAST_RATINGS)
-        about = (items - trend * log_popularity) ** 2
+        about = (items - sum(rise * term for rise, term in zip(rises, terms, strict=True))) ** 2
+        values = self._singular[1]
+        ranks = np.log(np.arange(1, len(values) + 1))
         return Moments(
-            interest=self._interest(),
+            interest=round(float(np.sqrt((values**2).mean())), DIGITS),
+            decay=round(-float(np.polyfit(ranks, np.log(np.maximum(values, 1e-9)), 1)[0]), DIGITS),
             neighbours=float(np.take_along_axis(self._cosines, self._nearest, axis=1).mean()),
             slope=slope,
             niche=niche,
             generosity=float(users.std()),
             quality=float(np.sqrt((weights * about).sum() / weights.sum())),
-            trend=trend,
+            trend=rises[0],
+            bend=rises[1],
             taste=self._taste(),
+            affinity=self._affinity(),
             agreement=self._agreement(),
         )
 
@@ -102,10 +118,10 @@ class _Taken:
     def _share(self) -> NDArray[np.float64]:
         return self._item_counts / len(self.ratings)
 
-    @property
-    def _centred_log(self) -> NDArray[np.float64]:
-        logs = np.log(np.maximum(self._item_counts, 1.0))
-        return logs - (logs * self._share).sum()
+    def _rise(self, term: NDArray[np.float64], items: NDArray[np.float64]) -> float:
+        """Give the slope of items' biases over a term of mean 0."""
+        spread = (self._share * term**2).sum()
+        return float((self._share * term * items).sum() / spread) if spread > 1e-9 else 0.0
 
     @cached_property
     def _kept(self) -> NDArray[np.intp]:
@@ -125,7 +141,7 @@ class _Taken:
 
     def _lines(self) -> tuple[float, float]:
         """Give slope and spread of the popularity of a user's items over the user's activity."""
-        logs = self._centred_log[self.ratings.item]
+        logs = popularity_terms(self._item_counts)[0][self.ratings.item]
         active = self._user_counts > 0
         sums = np.bincount(self.ratings.user, logs, minlength=len(active))
         means = sums[active] / self._user_counts[active]
@@ -134,32 +150,24 @@ class _Taken:
         slope = float((activity * means).mean())
         return slope, float((means - means.mean() - slope * activity).std())
 
-    def _interest(self) -> float:
-        """Compare shared items with those expected from users' ratings per popularity stratum."""
-        users = self._some_users()
-        stratum = self._strata()
-        rated = np.zeros((len(self._user_counts), STRATA))
-        np.add.at(rated, (self.ratings.user, stratum[self.ratings.item]), 1.0)
-        squares = np.bincount(stratum, self._item_counts**2, STRATA)
-        chance = squares / np.maximum(np.bincount(stratum, self._item_counts, STRATA), 1.0) ** 2
-        mine = rated[users].T
-        expected = inner_products((mine * chance[:, None])[:, :, None], mine[:, None])
-        shape = (len(self._user_counts), len(self._item_counts))
-        pairs = (np.ones(len(self.ratings)), (self.ratings.user, self.ratings.item))
-        rows = csr_array(pairs, shape=shape)[users]
-        others = ~np.eye(len(users), dtype=np.bool_)
-        shared, expected = (rows @ rows.T).toarray()[others], expected[others]
-        expected *= shared.sum() / expected.sum()
-        excess = ((shared - expected) ** 2 - expected).sum() / (expected**2).sum()
-        return float(np.sqrt(max(excess, 0.0)))
+    @cached_property
+    def _singular(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Give singular vectors and values of who rates what, without the first."""
+        rated = self._sparse(np.ones(len(self.ratings)))
+        users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
+        scaled = (rated * users[:, None] * items).tocsr()
+        found = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
+        left, values, right = (part.astype(np.float64) for part in found)
+        falling = np.argsort(-values)[1:]
+        return left[:, falling], values[falling], right[falling].T
 
-    def _strata(self) -> NDArray[np.intp]:
-        """Cut the items by popularity into strata of as many ratings each."""
-        falling = np.argsort(-self._item_counts, kind="stable")
-        reached = np.cumsum(self._item_counts[falling]) - self._item_counts[falling] / 2
-        stratum = np.empty(len(falling), dtype=np.intp)
-        stratum[falling] = np.minimum(reached * STRATA / len(self.ratings), STRATA - 1)
-        return stratum
+    def _affinity(self) -> float:
+        left, values, right = self._singular
+        residuals = self._residuals.tocoo()
+        user, item = residuals.coords
+        nearness = (left[user] * values * right[item]).sum(axis=1)
+        covariance = np.cov(nearness, residuals.data)
+        return round(float(covariance[0, 1] / np.sqrt(covariance[0, 0])), DIGITS)
 
     @cached_property
     def _together(self) -> NDArray[np.float64]:
@@ -181,8 +189,8 @@ class _Taken:
         return (rating - rating.mean()) / rating.std()
 
     @cached_property
-    def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Give the biases of users and items, and how those of items rise with popularity."""
+    def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the biases of users and items."""
         user, item = self.ratings.user, self.ratings.item
         users: NDArray[np.float64] = np.zeros(len(self._user_counts))
         for _ in range(PASSES):
@@ -192,14 +200,11 @@ class _Taken:
             users = np.bincount(user, self._standard - items[item], len(users)) / (
                 self._user_counts + PRIOR_RATINGS
             )
-        logs = self._centred_log
-        spread = (self._share * logs**2).sum()
-        trend = float((self._share * logs * items).sum() / spread) if spread > 0 else 0.0
-        return users, items, trend
+        return users, items
 
     @cached_property
     def _residuals(self) -> csr_array[Any]:
-        users, items, _ = self._biases
+        users, items = self._biases
         return self._sparse(self._standard - users[self.ratings.user] - items[self.ratings.item])
 
     @cached_property
@@ -220,6 +225,17 @@ class _Taken:
             for part in (self._covariances, self._together)
         ]
         return float(near[0] / max(near[1], 1.0))
+
+
+def popularity_terms(
+    counts: NDArray[np.integer] | NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give items' log popularity, of mean 0 over ratings, and its square without slope or mean."""
+    share = counts / counts.sum()
+    logs = np.log(np.maximum(counts, 1.0))
+    logs = logs - (share * logs).sum()
+    spread = max(float((share * logs**2).sum()), 1e-9)
+    return logs, logs**2 - spread - (share * logs**3).sum() / spread * logs
 
 
 def _products(columns: csr_array[Any]) -> NDArray[np.float64]:

@@ -168,6 +168,29 @@ class Truth:
 
 
 @dataclass(frozen=True, eq=False)
+class Observation:
+    """What decides which items a user rates.
+
+    Parameters
+    ----------
+    preferences
+        How much every user likes every item.
+    liking
+        How strongly being rated follows preference.
+    known
+        How well every user knows every item beside that; popularity is its `quality`.
+    """
+
+    preferences: Preferences
+    liking: float
+    known: Preferences
+
+    def block(self, users: NDArray[np.integer] | slice) -> NDArray[np.float64]:
+        """Give logarithms of these users' weights of all items, of shape (len(users), n_items)."""
+        return self.known.block(users) + self.liking * self.preferences.block(users)
+
+
+@dataclass(frozen=True, eq=False)
 class World:
     """A log of ratings with the truth beside it.
 
@@ -177,10 +200,13 @@ class World:
         What was observed, with times.
     truth
         What every user thinks of every item.
+    observation
+        What decided which of it was observed.
     """
 
     ratings: Ratings
     truth: Truth
+    observation: Observation
 
 
 def inner_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.worlds import OtherWorld
 from harness.cli.console import MISUSED
 from harness.cli.main import main
 from harness.study.collection import collect
+from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth, WorldSettings, make_world
@@ -82,6 +84,18 @@ def test_what_the_ratings_do_not_tell_is_a_setting_of_the_world(like: Path) -> N
     assert one.truth is not None
     assert other.truth is not None
     assert not np.array_equal(one.truth.popularity, other.truth.popularity)
+
+
+def test_the_systems_are_trained_in_other_worlds_like_the_ratings(like: Path) -> None:
+    text = (
+        STUDY
+        + '[systems]\nnames = ["random", "popularity"]\n[metrics]\nnames = ["P"]\ncutoffs = [10]\n'
+    )
+    study = parse_study(text, source="study.toml", base=like.parent, changes={})
+    works = [work_of(with_world(study, OtherWorld(strength, 1.0, 7))) for strength in (0.0, 1.0)]
+    biased = [work.scores.values.mean(axis=2)[0] for work in works]
+    assert biased[1][1] > 2 * biased[1][0]
+    assert biased[0][1] < 1.5 * biased[0][0]
 
 
 def test_a_world_that_cannot_be_fitted_names_the_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
+from qrels.ratings.observation import item_propensities
 from qrels.ratings.world import (
     FittedWorld,
     LikeSettings,
@@ -118,14 +119,66 @@ def test_stronger_liking_rates_what_is_liked_and_popularity_is_still_met(real: R
     assert surplus[1] > surplus[0] + 0.05
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [LikeSettings(strength=0.0), LikeSettings(liking=0.0, exposure=0.0, familiarity=0.0)],
+)
 def test_without_exposure_liking_and_familiarity_ratings_are_missing_at_random(
-    real: Ratings,
+    real: Ratings, settings: LikeSettings
 ) -> None:
-    settings = LikeSettings(liking=0.0, exposure=0.0, familiarity=0.0)
     counts = fit_world(real, settings).world.ratings.item_counts()
     chance = real.user_counts() / len(real.items)
     variance = float((chance * (1 - chance)).sum())
     assert counts.var() == pytest.approx(variance, rel=0.5)
+
+
+def test_the_same_is_true_however_much_of_it_is_observed_and_how(
+    real: Ratings, fitted: FittedWorld
+) -> None:
+    other = fit_world(real, LikeSettings(strength=0.5, fill=2.0, familiarity=0.0)).world
+    assert other.truth.to_bytes() == fitted.world.truth.to_bytes()
+    assert other.ratings.item.tolist() != fitted.world.ratings.item.tolist()
+    wanted = np.minimum(2 * real.user_counts(), len(real.items))
+    assert other.ratings.user_counts().tolist() == wanted.tolist()
+
+
+def test_strength_may_be_of_liking_alone(real: Ratings, fitted: FittedWorld) -> None:
+    """Without liking, what is rated is liked less than before, and as popular."""
+    world = fit_world(real, LikeSettings(strength=0.0, bias="liking")).world
+    liked = [
+        world.truth.preferences.pairs(made.user, made.item).mean()
+        for made in (world.ratings, fitted.world.ratings)
+    ]
+    assert liked[0] < liked[1] - 0.05
+    popular = world.ratings.item_counts(), real.item_counts()
+    assert np.corrcoef(*popular)[0, 1] > 0.8
+
+
+def test_propensities_add_up_to_the_ratings_and_follow_popularity(fitted: FittedWorld) -> None:
+    world = fitted.world
+    ids, counts = (world.truth.users.ids, world.truth.items.ids), world.ratings.user_counts()
+    found = item_propensities(world.truth, world.observation, *ids, counts, threshold=9.0)
+    assert found.sum() * len(counts) == pytest.approx(counts.sum())
+    assert np.corrcoef(found, world.ratings.item_counts())[0, 1] > 0.9
+
+
+def test_who_rates_what_in_two_camps_has_one_singular_value_beside_the_first(
+    real: Ratings,
+) -> None:
+    """Each of 40 users rates the 12 items of their camp: the second value is 1, others are 0."""
+    user, item = np.divmod(np.arange(480, dtype=np.int32), 12)
+    some = replace(
+        real,
+        users=real.users.select(np.arange(40)),
+        items=real.items.select(np.arange(24)),
+        user=user,
+        item=(item + 12 * (user % 2)).astype(np.int32),
+        rating=np.where(item % 3 == 0, 2.0, 4.0),
+        time=None,
+    )
+    found = Moments.of(some)
+    assert found.interest == pytest.approx(np.sqrt(1 / 8))
+    assert found.trend == found.bend == 0
 
 
 def test_users_and_items_without_a_rating_are_left_out(real: Ratings) -> None:

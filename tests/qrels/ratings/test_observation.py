@@ -35,7 +35,7 @@ def test_propensities_are_of_relevant_pairs() -> None:
     world = make_world(SETTINGS)
     truth, ratings = world.truth, world.ratings
     counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
-    found = item_propensities(truth, SETTINGS, *ids, counts, threshold=3.5)
+    found = item_propensities(truth, world.observation, *ids, counts, threshold=3.5)
     every = np.arange(SETTINGS.n_users)
     logits = SETTINGS.exposure * truth.popularity + SETTINGS.liking * truth.preferences.block(every)
     relevant = truth.ratings(every) >= 3.5
@@ -53,18 +53,12 @@ def test_an_item_that_is_relevant_to_nobody_has_its_chance_to_be_rated() -> None
     world = make_world(SETTINGS)
     ratings = world.ratings
     counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
-    found = item_propensities(world.truth, SETTINGS, *ids, counts, threshold=6.0)
+    found = item_propensities(world.truth, world.observation, *ids, counts, threshold=6.0)
     assert found.sum() * SETTINGS.n_users == pytest.approx(SETTINGS.n_ratings)
 
 
 def test_propensities_follow_what_is_strengthened() -> None:
-    """Without the strength of liking, chances are those of a world that observes by exposure."""
-    world = make_world(SETTINGS)
-    counts, ids = world.ratings.user_counts(), (world.ratings.users.ids, world.ratings.items.ids)
-    without, never = (
-        item_propensities(
-            world.truth, SETTINGS.model_copy(update=changed), *ids, counts, threshold=3.5
-        )
-        for changed in ({"strength": 0.0, "bias": "liking"}, {"liking": 0.0})
-    )
-    assert (without == never).all()
+    """Without the strength of liking, users who like an item rate it as often as all do."""
+    world = make_world(SETTINGS.model_copy(update={"strength": 0.0, "bias": "liking"}))
+    popularity = SETTINGS.exposure * world.truth.popularity
+    assert world.observation.block(np.arange(3)) == pytest.approx(np.tile(popularity, (3, 1)))
