@@ -221,8 +221,7 @@ class Discrimination(Result):
         :class:`analyses.significance.permutation.Method`.
     required
         Smallest difference in means that is significant at ``alpha``, of shape (n_measures,
-        n_pairs); NaN where none is, and for tests that do not give it (all but "exact" and
-        "bootstrap").
+        n_pairs); NaN where none is, and for tests other than "exact", which do not give it.
     p_adjusted
         Corrected for testing many pairs, of the same shape; None without a correction.
     samples
@@ -267,6 +266,12 @@ class Discrimination(Result):
         Of shape (n_measures,). Valcarce et al. (2018) sum over ordered pairs: twice as much.
         """
         return np.asarray(self.p.sum(axis=1))
+
+    @property
+    def median_is_bound(self) -> NDArray[np.bool_]:
+        """Mark measures of whose median p only an upper bound is known, of shape (n_measures,)."""
+        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
+        return np.asarray(np.median(self.p, axis=1) <= bounds)
 
     @property
     def alike(self) -> NDArray[np.bool_]:
@@ -334,9 +339,10 @@ class Discrimination(Result):
         -------
         Columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered pairs, as
         Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05; Sakai
-        2006), ``median_p`` (Lu, Moffat & Culpepper 2016), ``dp_mean`` (``dp`` divided by the
-        number of pairs) and ``significant_01``; ``required_max`` and ``required_median`` over
-        pairs of the difference in means that is significant at ``alpha`` (Sakai 2006);
+        2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether only
+        an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
+        ``significant_01``; ``required_max`` and ``required_median`` over pairs of the smallest
+        difference in means that is significant at ``alpha``;
         ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`); with a
         correction, ``significant_adjusted``, the share of pairs with adjusted p at most ``alpha``;
         and, where there are pairs that are `alike`, ``dp_without_alike``.
@@ -351,6 +357,7 @@ class Discrimination(Result):
             "dp_ordered": 2 * self.dp,
             "significant_05": (self.p < 0.05).mean(axis=1),
             "median_p": np.median(self.p, axis=1),
+            "median_p_is_bound": self.median_is_bound,
             "dp_mean": self.p.mean(axis=1),
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": _over_pairs(np.max, self.required),
@@ -466,8 +473,7 @@ class Discrimination(Result):
     def _median_in_words(self, number: int) -> str:
         """Print the median p of a measure; a bound as one."""
         median = float(np.median(self.p[number]))
-        bounds = self.p[number][self.methods[number] == Method.BOUND]
-        return f"< {BOUND}" if median <= bounds.max(initial=0.0) else shown(median)
+        return f"< {BOUND}" if self.median_is_bound[number] else shown(median)
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:

@@ -75,7 +75,7 @@ def _tests(pair: NDArray[np.float64], drawn: Draw) -> Mapping[str, float]:
         "t": t_test(scores),
         "Wilcoxon": wilcoxon_test(scores),
         "sign": sign_test(scores),
-        "bootstrap": sakai_test(scores, replicates=drawn.draws, seed=drawn.seed).p,
+        "bootstrap": sakai_test(scores, replicates=drawn.draws, seed=drawn.seed),
     }
     return {name: p.item() for name, p in tests.items()}
 

@@ -121,19 +121,13 @@ def answer(
         p = _draw(_by_user_id(work.scores), work, question, advance=advance)[:, pairs]
         return Answer(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
     if question.test == "bootstrap":
-        found = sakai_test(
-            _by_user_id(work.scores),
-            replicates=question.draws,
-            seed=work.seed,
-            alpha=question.alpha,
-            n_jobs=work.n_jobs,
-        )
-        p, required = found.p[:, pairs], found.required_differences[:, pairs]
+        scores = _by_user_id(work.scores)
+        p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
     else:
-        p = PLAIN[question.test](work.scores.values)[:, pairs]
-        required = np.full(p.shape, np.nan)
+        p = PLAIN[question.test](work.scores.values)
+    p = p[:, pairs]
     advance(len(p))
-    return Answer(p, np.full(p.shape, question.test), required)
+    return Answer(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
 
 
 def correct(p: NDArray[np.float64], work: Work, question: Question) -> NDArray[np.float64] | None:

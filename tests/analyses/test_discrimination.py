@@ -65,7 +65,7 @@ def test_differences_are_those_of_the_means(scores: Scores, exact: Discriminatio
 def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     summary = exact.summary()
     assert summary.columns.tolist() == [
-        "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p",
+        "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p", "median_p_is_bound",
         "dp_mean", "significant_01", "required_max", "required_median", "dp_sd", "dp_low",
         "dp_high",
     ]  # fmt: skip
@@ -463,6 +463,7 @@ def test_a_bound_is_called_a_bound(rng: np.random.Generator) -> None:
     assert "but for 2 upper bounds (Hoeffding's, below 2e-16), of 3" in found.caption()
     assert found.about(Measure("far", 5))["median p"] == "< 2e-16"
     assert "< 2e-16" in found.conventions().rows[0]
+    assert found.summary()["median_p_is_bound"].all()
 
 
 def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:

@@ -1,8 +1,6 @@
-"""Sakai's bootstrap test, and the difference in means that it requires."""
+"""Sakai's bootstrap test."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,7 +8,6 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
-from analyses.significance.paired.user_differences import step_of_grid
 from analyses.significance.permutation.pairs import pair_indices
 from runs.shared.threads import single_threaded
 
@@ -22,32 +19,14 @@ BLOCK = 512
 TIE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class SakaiTest:
-    """Bootstrap tests of all pairs.
-
-    Parameters
-    ----------
-    p
-        Achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
-    required_differences
-        Difference in means that each pair's replicates require for significance at the level
-        asked for, of shape (n_measures, n_pairs). Sakai (2006) reports the largest of a measure.
-    """
-
-    p: NDArray[np.float64]
-    required_differences: NDArray[np.float64]
-
-
 def sakai_test(
     scores: NDArray[np.float64],
     *,
     replicates: int,
     seed: int,
-    alpha: float = 0.05,
     n_jobs: int = 1,
     block: int = BLOCK,
-) -> SakaiTest:
+) -> NDArray[np.float64]:
     r"""Test all pairs of systems by the bootstrapped distribution of Student's t.
 
     Differences d are centred, :math:`w = d - \bar d`, so that the null hypothesis (the mean
@@ -74,13 +53,14 @@ def sakai_test(
         Number of samples B.
     seed
         Key of the samples.
-    alpha
-        Level of the required differences: of the replicate whose \|t\| is the ceil(alpha B)-th
-        largest, the absolute mean.
     n_jobs
         Number of threads, each with one of BLAS.
     block
         Number of samples at a time.
+
+    Returns
+    -------
+    Achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
 
     References
     ----------
@@ -92,7 +72,7 @@ def sakai_test(
     Without spread no sample comes near:
 
     >>> scores = np.array([[[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]]])
-    >>> sakai_test(scores, replicates=99, seed=0).p
+    >>> sakai_test(scores, replicates=99, seed=0)
     array([[0.01]])
     """
     n_measures, n_systems, n_users = scores.shape
@@ -103,30 +83,23 @@ def sakai_test(
             scores[start : start + step],
             replicates=replicates,
             seed=seed,
-            alpha=alpha,
             block=block,
         )
         for start in range(0, n_measures, step)
     )
     with single_threaded("blas"):
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    p, required = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return SakaiTest(p, required)
+        return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
 
 def _bootstrap_measures(
-    scores: NDArray[np.float64], *, replicates: int, seed: int, alpha: float, block: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scores: NDArray[np.float64], *, replicates: int, seed: int, block: int
+) -> NDArray[np.float64]:
     means, shifts, squares = _sample(scores, replicates=replicates, seed=seed, block=block)
     observed, centred_squares = means[:, :, np.newaxis], squares[:, :, :1]
     threshold = _squared_t(observed, centred_squares) * (1 - TIE)
     statistics = _squared_t(shifts, np.maximum(squares[:, :, 1:] - shifts**2, 0.0))
     counts = np.count_nonzero(statistics >= threshold, axis=2)
-    # Rounded first, since 0.07 * 100 is a little more than 7.
-    rank = max(1, int(np.ceil(round(alpha * replicates, 9))))
-    chosen = np.argsort(-statistics, axis=2, kind="stable")[:, :, rank - 1]
-    required = np.abs(np.take_along_axis(shifts, chosen[:, :, np.newaxis], axis=2)[:, :, 0])
-    return (counts + 1) / (replicates + 1), required * step_of_grid(scores)
+    return np.asarray((counts + 1) / (replicates + 1))
 
 
 def _sample(
