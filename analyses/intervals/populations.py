@@ -8,13 +8,13 @@ such bias.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.clumps import groupings
 from analyses.intervals.draws import POPULATIONS, random_halves
 from analyses.intervals.resampling import percentiles
 
@@ -23,8 +23,14 @@ Floats = NDArray[np.float64]
 SPREADS = np.array([0.03, 0.15, 0.3, 0.5, 0.7, 0.9, 1.1, 1.4, 1.9])
 """Standard deviations of true means that are tried, in those of the means."""
 
+LEAST_LIKELY = 8.0
+"""Spreads are left out that are so much less likely than the best, as a logarithm."""
+
 RELATIONS = np.tanh(np.linspace(-5.6, 5.6, 29))
 """Correlations of two measures' true means that are tried, evenly in Fisher's z."""
+
+N_GROUPINGS = 4
+"""Ways to part the systems into a clump and the others, among the draws of two measures."""
 
 TINY = 1e-14
 
@@ -33,9 +39,11 @@ TINY = 1e-14
 class Populations:
     r"""Draws of the systems' means over all users of the population, for two measures at a time.
 
-    The true means of a system by two measures are taken to be normal over systems, of spreads and
-    correlation that are themselves drawn from their likelihood under the means and the covariance
-    N of their noise, as resampling has it: empirical Bayes. A draw is conditional (Matheron's rule)
+    The true means of a system by two measures are taken to be normal over systems, or over those of
+    a clump and over the others where they lie so (:func:`analyses.intervals.clumps.groupings`), of
+    spreads and correlation that are themselves drawn from their likelihood under the means and the
+    covariance N of their noise, as resampling has it: empirical Bayes. Before, the angle whose
+    cosine is the correlation is even. A draw is conditional (Matheron's rule)
 
     .. math:: \mu^* = \mu_0 + T (T + N)^{-1} (m - \mu_0 - \varepsilon) ,
 
@@ -81,10 +89,16 @@ class Populations:
 
         Systems that a measure scores alike stay alike.
         """
-        pair = _NoisyPair.of(
-            self._means[[first, second]], self._noise[[first, second]], n_users=self.n_users
-        )
-        drawn = pair.draw(self._normals, self._uniforms)
+        means, noise = self._means[[first, second]], self._noise[[first, second]]
+        drawn = np.empty(noise.shape)
+        turns = np.arange(noise.shape[2]) % N_GROUPINGS
+        for groups, numbers in groupings(means, noise, n_groupings=N_GROUPINGS):
+            some = np.flatnonzero(np.isin(turns, numbers))
+            for number, group in enumerate(groups):
+                pair = _NoisyPair.of(means[:, group], noise[:, group], n_users=self.n_users)
+                drawn[:, group[:, None], some] = pair.draw(
+                    self._normals[:, group[:, None], some], self._uniforms[number, some], some
+                )
         a, b = (
             np.ascontiguousarray(means[self._alike[measure]].T)
             for measure, means in zip((first, second), drawn, strict=True)
@@ -128,18 +142,19 @@ class Populations:
         from scipy.special import ndtri
 
         _, n_systems, n_replicates = self.resampled.shape
-        return np.asarray(ndtri(self._fractions[:, 1:]).T.reshape(4, n_systems, n_replicates))
+        return np.asarray(ndtri(self._fractions[:, 2:]).T.reshape(4, n_systems, n_replicates))
 
     @cached_property
     def _uniforms(self) -> Floats:
-        return self._fractions[:, 0]
+        """Uniform numbers for each of two groups, of shape (2, n_replicates)."""
+        return self._fractions[:, :2].T
 
     @cached_property
     def _fractions(self) -> Floats:
         """Uniform numbers in (0, 1), a row for each replicate."""
         _, n_systems, n_replicates = self.resampled.shape
         halves = random_halves(
-            0, n_replicates, n_halves=1 + 4 * n_systems, seed=self.seed, purpose=POPULATIONS
+            0, n_replicates, n_halves=2 + 4 * n_systems, seed=self.seed, purpose=POPULATIONS
         )
         return np.asarray((halves + 0.5) / 2.0**32, dtype=np.float64)
 
@@ -148,11 +163,14 @@ class Populations:
 class _NoisyPair:
     """Means of two measures, and their noise, in the axes of the noise.
 
-    ``means`` are of shape (2, n_systems), ``noise`` of (2, n_systems, n_replicates), ``axes`` of
-    (n_systems, n_systems - 1); the variances and the covariance of the noise on each axis are
-    ``n_aa``, ``n_bb`` and ``n_ab``; ``evened`` is the share that is taken to be alike on all.
+    ``means`` are of shape (2, n_systems), ``noise`` of (2, n_systems, n_replicates), both about
+    their levels, which are (2, 1) and (2, n_replicates); ``axes`` are of (n_systems, n_systems -
+    1); the variances and the covariance of the noise on each axis are ``n_aa``, ``n_bb`` and
+    ``n_ab``; ``evened`` is the share that is taken to be alike on all.
     """
 
+    levels: Floats
+    moves: Floats
     means: Floats
     noise: Floats
     axes: Floats
@@ -164,6 +182,8 @@ class _NoisyPair:
     @classmethod
     def of(cls, means: Floats, noise: Floats, *, n_users: int) -> _NoisyPair:
         n_replicates = noise.shape[2]
+        levels, moves = means.mean(axis=1, keepdims=True), noise.mean(axis=1)
+        means, noise = means - levels, noise - moves[:, None]
         blocks = {(i, j): noise[i] @ noise[j].T / n_replicates for i, j in ((0, 0), (1, 1), (0, 1))}
         both = sum(
             (blocks[i, i] / max(np.trace(blocks[i, i]), TINY) for i in (0, 1)),
@@ -178,15 +198,15 @@ class _NoisyPair:
             (1 - evened) * on_axes[key] + evened * on_axes[key].mean()
             for key in ((0, 0), (1, 1), (0, 1))
         )
-        return cls(means, noise, axes, n_aa, n_bb, n_ab, evened)
+        return cls(levels, moves, means, noise, axes, n_aa, n_bb, n_ab, evened)
 
-    def draw(self, normals: Floats, uniforms: Floats) -> tuple[Floats, Floats]:
-        """Draw true means, of shape (n_systems, n_replicates) each."""
+    def draw(self, normals: Floats, uniforms: Floats, some: NDArray[np.intp]) -> Floats:
+        """Draw true means with the noise of some replicates: (2, n_systems, n_some)."""
         spread_a, spread_b, relation = self._spreads(uniforms)
         shared = spread_a * spread_b * relation
         a = spread_a * normals[0]
         b = spread_b * (relation * normals[0] + np.sqrt(1 - relation**2) * normals[1])
-        noise_a, noise_b = self._noise_of(normals[2:])
+        noise_a, noise_b = self._noise_of(normals[2:], some)
         left_a = self.axes.T @ (self.means[0][:, None] - a - noise_a)
         left_b = self.axes.T @ (self.means[1][:, None] - b - noise_b)
         v_aa = spread_a**2 + self.n_aa[:, None]
@@ -195,42 +215,47 @@ class _NoisyPair:
         det = np.maximum(v_aa * v_bb - v_ab**2, TINY)
         x_a = (v_bb * left_a - v_ab * left_b) / det
         x_b = (v_aa * left_b - v_ab * left_a) / det
-        return (
-            a + self.axes @ (spread_a**2 * x_a + shared * x_b),
-            b + self.axes @ (shared * x_a + spread_b**2 * x_b),
+        drawn = np.stack(
+            [
+                a + self.axes @ (spread_a**2 * x_a + shared * x_b),
+                b + self.axes @ (shared * x_a + spread_b**2 * x_b),
+            ]
         )
+        levels = self.levels - self.moves[:, some]
+        return np.asarray(drawn - drawn.mean(axis=1, keepdims=True) + levels[:, None])
 
     def _spreads(self, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
         """Draw spreads of true means by either measure, and their correlation."""
-        a, b, relation = TRIED
         y_a, y_b = self.means @ self.axes
+        likely = (_likely_spreads(y_a, self.n_aa), _likely_spreads(y_b, self.n_bb))
+        grid = np.meshgrid(*likely, RELATIONS, indexing="ij")
+        a, b, relation = (axis.ravel() for axis in grid)
         v_aa = a[:, None] ** 2 + self.n_aa
         v_bb = b[:, None] ** 2 + self.n_bb
         v_ab = (a * b * relation)[:, None] + self.n_ab
         det = np.maximum(v_aa * v_bb - v_ab**2, TINY)
         misfit = (v_bb * y_a**2 - 2 * v_ab * y_a * y_b + v_aa * y_b**2) / det
-        likelihood = -0.5 * (np.log(det) + misfit).sum(axis=1)
+        likelihood = -0.5 * (np.log(det) + misfit).sum(axis=1) + 0.5 * np.log(1 - relation**2)
         chances = np.cumsum(np.exp(likelihood - likelihood.max()))
         drawn = np.searchsorted(chances, uniforms * chances[-1])
         return a[drawn], b[drawn], relation[drawn]
 
-    def _noise_of(self, normals: Floats) -> tuple[Floats, Floats]:
+    def _noise_of(self, normals: Floats, some: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Take the noise of the replicates, and even it out in part."""
         deviation = np.sqrt(max(self.n_aa.mean(), 0.0)) if len(self.n_aa) else 0.0
         slope = self.n_ab.mean() / deviation if deviation > 0 else 0.0
         rest = np.sqrt(max(self.n_bb.mean() - slope**2, 0.0)) if len(self.n_bb) else 0.0
         even = deviation * normals[0], slope * normals[0] + rest * normals[1]
         kept, added = np.sqrt(1 - self.evened), np.sqrt(self.evened)
-        return kept * self.noise[0] + added * even[0], kept * self.noise[1] + added * even[1]
+        noise = self.noise[:, :, some]
+        return kept * noise[0] + added * even[0], kept * noise[1] + added * even[1]
 
 
-def _tried() -> Iterator[Floats]:
-    grid = np.meshgrid(SPREADS, SPREADS, RELATIONS, indexing="ij")
-    return (axis.ravel() for axis in grid)
-
-
-TRIED = tuple(_tried())
-"""Every spread by either measure, with every correlation."""
+def _likely_spreads(values: Floats, noise: Floats) -> Floats:
+    """Leave out the spreads that make values of one measure unlikely, given their noise."""
+    variances = SPREADS[:, None] ** 2 + noise
+    likelihood = -0.5 * (np.log(variances) + values**2 / variances).sum(axis=1)
+    return SPREADS[likelihood > likelihood.max() - LEAST_LIKELY]
 
 
 def _contrasts(n_systems: int) -> Floats:
