@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -422,9 +422,10 @@ def _with_intervals(found: Correlation, scores: Scores, *, every_pair: bool) -> 
     resampled = resample_means(scores.values, replicates=found.replicates, seed=found.seed)
     populations = Populations(scores.means(), resampled, n_users=len(scores.users), seed=found.seed)
     coefficient = find_coefficient(found.coefficient)
-    low, high = np.full((2, len(measures), len(measures)), np.nan)
+    # A measure agrees with itself in every population.
+    low, high = (np.where(np.eye(len(measures)), found.taus, np.nan) for _ in range(2))
     undefined = 0
-    for pair in combinations_with_replacement(range(len(measures)), 2):
+    for pair in combinations(range(len(measures)), 2):
         if every_pair or measures.are_comparable(*(measures[number] for number in pair)):
             orderings = populations.draw(*pair)
             for order in (1,) if coefficient.symmetric else (1, -1):

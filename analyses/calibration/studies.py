@@ -15,6 +15,7 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.discrimination import discrimination
+from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import Alone, ScoresAlone, SumSamples, Work
@@ -34,8 +35,8 @@ REPLICATES = 300
 # Taus are compared with room for rounding.
 TINY = 1e-9
 
-N_CANDIDATES, N_RELEVANT, DEPTH = 30, 8, 10
-SIMULATED = Measures([Measure("P", 5), Measure("RR", 10), Measure("AP", 10)])
+N_CANDIDATES, N_RELEVANT, EARLY, DEPTH = 30, 8, 5, 10
+SIMULATED = Measures([Measure("P", EARLY), Measure("RR", 10), Measure("AP", 10)])
 MOST_SUITED = 2.5
 LEVELS = (1.0, 0.5, 0.2, 0.1)
 SAMPLES = 5
@@ -125,23 +126,35 @@ class Lists:
     n_users: int = 100
 
     @classmethod
-    def simulated(cls, *, n_systems: int = 8, n_users: int = 4000, seed: int) -> Lists:
+    def simulated(
+        cls,
+        *,
+        n_systems: int = 8,
+        n_users: int = 4000,
+        seed: int,
+        qualities: Floats | None = None,
+        choosy: Floats | None = None,
+    ) -> Lists:
         """Let systems rank 30 items for each user, eight of them relevant.
 
-        How much better relevant items are scored depends on the user's skill and on the system,
-        every other of which suits some users more than others, so that measures disagree; the rest
-        is noise, in part the same for all systems.
+        How much better relevant items are scored depends on the user's skill and on the system's
+        quality, by default from .9 to 1.1. Choosy systems, 0 to 1, by default every other, suit
+        some users more than others, so that measures disagree; the rest is noise, in part the same
+        for all systems.
 
         Examples
         --------
         >>> Lists.simulated(n_users=5, seed=1).lists.shape
         (5, 8, 10)
         """
+        if qualities is not None:
+            n_systems = len(qualities)
+        worth = np.linspace(0.9, 1.1, n_systems) if qualities is None else qualities
+        choice = np.arange(n_systems) % 2 if choosy is None else choosy
         shape = (n_users, n_systems, N_CANDIDATES)
         skills = 2 * uniforms((n_users, 1, 1), seed, "lists", "skills")
-        qualities = np.linspace(0.9, 1.1, n_systems)
         suited = uniforms((n_users, n_systems), seed, "lists", "tastes") - 0.5
-        tastes = qualities + MOST_SUITED * (np.arange(n_systems) % 2) * suited
+        tastes = worth + MOST_SUITED * choice * suited
         noise = uniforms(shape, seed, "lists", "noise")
         shared = uniforms((n_users, 1, N_CANDIDATES), seed, "lists", "shared")
         odds = np.log(noise / (1 - noise) + 1e-9) / 2 + np.log(shared / (1 - shared) + 1e-9) / 2
@@ -151,11 +164,14 @@ class Lists:
         return cls(np.minimum(found, N_RELEVANT))
 
     @cached_property
-    def everybody(self) -> Work:
+    def everybody(self) -> _ListsAlone:
         """All users, with their scores as they are."""
-        users = np.arange(len(self.lists))
-        order = np.arange(len(SIMULATED))[:, np.newaxis].repeat(len(users), axis=1)
-        return self.work(users, order, seed=0)
+        order = np.arange(len(SIMULATED))[:, np.newaxis].repeat(len(self.lists), axis=1)
+        return _ListsAlone(self.lists, order)
+
+    def judged(self, kept: NDArray[np.bool_]) -> Scores:
+        """Score all users by some of their judgements, of shape (n_users * 8, 1)."""
+        return self.everybody.judged(kept)
 
     def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
         """Take the lists of some users."""
@@ -173,8 +189,11 @@ class _ListsAlone(Alone):
     @cached_property
     def scores(self) -> Scores:
         """Scores with all judgements."""
-        everything = np.ones((len(self.lists) * N_RELEVANT, 1), dtype=np.bool_)
-        return _labelled(self._of_users(everything)[..., 0], SIMULATED)
+        return self.judged(np.ones((len(self.lists) * N_RELEVANT, 1), dtype=np.bool_))
+
+    def judged(self, kept: NDArray[np.bool_]) -> Scores:
+        """Score with one sample of the judgements."""
+        return _labelled(self._of_users(kept)[..., 0], SIMULATED)
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:
@@ -205,20 +224,20 @@ class _ListsAlone(Alone):
 
     def _of_users(self, kept: NDArray[np.bool_]) -> Floats:
         """Score samples of judgements: (n_measures, n_systems, n_users, n_samples)."""
-        n_users, ranks = len(self.lists), np.arange(1, DEPTH + 1)[:, np.newaxis]
+        n_users, n_systems, _ = self.lists.shape
         judged = np.zeros((n_users, N_RELEVANT + 1, kept.shape[1]))
         judged[:, :-1] = kept.reshape(n_users, N_RELEVANT, -1)
-        relevant = judged[np.arange(n_users)[:, np.newaxis, np.newaxis], self.lists]
-        n_relevant = np.maximum(judged.sum(axis=1), 1)[:, np.newaxis]
-        precisions = relevant * relevant.cumsum(axis=2) / ranks
-        scores = np.stack(
-            [
-                relevant[:, :, :5].mean(axis=2),
-                (relevant / ranks).max(axis=2),
-                precisions.sum(axis=2) / n_relevant,
-            ]
-        )
-        return dealt(scores.swapaxes(1, 2), self.order)
+        users = np.arange(n_users)[:, np.newaxis]
+        hits, first, precisions, early = np.zeros((4, n_users, n_systems, kept.shape[1]))
+        for column in range(DEPTH):
+            relevant, rank = judged[users, self.lists[:, :, column]], column + 1
+            hits += relevant
+            precisions += relevant * hits / rank
+            np.maximum(first, relevant / rank, out=first)
+            if rank == EARLY:
+                early[:] = hits / EARLY
+        precisions /= np.maximum(judged.sum(axis=1), 1)[:, np.newaxis]
+        return dealt(np.stack([early, first, precisions]).swapaxes(1, 2), self.order)
 
 
 def dealt(scores: Floats, order: Numbers) -> Floats:
@@ -253,19 +272,25 @@ def _intervals(
     users = (draws * n_all).astype(np.intp)
     order = uniforms((n_measures, n_users), seed, number, "measures").argsort(axis=0)
     as_it_is = studies.work(users, np.sort(order, axis=0), seed=seed + number)
-    yield ("coverage", "agreement"), _agreements(as_it_is, studies.everybody)
-    for name, estimates in _estimates(as_it_is):
-        yield ("coverage", name), Held(estimates.values, estimates.low, estimates.high)
-        for place, found in _differences(name, estimates):
-            yield ("coverage", place), found
+    for name, found in intervals_of(as_it_is, studies.everybody):
+        yield ("coverage", name), found
     for name, estimates in _estimates(studies.work(users, order, seed=seed + number)):
         for place, found in _differences(name, estimates):
             yield ("false difference", place), replace(found, truths=np.zeros(len(found.values)))
 
 
+def intervals_of(work: Work, everybody: Work) -> Iterator[tuple[str, Held]]:
+    """Give the intervals of a study of some users, by what they are of."""
+    yield "agreement", _agreements(work, everybody)
+    for name, estimates in _estimates(work):
+        yield name, Held(estimates.values, estimates.low, estimates.high)
+        yield from _differences(name, estimates)
+
+
 def _agreements(work: Work, everybody: Work) -> Held:
     found = correlation(work, CorrelationSettings(replicates=REPLICATES, every_pair=True))
-    known = correlation(everybody, CorrelationSettings(replicates=0)).taus
+    means = everybody.scores.means()
+    known = tau_b(means[:, np.newaxis], means)
     pairs = np.triu_indices(len(known), k=1)
     return Held(found.taus[pairs], found.low[pairs] - TINY, found.high[pairs] + TINY, known[pairs])
 
@@ -301,12 +326,21 @@ def share_held(some: list[Held]) -> float:
     values, low, high = (
         np.array([getattr(one, name) for one in some]) for name in ("values", "low", "high")
     )
-    truths = values.mean(axis=0) if some[0].truths is None else some[0].truths
+    truths = _expected(values) if some[0].truths is None else some[0].truths
     defined = ~np.isnan(low + high + truths)
     held = (low <= truths) & (truths <= high)
     if some[0].at_once:
         held, defined = (held | ~defined).all(axis=1), defined.any(axis=1)
     return float(held[defined].mean()) if defined.any() else np.nan
+
+
+def _expected(values: Floats) -> Floats:
+    """Give what values of studies, (n_studies, n_numbers), have on average, as each may take it.
+
+    A value is nearer to a mean that it is part of; the mean is moved for each by as much.
+    """
+    n_studies, means = len(values), values.mean(axis=0)
+    return np.asarray(values - (values - means) * np.sqrt(n_studies / max(n_studies - 1, 1)))
 
 
 def _labelled(values: Floats, measures: Measures) -> Scores:
