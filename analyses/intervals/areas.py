@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import band, centred
+from analyses.intervals.bands import band
 from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
 from analyses.shared.estimate import Estimates
@@ -37,7 +37,7 @@ class Curves:
         Of shape (n_measures, n_levels).
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
-        `analyses.intervals.bands.centred` for what becomes of them.
+        `analyses.intervals.bands.band` for what becomes of them.
     within
         The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
         systems there are none. None if they were not looked at.
@@ -54,7 +54,7 @@ class Curves:
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
-        return band(centred(self.taus, self.replicates))
+        return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
     def in_words(self, *, seed: str = "", samples: str = "") -> str:
         """Say in a caption what bands and intervals are; nothing of those that there are not."""

@@ -31,9 +31,11 @@ from analyses.verdicts.joint_users import JointUsers
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cell = tuple[str, int, int, str]
+Share = tuple[float, int]
+"""Of so many intervals."""
 
 SYSTEMS = (8, 20, 50)
-STUDIES = {50: 17, 200: 17, 1000: 8, 6000: 6}
+STUDIES = {50: 17, 200: 17, 1000: 6, 6000: 3}
 """Studies made of a population, by their users."""
 
 POPULATIONS, N_USERS = 8, 6000
@@ -78,34 +80,36 @@ WORLDS: Mapping[str, Callable[[np.random.Generator, int], Floats]] = {
 def main() -> None:
     """Print the table as CSV: the share of intervals that hold, in percent, by world."""
     tasks = [*product(reversed(SYSTEMS), WORLDS, range(POPULATIONS))]
-    shares: dict[Cell, list[float]] = defaultdict(list)
+    found: dict[Cell, list[Share]] = defaultdict(list)
     workers = Parallel(n_jobs=-1, return_as="generator")
-    for done, found in enumerate(workers(delayed(coverage)(*task) for task in tasks), start=1):
-        for cell, share in found.items():
-            shares[cell].append(share)
+    for done, shares in enumerate(workers(delayed(coverage)(*task) for task in tasks), start=1):
+        for cell, share in shares.items():
+            found[cell].append(share)
         print(f"{done} of {len(tasks)} populations", file=sys.stderr)
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["interval of", "systems", "users", *WORLDS])
-    for quantity in dict.fromkeys(cell[0] for cell in shares):
+    for quantity in dict.fromkeys(cell[0] for cell in found):
         for n_systems, n_users in product(SYSTEMS, STUDIES):
-            cells = (shares[quantity, n_systems, n_users, world] for world in WORLDS)
+            cells = (found[quantity, n_systems, n_users, world] for world in WORLDS)
             table.writerow([quantity, n_systems, n_users, *map(in_words, cells)])
 
 
-def in_words(shares: list[float]) -> str:
+def in_words(found: list[Share]) -> str:
     """Write the share over populations with its standard error, and a mark beyond 92 to 98.
 
-    A share is beyond if it is so by more than two standard errors: of the populations, or of as
-    many studies that are independent, whichever is larger.
+    The error is that of the mean over populations, or of as many independent intervals that hold in
+    98 of 100, if that is larger. Beyond is what is so by more than two standard errors.
     """
-    share, n_studies = float(np.mean(shares)), len(shares) * min(STUDIES.values())
-    least = np.sqrt((1 - LEAST) * LEAST / n_studies) / 2
-    error = max(np.std(shares, ddof=1) / np.sqrt(len(shares)), least)
+    shares, sizes = np.transpose(found)
+    error = max(
+        np.std(shares, ddof=1) / np.sqrt(len(shares)), np.sqrt(MOST * (1 - MOST) / sizes.sum())
+    )
+    share = np.mean(shares)
     mark = " −" if share + 2 * error < LEAST else " +" if share - 2 * error > MOST else ""
     return f"{100 * share:.0f} ± {100 * error:.0f}{mark}"
 
 
-def coverage(n_systems: int, world: str, number: int) -> Mapping[Cell, float]:
+def coverage(n_systems: int, world: str, number: int) -> Mapping[Cell, Share]:
     """Give the share of intervals that hold in studies of one population, of every quantity."""
     key = FIRST_SEED + number
     rng = np.random.default_rng([key, n_systems, [*WORLDS].index(world)])
@@ -124,7 +128,8 @@ def coverage(n_systems: int, world: str, number: int) -> Mapping[Cell, float]:
             for quantity, interval in study(lists, judged, users, seed=seed):
                 held[quantity].append(interval)
         for quantity, some in held.items():
-            found[quantity, n_systems, n_users, world] = share_held(some)
+            n_intervals = len(some) * (1 if some[0].at_once else len(some[0].values))
+            found[quantity, n_systems, n_users, world] = (share_held(some), n_intervals)
     return found
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import N_BLOCKS, Resampling, band, centred
+from analyses.intervals.bands import N_BLOCKS, Resampling, band
 from analyses.ordering import tau_b
 from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity, sparsity
@@ -51,19 +51,23 @@ def test_without_replicates_all_users_are_one_block() -> None:
     assert resampling.taus(sums(1, 3), sums(1, 1)[..., 0]).shape == (2, 3, 0)
 
 
-def test_centred_replicates_keep_their_spread() -> None:
-    replicates = np.array([[0.1, 0.2, 0.6], [np.nan, -0.5, 0.5]])
-    found = centred(np.array([0.4, -0.1]), replicates)
-    np.testing.assert_allclose(found, [[0.2, 0.3, 0.7], [np.nan, -0.6, 0.4]])
+def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> None:
+    replicates = np.array(
+        [np.linspace(0.1, 0.5, 41), np.append(np.linspace(-0.5, 0.5, 40), np.nan)]
+    )
+    low, high = band(np.array([0.4, -0.1]), replicates)
+    np.testing.assert_allclose(low, [0.21, -0.575])
+    np.testing.assert_allclose(high, [0.59, 0.375])
 
 
-def test_centred_replicates_are_taus() -> None:
-    found = centred(np.array([0.9, -0.9]), np.array([[0.0, 0.6], [0.0, 0.6]]))
-    np.testing.assert_allclose(found, [[0.6, 1.0], [-1.0, -0.6]])
+def test_a_band_ends_where_values_do() -> None:
+    low, high = band(np.array([0.9, -0.9]), np.array([[0.0, 0.2, 4.0]] * 2), limits=(-1, 1))
+    assert high[0] <= 1.0
+    assert low[1] >= -1.0
 
 
 def test_without_replicates_a_band_is_nowhere() -> None:
-    assert np.isnan(band(np.empty((3, 0)))).all()
+    assert np.isnan(band(np.ones(3), np.empty((3, 0)))).all()
 
 
 N_USERS, N_JUDGED = 60, 6
