@@ -61,8 +61,8 @@ def resample_power(
 
     The p-values of a replicate come from the normal approximation
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
-    the continuity correction c, one unit, for scores on a lattice. Powers are multiplied by what
-    the approximation is off for the users as they are.
+    the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
+    the users as they are in the mean: resampling adds noise, which makes them larger.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def resample_power(
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
-    weights = np.concatenate([np.ones((1, n_blocks)), *(some for _, some in drawn)]).T
+    weights = np.concatenate([some for _, some in drawn]).T
     tasks = (
         delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
         for scores, observed, scale in zip(values, p, scales, strict=True)
@@ -108,8 +108,8 @@ def _resample_measure(
     grid, unit = _to_grid(values[:, order], 1 / found if found else 0.0)
     firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
     p = _normal_p(grid, pairs, unit, firsts, weights)
-    approximate, p = p[:, 0], p[:, 1:]
-    powers = p.sum(axis=0) * (observed.sum() / max(approximate.sum(), FLOOR))
+    powers = p.sum(axis=0)
+    powers *= observed.sum() / max(powers.mean(), FLOOR)
     p.sort(axis=0)
     low, high = spread_around(-np.sort(-observed), p[::-1], limits=(0.0, 1.0))
     return powers, low, high
