@@ -13,6 +13,7 @@ from analyses.intervals.systems import over_systems, pairs_within
 from analyses.ordering import tau_ap_a, tau_b
 from analyses.shared.estimate import Limits
 from analyses.shared.measure import Scores
+from analyses.shared.spreads import arcsine_around
 from analyses.significance.question import Question
 from analyses.verdicts.choice import put_first, regret
 from analyses.verdicts.comparison import verdicts_of
@@ -78,7 +79,7 @@ class BesideTruth:
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.worth)
-        users = limits_over_users(taus, self.tau_replicates, OF_TAU)
+        users = arcsine_around(taus, self.tau_replicates)
         return Uncertain(taus, users, self._over_systems(self._taus_of, OF_TAU), OF_TAU)
 
     def _taus_of(self, some: Places) -> Floats:
