@@ -110,9 +110,11 @@ def of_values(values: list[list[float]], *, falls: bool = False) -> Repeats:
         seeds=tuple(range(n_seeds)),
         quantities=("area",),
         subjects=("Robustness",),
+        in_words=("area",),
         falling=np.array([falls]),
         values=numbers,
-        errors=np.full((1, 2), 0.01),
+        users=np.full((1, 2), 0.01),
+        over_systems=np.full((1, 2), np.nan),
         signs=np.ones((1, 1, n_seeds), dtype=np.int8),
         means=np.tile(np.array([0.3, 0.2, 0.1])[:, None], (2, 1, n_seeds)),
     )
