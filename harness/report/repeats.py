@@ -22,7 +22,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import capitalised, listed, paired
+from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.in_words import percent
 
@@ -243,6 +243,7 @@ class Repeats(Result):
         "What users, systems and splits contribute",
         panels="subject",
         comparable=False,
+        roomy=True,
     )
     def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
         """Draw the mean of each measure over the seeds, and what it varies by on either side."""
@@ -280,8 +281,8 @@ class Repeats(Result):
         first = listed([f"{name} in {100 * shares[name]:.0f} %" for name in leaders])
         return (
             f"{self.subjects[place]}, under {n_seeds} seeds: first was {first}. Ahead beyond "
-            f"noise in at least {100 * SURE:.0f} % of the seeds: "
-            f"{capitalised(paired(held)) if held else 'no measure than another'}."
+            f"noise in at least {100 * SURE:.0f} % of the seeds, the better one first: "
+            f"{paired(held) if held else 'no measure of another'}."
         )
 
     def cautions(self) -> Sequence[str]:

@@ -47,7 +47,7 @@ def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]
         return None if within is None else deviation_over_systems(within, len(systems))
 
     return Repeats(
-        measures=Measures(reported, falling=reported.falling),
+        measures=reported,
         systems=systems,
         seeds=tuple(seeds),
         quantities=tuple(names),

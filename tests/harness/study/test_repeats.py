@@ -28,6 +28,7 @@ REPEATED = (
     WORLD
     + SYSTEMS
     + METRICS
+    + 'report = ["P@5", "P@20", "nDCG@20"]\n'
     + '[analyses]\nnames = ["sparsity", "discrimination"]\n[analyses.sparsity]\nsamples = 3\n'
     + "[repeat]\nseeds = 3\n"
 )
@@ -141,6 +142,12 @@ def test_a_spread_beyond_the_error_is_a_caution() -> None:
     assert not of_values([[0.5, 0.5], [0.4, 0.4]]).cautions()
     (caution,) = of_values([[0.5, 0.6], [0.4, 0.4]]).cautions()
     assert caution.endswith("P (area).")
+
+
+def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
+    labels = [row[0] for row in found.repeats_table().rows]
+    assert labels == ["P@5", "P@20", "nDCG@20"] * len(found.quantities)
+    assert list(found.measures.reported.labels) == labels[:3]
 
 
 def test_findings_say_what_each_source_contributes() -> None:
