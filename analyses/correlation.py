@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from analyses.intervals.drawn_runs import run_noise
 from analyses.intervals.populations import Populations, interval
 from analyses.intervals.resampling import CONFIDENCE, resample_means
-from analyses.intervals.systems import over_systems
+from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
-from analyses.shared.estimate import Estimate
+from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
+from analyses.shared.spreads import spread_around
 from analyses.shared.table import Table, shown
 from runs import InputError
 from runs.shared.settings import Whole
@@ -86,6 +88,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         )
         found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
         found = _with_intervals_over_systems(found, scores.means())
+        found = replace(found, others=_with_others(found, scores))
         if replicates:
             found = _with_intervals(found, scores, every_pair=settings.every_pair)
         bar.advance()
@@ -113,6 +116,9 @@ class Correlation(Result):
         Limits of its interval over users, of the same shape; NaN for pairs without one.
     systems_low, systems_high
         The same over systems, of report measures.
+    others
+        Mean agreement of each report measure with the others, over resampled users and within
+        random subsets of the systems, each of shape (n_reported, n_drawn).
     n_users
         Users over whom scores were averaged; None if only the means are known.
     replicates, seed
@@ -129,6 +135,7 @@ class Correlation(Result):
     high: Floats
     systems_low: Floats
     systems_high: Floats
+    others: tuple[Floats, ...] = ()
     n_users: int | None = None
     replicates: int = 0
     seed: int = 0
@@ -220,6 +227,28 @@ class Correlation(Result):
         chosen[self.measures.numbers(self.measures.reported)] = True
         both = (chosen[:, None] & chosen).ravel()
         return self.to_frame()[both].reset_index(drop=True)
+
+    def headline(self) -> Estimates | None:
+        """Give the mean agreement of each report measure with the others."""
+        numbers = self.measures.numbers(self.measures.reported)
+        if len(numbers) < 2 or not self.others:
+            return None
+        values, (replicates, within) = _beside(self.taus[np.ix_(numbers, numbers)]), self.others
+        low, high = spread_around(values, replicates)
+        label = find_coefficient(self.coefficient).label
+        return Estimates(
+            name="agreement with the others",
+            quantity=f"mean {label} with the other measures",
+            subject="Agreement with the other measures",
+            best="typical",
+            more="like the others",
+            measures=self.measures.reported,
+            values=values,
+            low=low,
+            high=high,
+            replicates=replicates,
+            within=within,
+        )
 
     def findings(self) -> Sequence[str]:
         """Say how alike the report measures order the systems."""
@@ -420,6 +449,7 @@ def _with_intervals(found: Correlation, scores: Scores, *, every_pair: bool) -> 
     """Add intervals for pairs of measures with something in common, or for all."""
     measures = found.measures
     resampled = resample_means(scores.values, replicates=found.replicates, seed=found.seed)
+    resampled = resampled + run_noise(scores.runs, replicates=found.replicates, seed=found.seed)
     populations = Populations(scores.means(), resampled, n_users=len(scores.users), seed=found.seed)
     coefficient = find_coefficient(found.coefficient)
     # A measure agrees with itself in every population.
@@ -444,14 +474,44 @@ def _with_intervals_over_systems(found: Correlation, means: Floats) -> Correlati
     coefficient, n_systems = find_coefficient(found.coefficient), len(found.systems)
 
     def agreements(some: NDArray[np.intp]) -> Floats:
-        every = np.moveaxis(means[numbers][:, some], 0, -2)
-        return coefficient.compare(every[..., :, None, :], every[..., None, :, :])
+        return _every_two(coefficient, means[numbers][:, some])
 
     limits = (coefficient.lowest(n_systems), 1.0)
     places = np.ix_(numbers, numbers)
     low, high = found.systems_low.copy(), found.systems_high.copy()
     low[places], high[places] = over_systems(agreements, n_systems, seed=found.seed, limits=limits)
     return replace(found, systems_low=low, systems_high=high)
+
+
+def _with_others(found: Correlation, scores: Scores) -> tuple[Floats, Floats]:
+    """Give what each report measure agrees with the others over resampled users and in subsets."""
+    coefficient = find_coefficient(found.coefficient)
+    numbers, draws = found.measures.numbers(found.measures.reported), found.replicates
+    values, runs = scores.values[numbers], scores.runs and scores.runs.of(numbers)
+    drawn = (
+        resample_means(values, replicates=draws, seed=found.seed)
+        if draws
+        else np.empty((*values.shape[:-1], 0))
+    ) + run_noise(runs, replicates=draws, seed=found.seed)
+    subsets = system_subsets(len(found.systems), seed=found.seed)
+    users, systems = (
+        _beside(_every_two(coefficient, some)).T
+        for some in (drawn.swapaxes(1, 2), values.mean(axis=2)[:, subsets])
+    )
+    return users, systems
+
+
+def _every_two(coefficient: Coefficient, means: Floats) -> Floats:
+    """Compare means (n_measures, ..., n_systems): (..., n_measures, n_measures)."""
+    every = np.moveaxis(means, 0, -2)
+    return coefficient.compare(every[..., :, None, :], every[..., None, :, :])
+
+
+def _beside(agreements: Floats) -> Floats:
+    """Average agreements (..., n, n) with all others: (..., n)."""
+    n_measures = agreements.shape[-1]
+    others = np.where(np.eye(n_measures, dtype=np.bool_), 0.0, agreements)
+    return np.asarray(others.sum(axis=-1) / max(n_measures - 1, 1))
 
 
 def _in_short(taus: Mapping[tuple[str, str], float]) -> str:

@@ -176,6 +176,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         replicates=settings.replicates if settings.test in OF_MEANS else 0,
         seed=work.seed,
         n_jobs=work.n_jobs,
+        runs=scores.runs,
     )
     means = scores.means()
     return Discrimination(
@@ -417,11 +418,12 @@ class Discrimination(Result):
         ]
 
     def _within_subsets(self) -> NDArray[np.float64] | None:
-        """Give DP in random subsets of the systems, where all pairs were tested."""
+        """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
         if self.baseline is not None:
             return None
         n_systems = len(self.systems)
-        return self.p @ pairs_within(system_subsets(n_systems, seed=self.seed), n_systems).T
+        pairs = pairs_within(system_subsets(n_systems, seed=self.seed), n_systems)
+        return self.p @ pairs.T * (pairs.shape[1] / pairs.sum(axis=1))
 
     def _alike_in_words(self) -> str:
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])

@@ -72,6 +72,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "exposure",
     source="Castells, Hurley & Vargas (2015); Zhu, Wang & Caverlee (2020)",
+    needs=("single lists",),
     on_request=True,
 )
 def exposure(work: Work, settings: Settings) -> Exposure:

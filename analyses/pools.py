@@ -40,7 +40,12 @@ class Settings(AnalysisSettings):
     replicates: Whole = Field(200, ge=0, description="Resampled sets of users; 0: no intervals.")
 
 
-@analysis("pools", source="Zobel (1998); Buckley et al. (2007)", on_request=True)
+@analysis(
+    "pools",
+    source="Zobel (1998); Buckley et al. (2007)",
+    needs=("single lists",),
+    on_request=True,
+)
 def pools(work: Work, settings: Settings) -> Pools:
     """Judge only what a pool of the systems' first items holds, all systems' or all but one's.
 

@@ -45,12 +45,13 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     the user's, and RW's is :math:`N_{ui}` over another. Dividing :math:`p_V` by the length of the
     neighbourhood, as KLD and CHI2 do, changes that number alone.
 
-    Valcarce et al. (2018) print .0919 and .0918 for P@100 of the two. If this is their formula, it
-    cannot be the cause; how many neighbours each was tuned to have may be, as five more or less
-    move P@100 by .0002 to .0006 on MovieLens latest small. Two forms that do order items otherwise
-    are no options here, as we know of no source that has them for recommendation: that of
-    information retrieval, with :math:`p_V(i) - p_C(i)`, lowers P@100 there from .062 to .055; with
-    the share of the neighbours who rated the item for :math:`p_V` it is .061.
+    Valcarce et al. (2018) print .0919 and .0918 for P@100 of the two. A form by which they would
+    differ was not found. If this is their formula, it cannot be the cause; how many neighbours each
+    was tuned to have may be, as five more or less move P@100 by .0002 to .0006 on MovieLens latest
+    small. Two forms that do order items otherwise are no options here, as we know of no source that
+    has them for recommendation: that of information retrieval, with :math:`p_V(i) - p_C(i)`, lowers
+    P@100 there from .062 to .055; with the share of the neighbours who rated the item for
+    :math:`p_V` it is .061.
 
     Raises
     ------

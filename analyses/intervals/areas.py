@@ -54,6 +54,10 @@ class Curves:
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
+        return self._band
+
+    @cached_property
+    def _band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
     def in_words(self, *, seed: str = "", samples: str = "") -> str:

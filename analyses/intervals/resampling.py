@@ -162,5 +162,7 @@ def percentiles(
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
     filled = np.where(undefined[..., None], 0.0, replicates)
-    low, high = np.nanquantile(filled, [tail, 1 - tail], axis=-1)
+    # numpy looks for NaN row by row, in Python.
+    quantile = np.nanquantile if np.isnan(filled).any() else np.quantile
+    low, high = quantile(filled, [tail, 1 - tail], axis=-1)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)

@@ -149,12 +149,17 @@ def reach_over_systems(values: Floats, n_systems: int) -> Floats:
     >>> round(float(reach_over_systems(some, 8)) / 2.3646, 1), round(6**0.5 / 8**0.5, 1)
     (0.9, 0.9)
     """
+    quantile = stdtrit(n_systems - 1, (1 + CONFIDENCE) / 2)
+    return np.asarray(quantile * deviation_over_systems(values, n_systems))
+
+
+def deviation_over_systems(values: Floats, n_systems: int) -> Floats:
+    """Give the standard deviation over systems, of shape (...); see `reach_over_systems`."""
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)
     size = round(SHARE * n_systems)
     variances = mean_of_defined((values - mean_of_defined(values)[..., np.newaxis]) ** 2)
-    quantile = stdtrit(n_systems - 1, (1 + CONFIDENCE) / 2)
-    return np.asarray(quantile * np.sqrt(size / (n_systems - size) * variances))
+    return np.sqrt(size / (n_systems - size) * variances)
 
 
 def over_systems(

@@ -82,6 +82,9 @@ def _over_samples(
     loop: Callable[[Floats, Floats], Floats], estimates: Floats, reference: Floats
 ) -> Floats:
     """Broadcast, so that a reference of many estimates is looked at once."""
+    from analyses.ordering.loops import over_samples
+
     if estimates.ndim > 1 and reference.shape[-2:-1] in ((), (1,)):
-        return loop(estimates, reference.reshape(*reference.shape[:-2], reference.shape[-1]))
-    return loop(estimates[..., None, :], reference)[..., 0]
+        known = reference.reshape(*reference.shape[:-2], reference.shape[-1])
+        return over_samples(loop, estimates, known)
+    return over_samples(loop, estimates[..., None, :], reference)[..., 0]

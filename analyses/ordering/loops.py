@@ -1,15 +1,16 @@
-"""The coefficients, compiled: each compares two rows of scores, and broadcasts over rows.
+"""The coefficients, compiled: each compares rows of scores; in one file, imported when needed.
 
 Every loop first brings the scores to a grid of 1e-12, so that equal systems tie, and answers NaN to
 NaN. Loops over pairs of systems need no sorting, and no memory beyond a few rows.
+
+Plain functions, and no ufuncs: numba keeps those of two processes that compile at once in parts
+that do not fit each other, and calls nothing where a part is missing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
 
 import numba
 import numpy as np
@@ -22,27 +23,26 @@ Row = NDArray[np.float64]
 jit = numba.njit(nogil=True, cache=True)
 
 
-def _broadcast(layout: str, types: str) -> Callable[[Callable[..., None]], Callable[..., Row]]:
-    """Compile for whole arrays of rows: s is systems, w is samples; the last type is the result."""
-    guvectorize: Any = numba.guvectorize
-
-    def compiled(kernel: Callable[..., None]) -> Callable[..., Row]:
-        loop = guvectorize([types], layout, nopython=True, cache=True)(kernel)
-
-        @wraps(kernel)
-        def over_arrays(*rows: Row | float) -> Row:
-            # NaN is an answer here, and no reason for numpy to warn.
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return loop(*rows)
-
-        return over_arrays
-
-    return compiled
+def over_rows(loop: Callable[..., Row], estimates: Row, reference: Row, *more: float) -> Row:
+    """Compare whole arrays of rows, whose other axes broadcast."""
+    some = np.broadcast_arrays(estimates, reference)
+    found = loop(*(_flat(each, 2) for each in some), *more)
+    return np.asarray(found.reshape(some[0].shape[:-1]))[()]
 
 
-pair = _broadcast("(s),(s)->()", "(f8[:],f8[:],f8[:])")
-pair_with_persistence = _broadcast("(s),(s),()->()", "(f8[:],f8[:],f8,f8[:])")
-samples = _broadcast("(w,s),(s)->(w)", "(f8[:,:],f8[:],f8[:])")
+def over_samples(loop: Callable[..., Row], estimates: Row, reference: Row) -> Row:
+    """Compare estimates (..., n_samples, n_systems) with a reference (..., n_systems) of each."""
+    shape = np.broadcast_shapes(estimates.shape[:-2], reference.shape[:-1])
+    samples = np.broadcast_to(estimates, (*shape, *estimates.shape[-2:]))
+    known = np.broadcast_to(reference, (*shape, reference.shape[-1]))
+    return loop(_flat(samples, 3), _flat(known, 2)).reshape(samples.shape[:-1])
+
+
+def _flat(values: Row, n_axes: int) -> Row:
+    """Join the first axes, so that so many are left."""
+    shape = values.shape[values.ndim - n_axes + 1 :]
+    flat = values.reshape(math.prod(values.shape[: values.ndim - n_axes + 1]), *shape)
+    return np.ascontiguousarray(flat, dtype=np.float64)
 
 
 @jit
@@ -197,88 +197,106 @@ def _rbo(row: Row, wanted: Row, persistence: float, is_cosine: bool) -> float:
     return total + persistence ** len(row) * agreement
 
 
-@samples
-def tau_b(estimates: Row, reference: Row, values: Row) -> None:
+@jit
+def tau_b(estimates: Row, references: Row) -> Row:
     """Compare many orderings with one, whose pairs are looked at once."""
-    row = np.empty(len(reference))
-    is_complete = _round(reference, row)
-    signs = _pair_signs(row)
-    n_untied = np.count_nonzero(signs)
-    for sample in range(len(estimates)):
-        is_defined = _round(estimates[sample], row) and is_complete
-        agreement, n_untied_here = _agree(row, signs)
-        untied = n_untied * n_untied_here if is_defined else 0
-        values[sample] = agreement / math.sqrt(untied) if untied > 0 else np.nan
+    values, row = np.full(estimates.shape[:2], np.nan), np.empty(references.shape[1])
+    for n in range(len(references)):
+        is_complete = _round(references[n], row)
+        signs = _pair_signs(row)
+        n_untied = np.count_nonzero(signs)
+        for sample in range(estimates.shape[1]):
+            is_defined = _round(estimates[n, sample], row) and is_complete
+            agreement, n_untied_here = _agree(row, signs)
+            untied = n_untied * n_untied_here if is_defined else 0
+            if untied > 0:
+                values[n, sample] = agreement / math.sqrt(untied)
+    return values
 
 
-@samples
-def tau_a(estimates: Row, reference: Row, values: Row) -> None:
+@jit
+def tau_a(estimates: Row, references: Row) -> Row:
     """Compare many orderings with one, whose pairs are looked at once."""
-    row = np.empty(len(reference))
-    is_complete = _round(reference, row)
-    signs = _pair_signs(row)
-    for sample in range(len(estimates)):
-        is_defined = _round(estimates[sample], row) and is_complete and len(signs) > 0
-        values[sample] = _agree(row, signs)[0] / len(signs) if is_defined else np.nan
+    values, row = np.full(estimates.shape[:2], np.nan), np.empty(references.shape[1])
+    for n in range(len(references)):
+        is_complete = _round(references[n], row)
+        signs = _pair_signs(row)
+        for sample in range(estimates.shape[1]):
+            if _round(estimates[n, sample], row) and is_complete and len(signs) > 0:
+                values[n, sample] = _agree(row, signs)[0] / len(signs)
+    return values
 
 
-@pair
-def tau_ap(estimate: Row, reference: Row, value: Row) -> None:
+@jit
+def tau_ap(estimates: Row, references: Row) -> Row:
     """Refuse ties."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    is_defined = is_defined and not _has_ties(row) and not _has_ties(wanted)
-    value[0] = _half_tau_ap(row, wanted) if is_defined else np.nan
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        if is_defined and not _has_ties(row) and not _has_ties(wanted):
+            values[n] = _half_tau_ap(row, wanted)
+    return values
 
 
-@pair
-def tau_ap_b(estimate: Row, reference: Row, value: Row) -> None:
+@jit
+def tau_ap_b(estimates: Row, references: Row) -> Row:
     """Walk down both orderings."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    both = (_half_tau_ap(row, wanted) + _half_tau_ap(wanted, row)) / 2
-    value[0] = both if is_defined else np.nan
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        if is_defined:
+            values[n] = (_half_tau_ap(row, wanted) + _half_tau_ap(wanted, row)) / 2
+    return values
 
 
-@pair
-def tau_ap_a(estimate: Row, reference: Row, value: Row) -> None:
+@jit
+def tau_ap_a(estimates: Row, references: Row) -> Row:
     """Average over all ways to break the ties of the estimate."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    is_defined = is_defined and not _has_ties(wanted)
-    shares = 0.0
-    for i in range(len(row)):
-        n_above, n_right, n_tied = _look_above(row, wanted, i)
-        for n_before in range(n_tied):
-            if n_above + n_before > 0:
-                shares += (n_right + n_before / 2) / (n_above + n_before) / n_tied
-    value[0] = 2 * shares / (len(row) - 1) - 1 if is_defined else np.nan
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        if not is_defined or _has_ties(wanted):
+            continue
+        shares = 0.0
+        for i in range(len(row)):
+            n_above, n_right, n_tied = _look_above(row, wanted, i)
+            for n_before in range(n_tied):
+                if n_above + n_before > 0:
+                    shares += (n_right + n_before / 2) / (n_above + n_before) / n_tied
+        values[n] = 2 * shares / (len(row) - 1) - 1
+    return values
 
 
-@pair
-def spearman(estimate: Row, reference: Row, value: Row) -> None:
+@jit
+def spearman(estimates: Row, references: Row) -> Row:
     """Correlate average ranks, doubled and centred to stay whole numbers."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    first, second = _centred_ranks(row), _centred_ranks(wanted)
-    spread = (first * first).sum() * (second * second).sum()
-    is_defined = is_defined and spread > 0
-    value[0] = (first * second).sum() / math.sqrt(spread) if is_defined else np.nan
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        first, second = _centred_ranks(row), _centred_ranks(wanted)
+        spread = (first * first).sum() * (second * second).sum()
+        if is_defined and spread > 0:
+            values[n] = (first * second).sum() / math.sqrt(spread)
+    return values
 
 
-@pair
-def weighted_tau(estimate: Row, reference: Row, value: Row) -> None:
+@jit
+def weighted_tau(estimates: Row, references: Row) -> Row:
     """Average the taus weighted by the order of either."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    both = (_half_weighted_tau(row, wanted) + _half_weighted_tau(wanted, row)) / 2
-    value[0] = both if is_defined else np.nan
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        if is_defined:
+            values[n] = (_half_weighted_tau(row, wanted) + _half_weighted_tau(wanted, row)) / 2
+    return values
 
 
-@pair_with_persistence
-def rbo_a(estimate: Row, reference: Row, persistence: float, value: Row) -> None:
-    """Average over all ways to break ties."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    value[0] = _rbo(row, wanted, persistence, is_cosine=False) if is_defined else np.nan
-
-
-@pair_with_persistence
-def rbo_b(estimate: Row, reference: Row, persistence: float, value: Row) -> None:
-    """Let a tied ordering agree fully with itself."""
-    row, wanted, is_defined = _rounded(estimate, reference)
-    value[0] = _rbo(row, wanted, persistence, is_cosine=True) if is_defined else np.nan
+@jit
+def rbo(estimates: Row, references: Row, persistence: float, is_cosine: bool) -> Row:
+    """Average over all ways to break ties, or let a tied ordering agree fully with itself."""
+    values = np.full(len(estimates), np.nan)
+    for n in range(len(values)):
+        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        if is_defined:
+            values[n] = _rbo(row, wanted, persistence, is_cosine)
+    return values

@@ -64,8 +64,7 @@ def rbo(
     """
     from analyses.ordering import loops
 
-    loop = {"a": loops.rbo_a, "b": loops.rbo_b}[variant]
-    return loop(estimates, reference, persistence)
+    return loops.over_rows(loops.rbo, estimates, reference, persistence, variant == "b")
 
 
 def rbo_floor(n_systems: int, *, persistence: float = PERSISTENCE) -> float:

@@ -33,4 +33,4 @@ def spearman(estimates: Floats, reference: Floats) -> Floats:
     """
     from analyses.ordering import loops
 
-    return loops.spearman(estimates, reference)
+    return loops.over_rows(loops.spearman, estimates, reference)

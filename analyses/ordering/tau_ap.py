@@ -40,7 +40,7 @@ def tau_ap(estimates: Floats, reference: Floats) -> Floats:
     """
     from analyses.ordering import loops
 
-    return loops.tau_ap(estimates, reference)
+    return loops.over_rows(loops.tau_ap, estimates, reference)
 
 
 def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
@@ -75,7 +75,7 @@ def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
     """
     from analyses.ordering import loops
 
-    return loops.tau_ap_a(estimates, reference)
+    return loops.over_rows(loops.tau_ap_a, estimates, reference)
 
 
 def tau_ap_b(estimates: Floats, reference: Floats) -> Floats:
@@ -109,4 +109,4 @@ def tau_ap_b(estimates: Floats, reference: Floats) -> Floats:
     """
     from analyses.ordering import loops
 
-    return loops.tau_ap_b(estimates, reference)
+    return loops.over_rows(loops.tau_ap_b, estimates, reference)

@@ -43,4 +43,4 @@ def weighted_tau(estimates: Floats, reference: Floats) -> Floats:
     """
     from analyses.ordering import loops
 
-    return loops.weighted_tau(estimates, reference)
+    return loops.over_rows(loops.weighted_tau, estimates, reference)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
+from importlib import import_module
 from io import BytesIO
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,6 +43,13 @@ LARGEST_LEGEND = 0.25
 """Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
 
 CURVE = "curve"
+CANVASES = {
+    "svg": ("backend_svg", "FigureCanvasSVG"),
+    "png": ("backend_agg", "FigureCanvasAgg"),
+    "pdf": ("backend_pdf", "FigureCanvasPdf"),
+}
+"""What draws each kind of file: a module of matplotlib's, and its class."""
+
 MARK = re.compile(r"<use ([^>]*)/>")
 
 
@@ -162,11 +170,6 @@ def panel_of(draw: Callable[[Axes], Axes], *, size: tuple[float, float] = WIDE_P
     return figure
 
 
-def settle(figure: Figure) -> None:
-    """Keep the layout of the last drawing, which takes as long to find as the rest to draw."""
-    figure.set_layout_engine("none")
-
-
 def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
     """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
 
@@ -237,11 +240,22 @@ def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
 def _render(
     figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
 ) -> bytes:
+    """Lay a figure out, which takes as long as to draw it, once for all kinds, and draw it once.
+
+    `Figure.savefig` draws twice, the first time for the layout.
+    """
     from matplotlib import rc_context
 
-    stream = BytesIO()
+    stream, (canvas, method) = BytesIO(), CANVASES[kind]
     with rc_context({**STYLE, "svg.fonttype": text_as}):
-        figure.savefig(stream, format=kind, dpi=RESOLUTION, metadata=metadata)
+        figure.set_dpi(RESOLUTION)
+        drawn = getattr(import_module(f"matplotlib.backends.{canvas}"), method)(figure)
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            layout.execute(figure)
+            figure.set_layout_engine("none")
+        figure.set_dpi(RESOLUTION)
+        getattr(drawn, f"print_{kind}")(stream, metadata=metadata)
     return stream.getvalue()
 
 

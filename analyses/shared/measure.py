@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.excerpt import excerpt
+from analyses.shared.run_deviations import RunDeviations
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -231,6 +232,8 @@ class Scores:
         Label of the second axis.
     users
         User (topic) ids, the label of the third axis.
+    runs
+        What the runs differ by whose means the values are; None of single runs.
 
     Raises
     ------
@@ -242,6 +245,7 @@ class Scores:
     measures: Measures
     systems: tuple[str, ...]
     users: NDArray[np.str_]
+    runs: RunDeviations | None = None
 
     def __post_init__(self) -> None:
         labels = (len(self.measures), len(self.systems), len(self.users))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from analyses.shared.figures import as_png, as_svg, draw_figure, settle
+from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.result import Result, figures_of, tables_of
 from analyses.shared.table import Table
 from runs import InputError
@@ -112,5 +112,4 @@ def figure_files(
     face = next(face for face in figures_of(type(result)) if face.name == name)
     figure = draw_figure(result, face, worded=worded)
     svg = as_svg(figure)
-    settle(figure)
     return {"svg": svg, "png": as_png(figure), "txt": f"{worded(face.caption(result))}\n".encode()}

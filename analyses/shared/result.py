@@ -221,6 +221,10 @@ class Result:
         """Give one number for each measure, where that sums the result up."""
         return None
 
+    def headline(self) -> Estimates | None:
+        """Give the number by measure whose chance is told apart; by default the estimates."""
+        return self.estimates()
+
     def findings(self) -> Sequence[str]:
         """Say in sentences what was found; by default what the estimates say."""
         found = self.estimates()

@@ -9,7 +9,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.intervals.drawn_runs import run_noise
 from analyses.intervals.resampling import draw_weights, random_blocks
+from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.spreads import FLOOR, spread_around
 from analyses.significance.permutation import find_scale
 from runs.shared.threads import single_threaded
@@ -56,8 +58,9 @@ def resample_power(
     replicates: int,
     seed: int,
     n_jobs: int = 1,
+    runs: RunDeviations | None = None,
 ) -> PowerSamples:
-    r"""Compute discriminative power again for users drawn with replacement.
+    r"""Compute discriminative power again for users, and runs, drawn with replacement.
 
     The p-values of a replicate come from the normal approximation
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
@@ -78,6 +81,8 @@ def resample_power(
         Number of draws, and their seed; from fewer than 2 nothing is learnt.
     n_jobs
         Number of threads; the results do not depend on it.
+    runs
+        What the runs differ by whose means the values are.
     """
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)
@@ -86,9 +91,11 @@ def resample_power(
     n_blocks = int(blocks.max()) + 1
     drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
     weights = np.concatenate([some for _, some in drawn]).T
+    noise = np.zeros((*values.shape[:2], replicates))
+    noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     tasks = (
-        delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights)
-        for scores, observed, scale in zip(values, p, scales, strict=True)
+        delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights, shifts)
+        for scores, observed, scale, shifts in zip(values, p, scales, noise, strict=True)
     )
     with single_threaded("blas"):
         results = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
@@ -102,12 +109,14 @@ def _resample_measure(
     scale: int | None,
     blocks: NDArray[np.intp],
     weights: NDArray[np.float64],
+    shifts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     found = scale or find_scale(values)
     order = np.argsort(blocks, kind="stable")
-    grid, unit = _to_grid(values[:, order], 1 / found if found else 0.0)
+    scaled = np.float64(1 / found if found else 0.0), shifts * values.shape[1]
+    grid, unit, shifts = _to_grid(values[:, order], *scaled)
     firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
-    p = _normal_p(grid, pairs, unit, firsts, weights)
+    p = _normal_p(grid, pairs, float(unit), firsts, weights, shifts)
     powers = p.sum(axis=0)
     powers *= observed.sum() / max(powers.mean(), FLOOR)
     p.sort(axis=0)
@@ -115,12 +124,17 @@ def _resample_measure(
     return powers, low, high
 
 
-def _to_grid(values: NDArray[np.float64], unit: float) -> tuple[NDArray[np.float64], float]:
-    """Round scores to whole numbers so small that sums of squared differences are exact."""
+def _to_grid(
+    values: NDArray[np.float64], *others: NDArray[np.float64] | np.float64
+) -> tuple[NDArray[np.float64], ...]:
+    """Round scores to whole numbers so small that sums of squared differences are exact.
+
+    Other numbers are given in the same units.
+    """
     bits = (51 - int(np.ceil(np.log2(values.shape[1])))) // 2
     _, exponent = np.frexp(np.abs(values).max(initial=0.0))
     power = bits - int(exponent)
-    return np.rint(np.ldexp(values, power)), float(np.ldexp(unit, power))
+    return np.rint(np.ldexp(values, power)), *(np.ldexp(each, power) for each in others)
 
 
 def _normal_p(
@@ -129,15 +143,16 @@ def _normal_p(
     unit: float,
     firsts: NDArray[np.intp],
     weights: NDArray[np.float64],
+    shifts: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Approximate the p-values of weighted users, of shape (n_pairs, n_weightings).
 
     The users of a block lie together, from the first of each on; weights are those of the blocks,
-    of shape (n_blocks, n_weightings).
+    of shape (n_blocks, n_weightings). Totals of systems are shifted, (n_systems, n_weightings).
     """
     from scipy.special import erfc
 
-    totals = np.add.reduceat(grid, firsts, axis=1) @ weights
+    totals = np.add.reduceat(grid, firsts, axis=1) @ weights + shifts
     p = np.empty((len(pairs[0]), weights.shape[1]))
     for rows, squares in _squares(grid, pairs):
         first, second = (side[rows] for side in pairs)

@@ -69,7 +69,7 @@ class BesideTruth:
         return np.asarray(self._drawn(self.true)[self.rulers])
 
     def _drawn(self, scores: Scores) -> Floats:
-        return np.moveaxis(self.users.means(scores.values, scores.users), -1, 1)
+        return np.moveaxis(self.users.means(scores.values, scores.users, scores.runs), -1, 1)
 
     @cached_property
     def tau_replicates(self) -> Floats:

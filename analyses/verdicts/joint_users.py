@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.drawn_runs import run_noise
 from analyses.intervals.resampling import random_blocks, resample_means
 from analyses.shared.measure import Scores
+from analyses.shared.run_deviations import RunDeviations
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +39,10 @@ class JointUsers:
         """Draw from the users of both."""
         return cls(np.union1d(first.users, second.users), replicates, seed)
 
-    def means(self, values: Floats, users: NDArray[np.str_]) -> Floats:
-        """Resample the means of values of some of the users, along the last axis.
+    def means(
+        self, values: Floats, users: NDArray[np.str_], runs: RunDeviations | None = None
+    ) -> Floats:
+        """Resample the means of values of some of the users, along the last axis, and of runs.
 
         Returns
         -------
@@ -50,7 +54,12 @@ class JointUsers:
         filled[..., np.searchsorted(self.users, users)] = values
         means, shares = self._resampled(filled), self.shares(users)
         shares = np.broadcast_to(shares, means.shape)
-        return np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
+        found = np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
+        return found + self.noise(runs)
+
+    def noise(self, runs: RunDeviations | None) -> Floats | float:
+        """Draw runs: the same numbers on either side."""
+        return run_noise(runs, replicates=self.replicates, seed=self.seed)
 
     def shares(self, users: NDArray[np.str_]) -> Floats:
         """Give the share of some of the users among those drawn, of shape (n_replicates,)."""

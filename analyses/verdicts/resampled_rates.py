@@ -92,7 +92,11 @@ def _tested(scores: Scores, number: int, users: JointUsers, question: Question) 
         parts.append(moments.swapaxes(1, 2))
     means, squares = np.concatenate(parts, axis=2)
     drawn = users.shares(scores.users)[:, np.newaxis] * len(users.users)
-    p = _p_values(means, squares - means**2, drawn)
+    variances = squares - means**2
+    if scores.runs is not None:
+        noise = np.asarray(users.noise(scores.runs.of([number])))[0]
+        means = means + (noise[first] - noise[second]).T
+    p = _p_values(means, variances, drawn)
     adjust = ADJUSTMENTS.get(question.correction)
     return Tested(means, p if adjust is None else adjust(p))
 

@@ -37,7 +37,9 @@ def known_to(truth: Truth, scores: Scores) -> Scores:
         raise InputError(
             f"the truth has no scores of {listed([*map(str, scores.measures)])}, to compare with."
         )
-    return replace(scores, values=scores.values[scores.measures.numbers(known)], measures=known)
+    numbers = scores.measures.numbers(known)
+    runs = None if scores.runs is None else scores.runs.of(numbers)
+    return replace(scores, values=scores.values[numbers], measures=known, runs=runs)
 
 
 def rulers_of(measures: Measures, truth: Truth) -> NDArray[np.intp]:
@@ -81,7 +83,8 @@ def oriented(scores: Scores) -> Scores:
     if (signs == 1).all():
         return scores
     values = scores.values * signs[:, np.newaxis, np.newaxis]
-    return Scores(values, scores.measures, scores.systems, scores.users)
+    runs = None if scores.runs is None else scores.runs.of([*range(len(signs))], signs)
+    return replace(scores, values=values, runs=runs)
 
 
 def p_values_of(scores: Scores, work: Work, question: Question) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from analyses.shared.analysis import Analysis
     from analyses.shared.publish import Results
+    from runs.shared.progress import Progress
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -67,6 +69,30 @@ def publish(
     if folder is not None:
         write_results(results, folder)
     click.echo(PRINTED[format_](results, only), nl=False)
+
+
+def answer_of_scores(
+    analysis: Analysis[Any, Any],
+    tables: Sequence[Path],
+    *,
+    seed: int,
+    n_jobs: int,
+    format_: str,
+    output: Path | None,
+    progress: Progress,
+    only: Collection[str] = (),
+    **asked: Any,
+) -> None:
+    """Ask an analysis of tables of scores, or a study's, publish the answer, and say cautions."""
+    from analyses.shared.work import ScoresAlone
+    from harness.cli.options import given
+    from harness.readers.scores import read_score_tables
+
+    work = ScoresAlone(read_score_tables(tables), seed=seed, n_jobs=n_jobs, progress=progress)
+    found = analysis(work, given(analysis.settings, asked))
+    publish({analysis.name: found}, format_, output, only)
+    for caution in found.cautions():
+        click.echo(f"Caution: {caution}", err=True)
 
 
 def shown(value: Any) -> str:

@@ -155,6 +155,35 @@ def settings_options(
     return click.option(cls=_Options, made=made)
 
 
+def score_options(
+    settings: Callable[[], type[BaseModel]], *, metavar: str, output: str
+) -> Callable[[Command], Command]:
+    """Give a command that asks something of scores its tables, settings and what all have.
+
+    Parameters
+    ----------
+    settings
+        Gives the model of what is asked.
+    metavar, output
+        What the tables are called, and what goes into the folder.
+    """
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            quietly,
+            click.option("--output", type=PATH, help=output),
+            printable,
+            workers,
+            click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws."),
+            settings_options(settings),
+            click.argument("tables", metavar=metavar, nargs=-1, required=True, type=PATH),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def imported(path: str) -> Callable[[], Any]:
     """Give what imports a model by its path, for `settings_options`.
 

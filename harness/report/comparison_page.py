@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analyses.shared.figures import as_pdf, as_svg, settle
+from analyses.shared.figures import as_pdf, as_svg
 from harness.report.comparison import Comparison
 from harness.report.page import image_source, render_page
 from runs.shared.files import write_whole
@@ -37,7 +37,6 @@ def write_comparison(compared: Comparison, folder: Path) -> Path:
 def _write_figures(compared: Comparison, folder: Path) -> Iterator[dict[str, Any]]:
     for face, caption, drawn in compared.figures():
         svg = as_svg(drawn)
-        settle(drawn)
         write_whole(folder / f"figures/{face.file}.svg", svg)
         write_whole(folder / f"figures/{face.file}.pdf", as_pdf(drawn))
         title = face.title if face.number is None else f"Figure {face.number}. {face.title}"

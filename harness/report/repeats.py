@@ -13,18 +13,33 @@ from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
+from analyses.shared.drawing import (
+    COLOURS,
+    MARKERS,
+    axes_or_new,
+    chosen_panel,
+    legend_beside,
+)
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, table
-from analyses.shared.sentences import capitalised, listed, paired
+from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, shown
+from analyses.significance.in_words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
 SURE = 0.95
 """Share of the seeds from which on a conclusion is said to hold."""
+
+SOURCES = ("users", "systems", "splits")
+"""Where chance comes from; training seeds are among splits."""
+
+APART = 0.22
+"""Rows between what users, systems and splits contribute to one measure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +52,15 @@ class Repeats(Result):
         Report measures.
     systems, seeds
         Labels of axes; the first seed is that of the study.
-    quantities, subjects
-        What was estimated: its name, and what it is about, in words.
+    quantities, subjects, in_words
+        What was estimated: its name, what it is about, and what it is, in words.
     falling
         Whether less is better, of shape (n_quantities,).
     values
         Estimates, of shape (n_quantities, n_measures, n_seeds); NaN where there is none.
-    errors
-        Standard errors of those of the first seed, as its 95 % intervals have them (their width
-        over 2 x 1.96); of shape (n_quantities, n_measures).
+    users, over_systems
+        Standard deviations under one seed: over resampled users, and over systems by the delete-d
+        jackknife; root mean squares over the seeds, of shape (n_quantities, n_measures).
     signs
         By quantity, pair of measures (as `itertools.combinations` has them) and seed: 1 where the
         first is better beyond the noise of all pairs at once, -1 where the second is, else 0.
@@ -58,9 +73,11 @@ class Repeats(Result):
     seeds: tuple[int, ...]
     quantities: tuple[str, ...]
     subjects: tuple[str, ...]
+    in_words: tuple[str, ...]
     falling: NDArray[np.bool_]
     values: Floats
-    errors: Floats
+    users: Floats
+    over_systems: Floats
     signs: NDArray[np.int8]
     means: Floats
 
@@ -76,6 +93,11 @@ class Repeats(Result):
         return np.asarray((leads / np.maximum(leads.sum(axis=1, keepdims=True), 1)).mean(axis=2))
 
     @cached_property
+    def sources(self) -> Floats:
+        """Standard deviations over users, systems and splits, (3, n_quantities, n_measures)."""
+        return np.stack([self.users, self.over_systems, deviation_of_defined(self.values)])
+
+    @cached_property
     def taus(self) -> Floats:
         """Kendall's tau-b between the orderings of the systems under every two seeds.
 
@@ -86,13 +108,14 @@ class Repeats(Result):
         return tau_b(by_seed[:, one], by_seed[:, other])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``repeats``, ``repeats_pairs`` and ``repeats_means``.
+        """Give ``repeats``, ``repeats_sources``, ``repeats_pairs`` and ``repeats_means``.
 
         Returns
         -------
-        ``repeats`` has columns quantity, metric, cutoff, seed, value; ``repeats_pairs`` quantity,
-        metric_a, cutoff_a, metric_b, cutoff_b, first_better, second_better, undecided (shares of
-        the seeds); ``repeats_means`` metric, cutoff, system, seed, mean.
+        ``repeats`` has columns quantity, metric, cutoff, seed, value; ``repeats_sources`` quantity,
+        metric, cutoff and the standard deviations users, systems, splits; ``repeats_pairs``
+        quantity, metric_a, cutoff_a, metric_b, cutoff_b, first_better, second_better, undecided
+        (shares of the seeds); ``repeats_means`` metric, cutoff, system, seed, mean.
         """
         import pandas as pd
 
@@ -105,6 +128,14 @@ class Repeats(Result):
                 "cutoff": np.tile(cutoffs.repeat(n_seeds), n_quantities),
                 "seed": np.tile(self.seeds, n_quantities * n_measures),
                 "value": self.values.ravel(),
+            }
+        )
+        sources = pd.DataFrame(
+            {
+                "quantity": np.repeat(self.quantities, n_measures),
+                "metric": np.tile(names, n_quantities),
+                "cutoff": np.tile(cutoffs, n_quantities),
+                **dict(zip(SOURCES, self.sources.reshape(len(SOURCES), -1), strict=True)),
             }
         )
         first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
@@ -132,24 +163,28 @@ class Repeats(Result):
                 "mean": self.means.ravel(),
             }
         )
-        return {"repeats": values, "repeats_pairs": pairs, "repeats_means": means}
+        return {
+            "repeats": values,
+            "repeats_sources": sources,
+            "repeats_pairs": pairs,
+            "repeats_means": means,
+        }
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(len(self.measures)), 2))
 
-    @table("repeats", "other seeds: spread over splits and training, and who is first")
+    @table("repeats", "what users, systems and splits contribute, and who is first")
     def repeats_table(self) -> Table:
-        """Tabulate each estimate over the seeds, beside its error by resampling."""
+        """Tabulate each estimate over the seeds, with what it varies by."""
         rows: list[list[Cell]] = []
-        means, deviations = mean_of_defined(self.values), deviation_of_defined(self.values)
+        means = mean_of_defined(self.values)
         for place, quantity in enumerate(self.quantities):
             for number, label in enumerate(self.measures.reported.labels):
                 numbers = (
                     self.values[place, number, 0],
-                    self.errors[place, number],
                     means[place, number],
-                    deviations[place, number],
+                    *self.sources[:, place, number],
                     self.first[place, number],
                 )
                 rows.append([label, quantity, *map(float, numbers)])
@@ -157,7 +192,7 @@ class Repeats(Result):
             name="repeats",
             title=f"The study under {len(self.seeds)} seeds",
             note=self.caption(),
-            headings=["measure", "of", "this seed", "its error", "mean", "sd", "first"],
+            headings=["measure", "of", "this seed", "mean", *SOURCES, "first"],
             rows=rows,
         )
 
@@ -190,9 +225,46 @@ class Repeats(Result):
         by_label = dict(zip(self.measures.reported.labels, taus, strict=True))
         alike = ", ".join(f"{label} {shown(tau)}" for label, tau in by_label.items())
         return (
+            *self._contributions(),
             *(self._finding(place) for place in range(len(self.quantities))),
             f"Under two seeds the systems are ordered with a mean tau-b of: {alike}.",
         )
+
+    def _contributions(self) -> list[str]:
+        """Say what users, systems and splits contribute to the chance of each quantity."""
+        squares = root_mean_square(self.sources) ** 2
+        return [
+            f"{subject} ({words}) varies by {listed(_shares(dict(zip(SOURCES, of, strict=True))))}."
+            for subject, words, of in zip(self.subjects, self.in_words, squares.T, strict=True)
+        ]
+
+    @figure(
+        "repeats",
+        "What users, systems and splits contribute",
+        panels="subject",
+        comparable=False,
+        roomy=True,
+    )
+    def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
+        """Draw the mean of each measure over the seeds, and what it varies by on either side."""
+        place, ax = chosen_panel(self.subjects, subject), axes_or_new(ax)
+        means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
+        for number, (source, own) in enumerate(zip(SOURCES, self.sources[:, place], strict=True)):
+            ax.errorbar(
+                means,
+                rows + APART * (1 - number),
+                xerr=own,
+                fmt=MARKERS[number],
+                color=COLOURS[number],
+                markersize=3.5,
+                linewidth=1.2,
+                label=source,
+            )
+        ax.set_yticks(rows, self.measures.reported.labels)
+        ax.set_xlabel(self.in_words[place])
+        ax.set_title(self.subjects[place])
+        legend_beside(ax)
+        return ax
 
     def _finding(self, place: int) -> str:
         labels, n_seeds = self.measures.reported.labels, len(self.seeds)
@@ -208,24 +280,24 @@ class Repeats(Result):
         ]
         first = listed([f"{name} in {100 * shares[name]:.0f} %" for name in leaders])
         return (
-            f"{self.subjects[place]}, under {n_seeds} seeds: first was {first}. Better beyond "
-            f"noise in at least {100 * SURE:.0f} % of the seeds: "
-            f"{capitalised(paired(held)) if held else 'no measure than another'}."
+            f"{self.subjects[place]}, under {n_seeds} seeds: first was {first}. Ahead beyond "
+            f"noise in at least {100 * SURE:.0f} % of the seeds, the better one first: "
+            f"{paired(held) if held else 'no measure of another'}."
         )
 
     def cautions(self) -> Sequence[str]:
         """Say where another seed moves estimates more than resampling says."""
-        deviations = deviation_of_defined(self.values)
+        users, _, splits = self.sources
         beyond = [
             f"{label} ({quantity})"
             for place, quantity in enumerate(self.quantities)
             for number, label in enumerate(self.measures.reported.labels)
-            if deviations[place, number] > 2 * self.errors[place, number]
+            if splits[place, number] > 2 * users[place, number]
         ]
         if not beyond:
             return ()
         return (
-            "Other seeds move these by more than twice their error by resampling users, so that "
+            "Other seeds move these by more than twice what resampled users do, so that "
             f"their intervals are for this split alone: {listed(beyond)}.",
         )
 
@@ -233,7 +305,31 @@ class Repeats(Result):
         """Say what was repeated."""
         return (
             f"The whole study was made with seeds {self.seeds[0]} to {self.seeds[-1]}: splits and "
-            "training differ, the data are the same. An error is that of this seed, from "
-            "resampling users; sd is the standard deviation over seeds; first is the share of the "
-            "seeds in which a measure has the best value."
+            "training differ, the data are the same. Users, systems and splits stand for standard "
+            "deviations: over resampled users and over systems (delete-d jackknife) under one "
+            "seed, and over the seeds. Resampled users bring the chance of their own split with "
+            "them, so that splits count in part twice; first is the share of the seeds in which a "
+            "measure has the best value."
         )
+
+
+def root_mean_square(values: Floats) -> Floats:
+    """Give the root of the mean of the squares along the last axis, of what is not NaN."""
+    return np.sqrt(mean_of_defined(values**2))
+
+
+def _shares(variances: Mapping[str, float]) -> list[str]:
+    """Say how much each source varies by, and its part of the variance of those that are known.
+
+    Examples
+    --------
+    >>> _shares({"users": 0.09, "systems": 0.16, "splits": np.nan})
+    ['0.300 over users (36 %)', '0.400 over systems (64 %)', 'an unknown number over splits']
+    """
+    whole = sum(variance for variance in variances.values() if not np.isnan(variance)) or 1.0
+    return [
+        f"an unknown number over {source}"
+        if np.isnan(variance)
+        else f"{shown(variance**0.5, decimals=3)} over {source} ({percent(variance / whole)})"
+        for source, variance in variances.items()
+    ]

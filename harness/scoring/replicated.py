@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Scores
+from analyses.shared.run_deviations import RunDeviations
 from harness.metrics.shared.metric import Metric
 from runs.replicates import Replicates
 
@@ -19,6 +20,20 @@ def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
         return scores
     values = replicates.mean(scores.values)
     return replace(scores, values=values, systems=replicates.systems)
+
+
+def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
+    """Give what runs differ by from their systems, in means over users for whom all of them rank.
+
+    Scores are of runs, in place of systems; weighted, if means are.
+    """
+    found = np.zeros(scores.values.shape[:2])
+    for system in range(len(replicates.systems)):
+        users, own = replicates.common(system), replicates.numbers == system
+        if users.any() and own.sum() > 1:
+            means = scores.values[:, own][..., users].mean(axis=2)
+            found[:, own] = means - means.mean(axis=1, keepdims=True)
+    return RunDeviations(found, replicates.numbers)
 
 
 def spread(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from analyses.intervals.systems import deviation_over_systems
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measures
-from harness.report.repeats import Repeats
+from analyses.shared.spreads import deviations
+from harness.report.repeats import Repeats, root_mean_square
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import estimates_of
 
-NORMAL_WIDTH = 2 * 1.959963984540054
-"""Standard errors in a 95 % interval."""
+Floats = NDArray[np.float64]
 
 
 def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]) -> Repeats:
@@ -32,22 +32,31 @@ def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]
     studies = [FinishedStudy(f, {"study": f.name, "results": list(results)}) for f in folders]
     means = [study.means for study in studies]
     reported = means[0].measures.reported
-    found = [{each.name: each for _, each in estimates_of(study)} for study in studies]
+    systems = means[0].systems
+    found = [{each.name: each for each in _headlines(study)} for study in studies]
     names = [name for name in found[0] if all(name in others for others in found)]
     of_first = [found[0][name] for name in names]
     by_seed = [[each[name] for each in found] for name in names]
-    shape = (len(names), len(reported))
+
+    def gathered(number: Callable[[Estimates], Floats | None]) -> Floats:
+        every = [[_by_measure(number(e), e, reported) for e in of] for of in by_seed]
+        return np.array(every).reshape(len(names), len(seeds), -1).swapaxes(1, 2)
+
+    def over_systems(estimates: Estimates) -> Floats | None:
+        within = estimates.within
+        return None if within is None else deviation_over_systems(within, len(systems))
+
     return Repeats(
-        measures=Measures(reported, falling=reported.falling),
-        systems=means[0].systems,
+        measures=reported,
+        systems=systems,
         seeds=tuple(seeds),
         quantities=tuple(names),
         subjects=tuple(each.subject for each in of_first),
+        in_words=tuple(each.quantity for each in of_first),
         falling=np.array([each.lower_is_better for each in of_first], dtype=np.bool_),
-        values=np.array([[_values(e, reported) for e in every] for every in by_seed])
-        .reshape(len(names), len(seeds), -1)
-        .swapaxes(1, 2),
-        errors=np.array([list(_errors(each, reported)) for each in of_first]).reshape(shape),
+        values=gathered(lambda each: each.values),
+        users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
+        over_systems=root_mean_square(gathered(over_systems)),
         signs=np.array(
             [[list(_signs(e, reported)) for e in every] for every in by_seed], dtype=np.int8
         )
@@ -57,16 +66,20 @@ def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]
     )
 
 
-def _values(estimates: Estimates, reported: Measures) -> list[float]:
-    found = estimates.of(reported)
-    return [found[label].value if label in found else math.nan for label in reported.labels]
+def _headlines(study: FinishedStudy) -> Iterator[Estimates]:
+    for _, result in study.results():
+        headline = result.headline()
+        if headline is not None:
+            yield headline
 
 
-def _errors(estimates: Estimates, reported: Measures) -> Iterator[float]:
-    found = estimates.of(reported)
-    for label in reported.labels:
-        known = found.get(label)
-        yield math.nan if known is None else (known.high - known.low) / NORMAL_WIDTH
+def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) -> Floats:
+    """Give what was found for each report measure, along the last axis; NaN where nothing was."""
+    made, own = np.full(len(reported), np.nan), estimates.measures
+    for place, measure in enumerate(reported):
+        if found is not None and measure in own:
+            made[place] = found[own.index(measure)]
+    return made
 
 
 def _signs(estimates: Estimates, reported: Measures) -> Iterator[int]:

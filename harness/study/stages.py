@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from analyses.shared.analysis import Analysis, Given, SettingError
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures, Scores
+from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.sentences import listed
 from analyses.shared.truth import Truth
 from harness.metrics.shared.kept_metric import keep_metrics
@@ -40,7 +41,7 @@ from harness.report.study_folder import (
 )
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
-from harness.scoring.replicated import averaged, spread
+from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
@@ -62,7 +63,7 @@ from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.true_judgements import TrueJudgements
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
-from harness.study.work import StudyWork
+from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import (
     Hidden,
     OwnLists,
@@ -101,12 +102,16 @@ WEIGHTED = (
 
 REPLICATED = (
     "A user's score of a system is the mean over the runs of the system that rank for the user. "
-    "Tests and intervals are of these means: they cover other users, not other runs, whose spread "
-    "stands beside the mean scores."
+    "Intervals of agreement, DP and validity cover other users and other runs of the systems, "
+    "where runs rank for the same users. Tests, intervals of differences of systems and areas "
+    "cover other users, not other runs, whose spread stands beside the mean scores."
 )
 
 TRUE_QRELS, TRUE_SCORES = "true-qrels", "true-scores"
 """Names of the parts of the study that are the truth, and the scores by it."""
+
+RUNS_FILE, TRUE_RUNS_FILE = "evidence/runs.npz", "truth/runs.npz"
+"""What the runs of one system differ by, where there are several of one."""
 
 TRUE_QRELS_FILE, TRUE_SCORES_FILE = "truth/true.qrels", "truth/scores.parquet"
 
@@ -272,6 +277,9 @@ class Stages:
             require_world=partial(with_world, self.study),
         )
         for analysis, settings in self.wanted:
+            if "single lists" in analysis.needs and self.collection.replicated:
+                with self.study.errors_at("analyses", analysis.section):
+                    raise InputError(f"{analysis.key} {OF_SINGLE_LISTS}")
             try:
                 settings.check(given)
             except SettingError as error:
@@ -438,6 +446,7 @@ class Stages:
             made.append(averaged(by_run, replicates))
             return {
                 SCORES_FILE: scores_to_parquet(made[0]),
+                **_runs_file(RUNS_FILE, weighted(by_run, self.weights), replicates),
                 **result_files("means", self._means(made[0], by_run, replicates)),
                 **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
                 **self._kept_metrics(),
@@ -445,7 +454,13 @@ class Stages:
 
         self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
         scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
-        return weighted(scores, self.weights)
+        return replace(weighted(scores, self.weights), runs=self._run_deviations(RUNS_FILE))
+
+    def _run_deviations(self, name: str) -> RunDeviations | None:
+        """Read what the runs of one system differ by; None if there are no replicates."""
+        if not self.collection.replicated:
+            return None
+        return read_evidence(self.store.folder / name, RunDeviations)
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
@@ -485,8 +500,14 @@ class Stages:
         def build() -> dict[str, bytes]:
             lists = self._true_lists(runs, known)
             with self.progress("Scoring by the truth", len(lists)) as bar:
-                made.append(self._score_truly(lists, known, advance=bar.advance))
-            return {TRUE_SCORES_FILE: scores_to_parquet(made[0])}
+                by_run = self._score_truly(lists, known, advance=bar.advance)
+            replicates = self._replicates(lists)
+            made.append(averaged(by_run, replicates))
+            weights = user_weights(known.qrels, self.study.metrics.average)
+            return {
+                TRUE_SCORES_FILE: scores_to_parquet(made[0]),
+                **_runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates),
+            }
 
         key = content_key(
             self._scores_key,
@@ -498,7 +519,7 @@ class Stages:
         scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
         weights = user_weights(known.qrels, self.study.metrics.average)
         return Truth(
-            weighted(scores, weights),
+            replace(weighted(scores, weights), runs=self._run_deviations(TRUE_RUNS_FILE)),
             self.study.truth.measures,
             known.origin,
             condensed=known.candidates == "judged",
@@ -516,7 +537,7 @@ class Stages:
     ) -> Scores:
         metrics = {**self.references, **self.metrics}
         references = () if self.study.truth is None else self.study.truth.measures
-        scores = true_scores(
+        return true_scores(
             lists,
             known,
             true_measures(self.measures, metrics, references),
@@ -524,7 +545,6 @@ class Stages:
             true_catalogue(self.catalogue, known, self.collection.split),
             advance=advance,
         )
-        return averaged(scores, self._replicates(lists))
 
     def analyse(self, runs: Sequence[Run], scores: Scores, truth: Truth | None = None) -> None:
         """Make every analysis of the study."""
@@ -797,6 +817,11 @@ class Stages:
         if split is None or truth is None:
             return {}
         return {"world/ratings.csv": format_ratings(split), "world/truth.npz": truth.to_bytes()}
+
+
+def _runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
+    """Keep what the runs of one system differ by, if there are several of one."""
+    return {} if replicates is None else {name: to_evidence(deviations(by_run, replicates))}
 
 
 def run_name(system: str) -> str:

@@ -24,6 +24,8 @@ from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.progress import Progress
 
+OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
+
 
 @dataclass(frozen=True, eq=False)
 class StudyWork:
@@ -96,9 +98,7 @@ class StudyWork:
     def recommended(self) -> Mapping[str, NDArray[np.int32]]:
         """By system: the items of its lists."""
         if self.replicates is not None:
-            raise InputError(
-                "the analysis is of one list for each user and system; these have replicates."
-            )
+            raise InputError(f"the analysis {OF_SINGLE_LISTS}")
         return {run.system: run.items for run in self.runs}
 
     @cached_property

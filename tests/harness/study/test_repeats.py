@@ -1,10 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
-from harness.report.repeats import Repeats
+from analyses.discrimination import Discrimination
+from harness.report.repeats import SOURCES, Repeats
 from harness.report.study_folder import FinishedStudy
 from harness.study.run import run_study
 from harness.study.study import read_study
@@ -25,6 +28,7 @@ REPEATED = (
     WORLD
     + SYSTEMS
     + METRICS
+    + 'report = ["P@5", "P@20", "nDCG@20"]\n'
     + '[analyses]\nnames = ["sparsity", "discrimination"]\n[analyses.sparsity]\nsamples = 3\n'
     + "[repeat]\nseeds = 3\n"
 )
@@ -110,9 +114,11 @@ def of_values(values: list[list[float]], *, falls: bool = False) -> Repeats:
         seeds=tuple(range(n_seeds)),
         quantities=("area",),
         subjects=("Robustness",),
+        in_words=("area",),
         falling=np.array([falls]),
         values=numbers,
-        errors=np.full((1, 2), 0.01),
+        users=np.full((1, 2), 0.01),
+        over_systems=np.full((1, 2), np.nan),
         signs=np.ones((1, 1, n_seeds), dtype=np.int8),
         means=np.tile(np.array([0.3, 0.2, 0.1])[:, None], (2, 1, n_seeds)),
     )
@@ -136,3 +142,40 @@ def test_a_spread_beyond_the_error_is_a_caution() -> None:
     assert not of_values([[0.5, 0.5], [0.4, 0.4]]).cautions()
     (caution,) = of_values([[0.5, 0.6], [0.4, 0.4]]).cautions()
     assert caution.endswith("P (area).")
+
+
+def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
+    labels = [row[0] for row in found.repeats_table().rows]
+    assert labels == ["P@5", "P@20", "nDCG@20"] * len(found.quantities)
+    assert list(found.measures.reported.labels) == labels[:3]
+
+
+def test_findings_say_what_each_source_contributes() -> None:
+    found = of_values([[0.5, 0.54], [0.4, 0.44]])
+    (said, *_) = replace(found, over_systems=np.full((1, 2), 0.04)).findings()
+    assert said.startswith("Robustness (area) varies by 0.010 over users (4 %), ")
+    assert "0.040 over systems (64 %) and 0.028 over splits (32 %)." in said
+
+
+def test_what_is_not_known_of_systems_is_said() -> None:
+    (said, *_) = of_values([[0.5, 0.54], [0.4, 0.44]]).findings()
+    assert "an unknown number over systems" in said
+
+
+def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found: Repeats) -> None:
+    folders = [repeated, *(repeated / "seeds").iterdir()]
+    result = [FinishedStudy.at(f).result_of("discrimination", Discrimination) for f in folders]
+    deviations = np.array([each.samples.powers.std(axis=1, ddof=1) for each in result])
+    place = found.quantities.index("DP")
+    numbers = result[0].measures.numbers(found.measures)
+    expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
+    np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
+
+
+def test_what_sources_contribute_is_drawn(repeated: Path, found: Repeats) -> None:
+    ax = found.plot(Figure().subplots(), subject=found.subjects[0])
+    assert len(ax.containers) == 3
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*SOURCES]
+    assert (repeated / "figures/repeats.svg").exists()

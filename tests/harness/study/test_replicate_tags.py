@@ -7,9 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.shared.evidence import read_evidence
+from analyses.shared.run_deviations import RunDeviations
 from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
+from harness.study.stages import RUNS_FILE
 from harness.study.study import parse_study
 from runs import InputError, InputWarning
 from tests.harness.small import (
@@ -200,3 +203,25 @@ def test_a_run_of_a_system_that_is_trained_here_is_refused(tmp_path: Path) -> No
     text = f'name = "x"\n[ratings]\npath = "ratings.csv"\n[runs]\npaths = ["*.run"]\n{SEEDS}\n'
     with pytest.raises(InputError, match="tag 'popularity-seed1' is the name of a trained system"):
         collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
+
+
+@pytest.mark.parametrize("name", ["exposure", "pools"])
+def test_analyses_of_single_lists_are_refused_before_anything_is_scored(
+    seeds: Path, tmp_path: Path, name: str
+) -> None:
+    text = with_replicates(SEEDS) + TREC_METRICS + f'[analyses]\nnames = ["{name}"]\n'
+    with pytest.raises(InputError, match=f"{name} is of one list for each user and system"):
+        run_text(text, seeds, output=tmp_path / "study")
+    assert not [*(tmp_path / "study").glob("scores*")]
+
+
+def test_what_runs_differ_by_is_kept_for_the_intervals(seeds: Path, tmp_path: Path) -> None:
+    text = with_replicates(SEEDS) + TREC_METRICS + NO_ANALYSES
+    folder = run_text(text, seeds, output=tmp_path / "study")
+    runs = read_evidence(folder / RUNS_FILE, RunDeviations)
+    assert runs.systems.tolist() == [0, 0, 1, 1, 1]
+    spreads = FinishedStudy.at(folder).means.spreads
+    assert spreads is not None
+    for system, spread in enumerate(spreads.T):
+        own = runs.values[:, runs.systems == system]
+        np.testing.assert_allclose(own.std(axis=1, ddof=1), spread, atol=1e-12)

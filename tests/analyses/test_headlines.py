@@ -1,0 +1,83 @@
+"""The numbers whose chance is told apart: what other systems would have given of each."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.correlation import Settings as OfCorrelation
+from analyses.correlation import correlation
+from analyses.discrimination import Settings as OfDiscrimination
+from analyses.discrimination import discrimination
+from analyses.intervals.systems import deviation_over_systems, system_subsets
+from analyses.shared.estimate import Estimates
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import Result
+from analyses.shared.truth import Truth
+from analyses.shared.work import ScoresAlone, ScoresAndTruth
+from analyses.validity import Settings as OfValidity
+from analyses.validity import validity
+
+MEASURES = Measures([Measure("P", 5), Measure("AP", 5), Measure("RR", 5)])
+N_SYSTEMS, SEED = 9, 7
+
+
+@pytest.fixture
+def values(rng: np.random.Generator) -> NDArray[np.float64]:
+    return rng.normal(0.3 + 0.02 * np.arange(N_SYSTEMS)[:, None], 0.1, size=(3, N_SYSTEMS, 60))
+
+
+def scores(values: NDArray[np.float64]) -> Scores:
+    systems = tuple("abcdefghi"[: values.shape[1]])
+    return Scores(values, MEASURES, systems, np.arange(values.shape[2]).astype(np.str_))
+
+
+def agreement_of(values: NDArray[np.float64]) -> Result:
+    return correlation(ScoresAlone(scores(values), seed=SEED), OfCorrelation(replicates=20))
+
+
+def power_of(values: NDArray[np.float64]) -> Result:
+    settings = OfDiscrimination(test="t", replicates=20)
+    return discrimination(ScoresAlone(scores(values), seed=SEED), settings)
+
+
+def validity_of(values: NDArray[np.float64]) -> Result:
+    truth = Truth(scores(values[::-1]), tuple(MEASURES), "of a test")
+    settings = OfValidity(replicates=20, judgements=False)
+    return validity(ScoresAndTruth(scores(values), truth, seed=SEED), settings)
+
+
+def headline(result: Result) -> Estimates:
+    found = result.headline()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("study_of", [agreement_of, power_of, validity_of])
+def test_numbers_within_subsets_are_those_of_a_study_of_these_systems_alone(
+    study_of: object, values: NDArray[np.float64]
+) -> None:
+    assert callable(study_of)
+    subsets, within = system_subsets(N_SYSTEMS, seed=SEED), headline(study_of(values)).within
+    assert within is not None
+    assert within.shape == (3, len(subsets))
+    for number in (0, 99):
+        alone = headline(study_of(values[:, subsets[number]])).values
+        if study_of is power_of:
+            # DP adds up over pairs: in subsets it is given as of all pairs.
+            n_within = subsets.shape[1] * (subsets.shape[1] - 1) / 2
+            alone = alone * (N_SYSTEMS * (N_SYSTEMS - 1) / 2) / n_within
+        np.testing.assert_allclose(within[:, number], alone, rtol=1e-12)
+
+
+def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
+    values: NDArray[np.float64],
+) -> None:
+    result = correlation(ScoresAlone(scores(values)), OfCorrelation(replicates=20))
+    others = (result.taus.sum(axis=1) - 1) / 2
+    np.testing.assert_allclose(headline(result).values, others)
+
+
+def test_the_deviation_over_systems_of_a_mean_is_known() -> None:
+    within = np.arange(8.0)[system_subsets(8, seed=1)].mean(axis=-1)
+    expected = np.arange(8.0).std(ddof=1) / np.sqrt(8)
+    assert deviation_over_systems(within, 8) == pytest.approx(expected, rel=0.1)

@@ -1,0 +1,67 @@
+"""Intervals of what is said of systems of which there are several runs cover other runs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analyses import correlation, discrimination, validity
+from analyses.shared.estimate import Estimates
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.spreads import deviations
+from analyses.shared.truth import Truth
+from analyses.shared.work import ScoresAlone, ScoresAndTruth
+
+MEASURES = Measures([Measure("P", 5), Measure("AP", 5)])
+SYSTEMS = ("a", "b", "c", "d", "e")
+
+
+@pytest.fixture
+def scores(rng: np.random.Generator) -> Scores:
+    """Five systems, .02 apart, two runs of each .04 apart."""
+    users = np.array([f"u{n:03}" for n in range(200)])
+    levels = 0.3 + 0.02 * np.arange(5)
+    values = np.clip(levels[:, None] + 0.1 * rng.normal(size=(2, 5, 200)), 0, 1)
+    apart = RunDeviations(np.tile([-0.02, 0.02], (2, 5)), np.repeat(np.arange(5), 2))
+    return Scores(values, MEASURES, SYSTEMS, users, apart)
+
+
+def widths(found: Estimates | None) -> np.ndarray:
+    assert found is not None
+    return deviations(found.replicates)
+
+
+def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
+    settings = discrimination.Settings(test="t", replicates=100)
+    both, alone = (
+        discrimination.discrimination(ScoresAlone(each), settings)
+        for each in (scores, replace(scores, runs=None))
+    )
+    assert (both.dp == alone.dp).all()
+    assert (widths(both.estimates()) > 1.2 * widths(alone.estimates())).all()
+
+
+def test_agreement_varies_with_runs(scores: Scores) -> None:
+    settings = correlation.Settings(replicates=200)
+    both, alone = (
+        correlation.correlation(ScoresAlone(each), settings)
+        for each in (scores, replace(scores, runs=None))
+    )
+    assert (both.taus == alone.taus).all()
+    # Runs are the same by both measures, and so turn both orderings round alike.
+    assert (both.others[0] != alone.others[0]).any()
+    assert both.low[0, 1] != alone.low[0, 1]
+
+
+def test_validity_varies_with_runs(scores: Scores) -> None:
+    true = replace(scores, values=scores.values.mean(axis=2, keepdims=True).repeat(200, axis=2))
+    settings = validity.Settings(replicates=100, judgements=False)
+    both, alone = (
+        validity.validity(
+            ScoresAndTruth(each, Truth(replace(true, runs=None), tuple(MEASURES), "of a test")),
+            settings,
+        )
+        for each in (scores, replace(scores, runs=None))
+    )
+    assert (widths(both.estimates()) > widths(alone.estimates())).all()
