@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -12,22 +12,17 @@ from pydantic import AfterValidator, Field, ValidationError
 from scipy.special import ndtr
 
 from analyses.intervals.resampling import CONFIDENCE, interval
-from analyses.sampled.estimators import Estimator, Tally, ht_plugin, mle, tally, uncorrected
-from analyses.sampled.estimators.naming import find_estimator
-from analyses.sampled.estimators.shared.em import maximum_likelihood
-from analyses.sampled.estimators.shared.expected import expected_of_fit
+from analyses.sampled.estimators import Estimator, Fits, find_estimator, ht_plugin, mle, uncorrected
+from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.facts import Drawn, Ranked, between, tidy
 from analyses.sampled.shared.sample_tables import Sampled, sampled_of
-from analyses.sampled.shared.sampled_result import SampledResult
 from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.drawing import categories, draw_whiskers
+from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
@@ -128,31 +123,30 @@ def corrected_systems(
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
     estimator = _estimator(settings, systems)
-    points = CurvePoints(read_metrics(settings.metrics))
+    metrics = read_metrics(settings.metrics)
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             try:
-                counted = tally([sample], n=settings.corrected_for, path=points.path)
-                drawn = counted.resampled(replicates=settings.replicates, seed=seed)
-                found.append(_of_system(counted, drawn, estimator, points.metrics))
+                found.append(_of_system(sample, estimator, metrics, settings, seed=seed))
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
-    plain, values, bias = (np.stack(parts, axis=-1) for parts in list(zip(*found, strict=True))[:3])
+    plain, values, bias, replicates = zip(*found, strict=True)
     first = next(iter(systems.values()))
+    smooth, steep = np.stack(bias, axis=-1)
     return Corrected(
         systems=tuple(systems),
         ranked=Ranked(len(np.unique(first.users)), len(first), _range(first.n_candidates)),
-        measures=Measures(Measure(str(metric)) for metric in points.metrics),
+        measures=Measures(Measure(str(metric)) for metric in metrics),
         drawn=Drawn(first.replace, settings.corrected_for, seed),
         estimator=str(estimator),
         negatives=_range(first.n_negatives),
-        uncorrected=plain,
-        values=values,
-        bias=bias[0],
-        steep_bias=bias[1],
-        replicates=np.stack([each[3] for each in found], axis=1),
+        uncorrected=np.stack(plain, axis=-1),
+        values=np.stack(values, axis=-1),
+        bias=smooth,
+        steep_bias=steep,
+        replicates=np.stack(replicates, axis=1),
     )
 
 
@@ -173,34 +167,37 @@ def _estimator(settings: Settings, systems: Mapping[str, SampledRanks]) -> Estim
 
 
 def _of_system(
-    counted: Tally, drawn: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]
+    sample: SampledRanks,
+    estimator: Estimator,
+    metrics: tuple[RankMetric, ...],
+    settings: Settings,
+    *,
+    seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
-    plain = uncorrected().fit_tally(replace(counted, places=None))
-    return (
-        plain.estimates(metrics)[0],
-        estimator.fit_tally(counted).estimates(metrics)[0],
-        bias_left(counted, estimator, metrics),
-        estimator.fit_tally(drawn).estimates(metrics).T,
-    )
+    path = "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
+    fits = estimator.fit(sample, n=settings.corrected_for, path=path).fits
+    replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
+    plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
+    bias = np.full((2, len(metrics)), np.nan)
+    if sample.inverse_mass_above is None:
+        bias = bias_left(fits, metrics)
+    return plain, fits.estimates(metrics)[0], bias, replicates
 
 
-def bias_left(counted: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]) -> Floats:
+def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
     Returns
     -------
     The estimate from samples as they are expected of such ranks, less the exact metric of these:
-    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one;
-    NaN for samples of a proposal, of whose ranks no distribution is found.
+    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    if counted.places is not None:
-        return np.full((2, len(metrics)), np.nan)
     guesses = []
     for steep in (False, True):
-        masses = maximum_likelihood(counted, iterations=ITERATIONS, steep=steep)
-        expected, exact = expected_of_fit(counted, masses, metrics)
-        guesses.append(estimator.fit_tally(expected).estimates(metrics)[0] - exact)
+        masses = fits.cells.most_likely(ITERATIONS, steep=steep)
+        expected, exact = fits.cells.refilled(masses, metrics)
+        guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 
 
@@ -209,11 +206,15 @@ def _range(numbers: NDArray[np.int64]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected(SampledResult):
+class Corrected(Result):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
     Parameters
     ----------
+    measures, systems
+        Labels of axes: metrics, and systems.
+    ranked, drawn
+        Of whom the ranks are, and how samples were drawn.
     estimator
         What they are estimated by.
     negatives
@@ -229,6 +230,10 @@ class Corrected(SampledResult):
         systems: (n_metrics, n_systems, n_replicates).
     """
 
+    measures: Measures
+    systems: tuple[str, ...]
+    ranked: Ranked
+    drawn: Drawn
     estimator: str
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -236,6 +241,11 @@ class Corrected(SampledResult):
     bias: Floats
     steep_bias: Floats
     replicates: Floats
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
 
     @property
     def errors(self) -> Floats:
@@ -380,7 +390,8 @@ class Corrected(SampledResult):
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
-        ax, number = self.panel(ax, metric)
+        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
+        ax.set_title(self.metrics[number])
         places = np.arange(len(self.systems), dtype=np.float64)
         lower, upper = self.limits
         ((label, style),) = categories([self.estimator])
@@ -394,8 +405,7 @@ class Corrected(SampledResult):
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.negatives
-        sampled = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        sampled = between(*self.negatives)
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "

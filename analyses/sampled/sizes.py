@@ -1,4 +1,4 @@
-"""Expected metrics against the number of negatives: uncorrected and corrected, not simulated."""
+"""What metrics of samples are expected to be, by the number of negatives."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import Estimator, Fits
+from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import (
     DECIMALS,
     first_of,
@@ -20,16 +21,12 @@ from analyses.sampled.expectation.crossings import (
     ordering_of,
     print_ordering,
 )
-from analyses.sampled.expectation.designs import require_rising
 from analyses.sampled.expectation.metrics import RankMetric
-from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.expectation.user_moments import Addends, Moments, moments_of_mean
+from analyses.sampled.expectation.rank_pmf import moments
+from analyses.sampled.samples.designs import require_rising, round_numbers
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.rows import named_rows, tidy
-from analyses.sampled.shared.sampled_result import SampledResult
+from analyses.sampled.shared.facts import Drawn, Ranked, tidy
 from analyses.sampled.shared.settings import (
     METRICS,
     CorrectedFor,
@@ -44,14 +41,16 @@ from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     COLOURS,
     DASHES,
+    axes_or_new,
     categories,
+    chosen_panel,
     draw_band,
     legend_beside,
     scale_by_factors,
 )
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import figure, table
-from analyses.shared.table import Table
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 from runs import InputError
 
@@ -105,11 +104,6 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     InputError
         If users differ between systems, or a name or number makes no sense.
 
-    Notes
-    -----
-    Corrected values come from sums on the grid of
-    :class:`analyses.sampled.estimators.shared.nodes.Nodes`; their expectations are exact.
-
     Examples
     --------
     All four negatives of five candidates give the exact metric:
@@ -129,36 +123,29 @@ def expect_sizes(
     *,
     estimators: Sequence[str | Estimator] = ESTIMATORS,
 ) -> Sizes:
-    """Do so for other estimators.
-
-    Parameters
-    ----------
-    work, settings
-        The systems, and what is asked of them.
-    estimators
-        Names or values of up to four linear estimators that learn nothing from the sample; see
-        :mod:`analyses.sampled.estimators`.
+    """Do so for up to four linear estimators, by name or value, that learn nothing from the sample.
 
     Raises
     ------
     InputError
         As `sizes` does, and if an estimator is not linear or learns from the sample.
     """
-    systems = work.full_ranks
-    first = first_of(systems)
+    systems, first = work.full_ranks, first_of(work.full_ranks)
     numbers, metrics = settings.designs(first), read_metrics(settings.metrics)
-    asked = _read_few(estimators)
-    workers = Parallel(n_jobs=work.n_jobs, prefer="threads")
-    found = []
+    asked = read_estimators(estimators)
+    if len(asked) > len(DASHES):
+        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(asked)}.")
+    workers, found = Parallel(n_jobs=work.n_jobs, prefer="threads"), []
     with work.progress("Expecting sampled metrics", len(numbers) * len(asked)) as bar:
-        for m, estimator in product(numbers, asked):
+        for estimator, m in product(asked, numbers):
             fits = _fit(estimator, metrics, first, m=m, settings=settings)
-            addends = fits.addends(metrics, n_orders=int(first.order.max()))
-            found.append(workers(delayed(_moments)(addends, ranks) for ranks in systems.values()))
+            found.append(
+                workers(delayed(_moments)(fits, metrics, each) for each in systems.values())
+            )
             bar.advance()
-    # From (size and estimator, system, moment, metric) to (moment, estimator, metric, system, size)
-    shape = (len(numbers), len(asked), len(systems), 2, len(metrics))
-    means, variances = np.array(found).reshape(shape).transpose(3, 1, 4, 2, 0)
+    # From (estimator and size, system, moment, metric) to (moment, estimator, metric, system, size)
+    shape = (len(asked), len(numbers), len(systems), 2, len(metrics))
+    means, variances = np.array(found).reshape(shape).transpose(3, 0, 4, 2, 1)
     return Sizes(
         measures=Measures(Measure(str(metric)) for metric in metrics),
         systems=tuple(systems),
@@ -170,14 +157,6 @@ def expect_sizes(
         ranked=Ranked.of(first),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
     )
-
-
-def _read_few(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators, no more than there are dashes."""
-    read = read_estimators(names)
-    if len(read) > len(DASHES):
-        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(read)}.")
-    return read
 
 
 def _fit(
@@ -204,7 +183,8 @@ def _fit(
         order=ranks.order,
         n_relevant=ranks.n_relevant,
     )
-    fits = estimator.fit(sample, n=settings.corrected_for, path=CurvePoints(metrics).path).fits
+    path = "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
+    fits = estimator.fit(sample, n=settings.corrected_for, path=path).fits
     if not estimator.linear or fits.masses() is not None:
         raise InputError(
             f"{estimator} learns from the sample; without one, only linear estimators with a "
@@ -213,21 +193,27 @@ def _fit(
     return fits
 
 
-def _moments(addends: Addends, ranks: FullRanks) -> Moments:
-    """Give mean and variance of a system's estimates, each of shape (n_metrics,)."""
-    if (ranks.n_relevant == 1).all():
-        return moments_of_mean(addends.moments(ranks))
-    mean = addends.means(ranks).mean(axis=0)
-    return Moments(mean, np.full_like(mean, np.nan))
+def _moments(fits: Fits, metrics: tuple[RankMetric, ...], ranks: FullRanks) -> Floats:
+    """Give mean and variance of a system's estimates: (2, n_metrics).
+
+    Variances are not known where users have several relevant items, or candidates of their own are
+    corrected for.
+    """
+    means = fits.expected(ranks).estimates(metrics)[0]
+    if (ranks.n_relevant > 1).any() or len(fits.cells.groups) > 1:
+        return np.array([means, np.full_like(means, np.nan)])
+    replace = fits.cells.groups[0].replace
+    values = [fits.corrected(metric)[0] for metric in metrics]
+    return np.array([means, [moments(ranks, own, replace=replace)[1] for own in values]])
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(SampledResult):
+class Sizes(Result):
     """Expected estimates of metrics, and their spread, for some numbers of negatives.
 
     Parameters
     ----------
-    estimators, negatives
+    measures, systems, estimators, negatives
         Labels of axes; measures are metrics with their cut-offs.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
@@ -236,14 +222,25 @@ class Sizes(SampledResult):
         n_sizes).
     sd
         Standard deviations over samples, likewise: the noise of sampling, not that of users. NaN
-        where users have several relevant items.
+        where they are not known.
+    ranked, drawn
+        Of whom the ranks are, and how samples are drawn.
     """
 
+    measures: Measures
+    systems: tuple[str, ...]
     estimators: tuple[str, ...]
     negatives: tuple[int, ...]
     exact: Floats
     expected: Floats
     sd: Floats
+    ranked: Ranked
+    drawn: Drawn
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give what is expected, and where the order of systems changes."""
@@ -289,7 +286,8 @@ class Sizes(SampledResult):
         # (n_estimators, n_metrics, n_sizes, n_systems) against (n_metrics, 1, n_systems)
         taus = tau_b(np.moveaxis(self.expected, 3, 2), self.exact[:, np.newaxis])
         labels = map(", ".join, product(self.metrics, self.estimators))
-        rows = named_rows(labels, taus.swapaxes(0, 1).reshape(-1, len(self.negatives)))
+        numbers = taus.swapaxes(0, 1).reshape(-1, len(self.negatives)).tolist()
+        rows: list[list[Cell]] = [[label, *row] for label, row in zip(labels, numbers, strict=True)]
         return Table(
             name="sampled_sizes",
             title="Agreement (tau-b) of the expected with the exact order of the systems, "
@@ -311,7 +309,8 @@ class Sizes(SampledResult):
 
         The first metric by default, on new axes by default.
         """
-        ax, number = self.panel(ax, metric)
+        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
+        ax.set_title(self.metrics[number])
         for system, label, style in self._styles():
             self._draw(ax, number, system, label, style)
         self._scale(ax, number)

@@ -10,8 +10,8 @@ from pydantic import Field
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
-from analyses.sampled.expectation.designs import Adaptive, FixedSize
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.samples.designs import Adaptive, FixedSize
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError

@@ -1,0 +1,411 @@
+"""The one experiment: full ranks are sampled again and again, and metrics are estimated from that.
+
+Ways to estimate (an estimator with its prior and iterations, given samples of a design) by metric,
+system and repeat. Studies ask it for some ways, and look at its frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators import Cells, Estimator
+from analyses.sampled.estimators.learned_priors import WithPrior
+from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
+from analyses.sampled.estimators.shared.nodes import HEAD
+from analyses.sampled.expectation.crossings import first_of
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.samples.designs import Adaptive, Design, scores_per_user
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.shared.facts import Drawn, Ranked, tidy
+from analyses.sampled.shared.settings import SampleSettings
+from analyses.shared.drawing import axes_or_new, chosen_panel
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, tables_of
+from qrels import FullRanks
+from runs import InputError
+from runs.shared.threads import single_threaded
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+Floats = NDArray[np.float64]
+Made = TypeVar("Made", bound="Experiment")
+
+CUTOFFS = range(1, 51)
+"""Where a curve is compared with the true one."""
+
+CURVES = ("Recall", "nDCG", "AP")
+"""Those that Li et al. (2023) look at."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """An estimator and its samples, maybe with an oracle: the true ranks as prior."""
+
+    estimator: Estimator
+    design: Design
+    oracle: bool = False
+
+
+def takes(estimator: Estimator, design: Design) -> bool:
+    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
+
+    Examples
+    --------
+    >>> from analyses.sampled.estimators import adaptive_mle
+    >>> from analyses.sampled.samples.designs import FixedSize
+    >>> takes(adaptive_mle(), FixedSize(100))
+    False
+    """
+    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
+
+
+def whole_curves(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
+    """Take the whole curves of metrics, each once and up to the last cut-off; if none, the usual.
+
+    Examples
+    --------
+    >>> [str(metric) for metric in whole_curves(["Recall@10", "AP", "AUC"])]
+    ['Recall@50', 'AP@50']
+    """
+    cut = [metric for metric in map(rank_metric, names) if metric.name != "AUC"]
+    chosen = cut or map(rank_metric, CURVES)
+    return tuple(dict.fromkeys(replace(metric, cutoff=CUTOFFS[-1]) for metric in chosen))
+
+
+def relative_error(estimates: Floats, truth: Floats) -> Floats:
+    r"""Compare curves, (..., n_cutoffs), with the true one, (n_cutoffs,), in per cent: (...).
+
+    .. math:: 100 \cdot \mathrm{mean}_K \frac{|\hat M@K - M@K|}{M@K}
+
+    Cut-offs where the truth is 0 are left out, since nothing can be relative to it; it is NaN if
+    that is so at all of them. The released code of Li et al. takes estimates there for right.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation.
+
+    Examples
+    --------
+    >>> relative_error(np.array([[0.3, 0.75, 0.5]]), np.array([0.0, 0.5, 1.0]))
+    array([50.])
+    """
+    known = truth != 0
+    if not known.any():
+        return np.full(estimates.shape[:-1], np.nan)
+    off = np.abs(estimates - truth)[..., known] / truth[known]
+    return np.asarray(100 * off.mean(axis=-1))
+
+
+def curve_of(metric: RankMetric) -> tuple[RankMetric, ...]:
+    """Give a metric at all cut-offs; none if it has no cut-off."""
+    return () if metric.cutoff is None else tuple(replace(metric, cutoff=k) for k in CUTOFFS)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One system, sampled again and again; all systems share their random numbers."""
+
+    ranks: FullRanks
+    metrics: tuple[RankMetric, ...]
+    settings: SampleSettings
+    seed: int
+    expect: bool
+
+    def find(self, ways: Sequence[Way]) -> tuple[Floats, ...]:
+        """Estimate in all ways: what `Experiment` has of one system, in its order."""
+        asked = dict.fromkeys(self.metrics)
+        asked |= dict.fromkeys(each for metric in self.metrics for each in curve_of(metric))
+        columns = {metric: place for place, metric in enumerate(asked)}
+        truth = np.array([metric.exact(self.ranks) for metric in columns])
+        path = "grid" if max(metric.cutoff or 0 for metric in columns) <= HEAD else "full"
+        own = [columns[metric] for metric in self.metrics]
+        curves = [[columns[each] for each in curve_of(metric)] for metric in self.metrics]
+        drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
+        cells: dict[tuple[Design, str], Cells] = {}
+        found = []
+        for way in ways:
+            key = way.design, "full" if way.oracle else path
+            if key not in cells:
+                n = self.settings.corrected_for
+                cells[key] = Cells.of(drawn[way.design], n=n, path=key[1])
+            masses = cells[key].true_masses(self.ranks) if way.oracle else None
+            fits = way.estimator.fit_cells(cells[key], masses=masses)
+            values = fits.estimates([*columns])
+            likelihoods = np.full(len(values), np.nan)
+            if isinstance(way.estimator, MaximumLikelihood):
+                likelihoods = cells[key].likelihoods(way.estimator.learn(cells[key]))
+            found.append(
+                (
+                    values[:, own].T,
+                    np.array([relative_error(values[:, of], truth[of]) for of in curves]),
+                    np.array(np.mean([scores_per_user(one) for one in drawn[way.design]])),
+                    self._expected(way, cells[key], values[:, own]),
+                    likelihoods,
+                )
+            )
+        zeros = np.array([(truth[of] == 0).sum() for of in curves])
+        spread = np.array([metric.of_users(self.ranks).std() for metric in self.metrics])
+        return (truth[own], *map(np.array, zip(*found, strict=True)), zeros, spread)
+
+    def _draw(self, design: Design) -> list[SampledRanks]:
+        repeats = range(self.settings.repeats)
+        return [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+
+    def _expected(self, way: Way, cells: Cells, values: Floats) -> Floats:
+        """Estimate from samples as they are expected, the mean if these are adaptive: (n_metrics,).
+
+        A prior that repeats share is learned from these: its expectation, but for its noise.
+        """
+        if not self.expect or isinstance(way.design, Adaptive):
+            return values.mean(axis=0)
+        estimator = way.estimator
+        if isinstance(estimator, WithPrior):
+            alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
+            estimator = replace(estimator, **alone)
+        return estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
+
+
+def experiment(
+    kind: type[Made],
+    work: Work,
+    settings: SampleSettings,
+    ways: Sequence[Way],
+    metrics: tuple[RankMetric, ...],
+    *,
+    label: str,
+    without: str = "",
+    expect: bool = False,
+    curves: bool = True,
+    **facts: Any,
+) -> Made:
+    """Sample the systems, and estimate in all ways, in threads.
+
+    Parameters
+    ----------
+    kind, facts
+        The result, an `Experiment`, and what it has besides.
+    work, settings, ways, metrics
+        Who is sampled how, and what is estimated.
+    label
+        What progress is called.
+    without
+        An option that names of estimators leave out, as it is told apart elsewhere.
+    expect
+        Whether to say what estimates come to with more and more users; else the mean of repeats.
+    curves
+        Whether metrics stand for their curves, and are called without cut-offs.
+
+    Raises
+    ------
+    InputError
+        If samples are so few that they have no standard deviation, or systems differ in users.
+    """
+    if settings.repeats < 2:
+        raise InputError(f"`repeats` must be at least 2, got {settings.repeats}.")
+    first, systems = first_of(work.full_ranks), work.full_ranks
+    trials = [Trial(each, metrics, settings, work.seed, expect) for each in systems.values()]
+    workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    found = []
+    # Threads of the linear algebra may change last digits, and slow small matrices.
+    with work.progress(label, len(trials)) as bar, single_threaded("blas"):
+        for each in workers(delayed(trial.find)(ways) for trial in trials):
+            found.append(each)
+            bar.advance()
+    exact, estimated, errors, scored, expected, likelihoods, zeros, spread = zip(
+        *found, strict=True
+    )
+    return kind(
+        measures=Measures(
+            Measure(str(replace(metric, cutoff=None) if curves else metric)) for metric in metrics
+        ),
+        systems=tuple(systems),
+        estimators=tuple(way.estimator.printed(without=without) for way in ways),
+        samples=tuple(str(way.design) for way in ways),
+        priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
+        iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
+        exact=np.stack(exact, axis=-1),
+        estimated=np.stack(estimated, axis=2),
+        errors=np.stack(errors, axis=2),
+        expected=np.stack(expected, axis=-1),
+        likelihoods=np.stack(likelihoods, axis=1),
+        scored=np.stack(scored, axis=-1),
+        zero_cutoffs=np.stack(zeros, axis=-1),
+        spread=np.stack(spread, axis=-1),
+        ranked=Ranked.of(first),
+        mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
+        **facts,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment(Result):
+    """Estimates of metrics in several ways, from samples that are drawn again and again.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels of axes: metrics, and systems.
+    estimators, samples, priors, iterations
+        Labels of the ways: the estimator, its samples, its prior and its iterations; nothing and 0
+        where it has none.
+    exact
+        Metrics among all candidates, of shape (n_metrics, n_systems).
+    estimated
+        Of shape (n_ways, n_metrics, n_systems, n_repeats).
+    errors
+        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
+        NaN for metrics of whole lists, and where the truth is 0 everywhere.
+    expected
+        What estimates come to with more and more users, or their mean: (n_ways, n_metrics,
+        n_systems).
+    likelihoods
+        Mean log-likelihood of an item's cell, in natural units, of shape (n_ways, n_systems,
+        n_repeats); NaN but for maximum likelihood. Those of different samples are not comparable.
+    scored
+        Mean number of items scored for a user, the relevant ones included: (n_ways, n_systems).
+    zero_cutoffs
+        Cut-offs that errors leave out, because the truth is 0, of shape (n_metrics, n_systems).
+    spread
+        Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
+    ranked, mean_candidates, drawn
+        Of whom the ranks are, how many candidates a user has, and how samples were drawn.
+    n_max
+        Largest adaptive sample; 0 if there are none.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    estimators: tuple[str, ...]
+    samples: tuple[str, ...]
+    priors: tuple[str, ...]
+    iterations: tuple[int, ...]
+    exact: Floats
+    estimated: Floats
+    errors: Floats
+    expected: Floats
+    likelihoods: Floats
+    scored: Floats
+    zero_cutoffs: NDArray[np.int64]
+    spread: Floats
+    ranked: Ranked
+    mean_candidates: float
+    drawn: Drawn
+    n_max: int
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Those of the frame that a study shows."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    @property
+    def n_repeats(self) -> int:
+        """Samples of each system."""
+        return self.errors.shape[-1]
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the estimates over the repeats: (n_ways, n_metrics, n_systems)."""
+        return np.asarray(self.estimated.mean(axis=-1))
+
+    @property
+    def sd(self) -> Floats:
+        """Their standard deviation: the noise of sampling, not that of users."""
+        return np.asarray(self.estimated.std(axis=-1, ddof=1))
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table, called as the first that is printed; see `to_frame`."""
+        return {tables_of(type(self))[0].name: self.to_frame()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row for each way, metric and system: the columns that the study shows.
+
+        Returns
+        -------
+        Of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace; scored,
+        items for a user, and share, that of the candidates; exact and expected values; mean, sd
+        and standard_error (of the mean) of estimates over the repeats; error and error_sd, in per
+        cent, and zero_cutoffs, those left out; likelihood and likelihood_sd.
+        """
+        return self.every_column()[[*self.columns]]
+
+    def every_column(self) -> pd.DataFrame:
+        """Give all of them."""
+        ways = range(len(self.estimators))
+        likelihoods = self.likelihoods[:, np.newaxis]
+        frame = tidy(
+            {"way": ways, "metric": self.metrics, "system": self.systems},
+            **{
+                name: _by_way(getattr(self, f"{name}s"))
+                for name in ("estimator", "sample", "prior")
+            },
+            iterations=_by_way(self.iterations),
+            repeats=self.n_repeats,
+            replace=self.drawn.replace,
+            scored=self.scored[:, np.newaxis],
+            share=self.scored[:, np.newaxis] / self.mean_candidates,
+            exact=self.exact,
+            expected=self.expected,
+            mean=self.mean,
+            sd=self.sd,
+            standard_error=self.sd / np.sqrt(self.n_repeats),
+            error=self.errors.mean(axis=3),
+            error_sd=self.errors.std(axis=3, ddof=1),
+            zero_cutoffs=self.zero_cutoffs,
+            likelihood=likelihoods.mean(axis=3),
+            likelihood_sd=likelihoods.std(axis=3, ddof=1),
+        )
+        return without_cutoffs(frame)
+
+    def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, pd.DataFrame]:
+        """Give axes with the name of a metric, by default the first, and its rows."""
+        number = chosen_panel(self.measures.metrics, metric)
+        ax = axes_or_new(ax)
+        ax.set_title(self.measures.metrics[number])
+        frame = self.every_column()
+        return ax, frame[frame["measure"] == self.measures.metrics[number]]
+
+    @property
+    def of_samples(self) -> str:
+        """Of whom samples are, and how they were drawn, in words."""
+        samples = [f"{s} items" if " to " in s else s for s in dict.fromkeys(self.samples)]
+        adaptive = (
+            "; adaptive ones, drawn with replacement, double from their first size up to their "
+            f"last ({self.n_max:,} items at most) while the relevant item is the first"
+        )
+        return (
+            f"{self.ranked} among n = {self.ranked.n} candidates; {self.n_repeats:,} samples of "
+            f"the negatives, not of the users, seed {self.drawn.seed}, drawn uniformly "
+            f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
+            f"Corrections use {self.drawn.whose}."
+        )
+
+
+def _by_way(values: Sequence[object]) -> NDArray[Any]:
+    return np.array(values, dtype=object)[:, np.newaxis, np.newaxis]
+
+
+def without_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Take the cut-offs out of the names of metrics, which stay as measures."""
+    import pandas as pd
+
+    metrics = [*map(rank_metric, frame["metric"])]
+    return frame.assign(
+        measure=frame["metric"],
+        metric=[str(replace(metric, cutoff=None)) for metric in metrics],
+        cutoff=pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
+    )
