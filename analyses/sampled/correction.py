@@ -13,12 +13,12 @@ from scipy.special import ndtr
 
 from analyses.intervals.resampling import CONFIDENCE, interval
 from analyses.sampled.estimators import Estimator, Fits, find_estimator, ht_plugin, mle, uncorrected
-from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import Drawn, Ranked, between, tidy
 from analyses.sampled.shared.sample_tables import Sampled, sampled_of
 from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
+from analyses.sampled.shared.trials import path_for
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
@@ -175,8 +175,7 @@ def _of_system(
     seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
-    path = "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
-    fits = estimator.fit(sample, n=settings.corrected_for, path=path).fits
+    fits = estimator.fit(sample, n=settings.corrected_for, path=path_for(metrics)).fits
     replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
     plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
     bias = np.full((2, len(metrics)), np.nan)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.designs import Design, FixedSize, require_rising, sizes_suited
-from analyses.sampled.shared.experiment import Experiment, Way, experiment, takes, whole_curves
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
@@ -16,6 +15,7 @@ from analyses.sampled.shared.settings import (
     SampleSizes,
     read_estimators,
 )
+from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, whole_curves
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -85,7 +85,15 @@ def cost(work: Work, settings: Settings) -> Cost:
     estimators = read_estimators(settings.estimators)
     ways = [Way(one, design) for one in estimators for design in designs if takes(one, design)]
     metrics = whole_curves(settings.metrics)
-    return experiment(Cost, work, settings, ways, metrics, label="Estimating at all costs")
+    return experiment(
+        Cost,
+        work,
+        settings,
+        ways,
+        metrics,
+        label="Estimating at all costs",
+        repeats=settings.repeats,
+    )
 
 
 @dataclass(frozen=True, eq=False)

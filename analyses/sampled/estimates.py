@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from analyses.sampled.estimators import Estimator, uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.samples.designs import Design
-from analyses.sampled.shared.experiment import Experiment, Way, experiment, takes, without_cutoffs
 from analyses.sampled.shared.facts import crossed, text_rows, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
@@ -24,6 +23,7 @@ from analyses.sampled.shared.settings import (
     read_estimators,
     read_metrics,
 )
+from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, without_cutoffs
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     categories,
@@ -117,6 +117,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         [Way(*each) for each in settings.designs(first).items()],
         metrics,
         label="Estimating from samples",
+        repeats=settings.repeats,
         expect=True,
         curves=False,
         users=settings.users or len(np.unique(first.user)),
@@ -365,7 +366,14 @@ class Estimates(Experiment):
         ax, frame = self.panel(ax, metric)
         frame = frame.sort_values("exact", kind="stable")
         exact = np.sort(frame["exact"].unique())
-        ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
+        ax.plot(
+            exact,
+            exact,
+            color="0.6",
+            linewidth=0.8,
+            label="exact",
+            zorder=0,
+        )
         low, high = frame["mean"] - frame["sd"], frame["mean"] + frame["sd"]
         frame = frame.assign(low=low, high=high)
         for (label, style), (_, own) in zip(

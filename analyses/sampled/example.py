@@ -361,9 +361,7 @@ def toy_table(
         raise InputError(f"`repeats` must be 0 or at least 2, got {repeats}.")
     read = tuple(rank_metric(metric) for metric in metrics)
     values = np.array([metric(np.arange(1, m + 2), n=m + 1) for metric in read])
-    known = np.array(
-        [[moments(some, own, replace=replace) for some in LISTS.values()] for own in values]
-    )
+    known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
     # Each user of every list has numbers of its own.
     every = np.concatenate([some.rank for some in LISTS.values()])
     full = FullRanks.of(every, n_candidates=N_CANDIDATES)
@@ -375,8 +373,8 @@ def toy_table(
     return ToyTable(
         metrics=read,
         exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
-        expected=known[..., 0],
-        sd=np.sqrt(known[..., 1]),
+        expected=known[:, 0],
+        sd=np.sqrt(known[:, 1]),
         simulated=np.mean(sampled, axis=0),
         simulated_sd=np.std(sampled, axis=0, ddof=1),
         m=m,

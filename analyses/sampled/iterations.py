@@ -12,9 +12,9 @@ from pydantic import Field
 from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.designs import Adaptive, Design, require_rising
-from analyses.sampled.shared.experiment import Experiment, Way, experiment, whole_curves
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import GrowingSettings
+from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -91,7 +91,16 @@ def iterations(work: Work, settings: Settings) -> Iterations:
         for number in settings.iterations
     ]
     metrics = whole_curves(settings.metrics)
-    return experiment(Iterations, work, settings, ways, metrics, label="Iterating", without="iters")
+    return experiment(
+        Iterations,
+        work,
+        settings,
+        ways,
+        metrics,
+        label="Iterating",
+        repeats=settings.repeats,
+        without="iters",
+    )
 
 
 @dataclass(frozen=True, eq=False)

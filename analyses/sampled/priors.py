@@ -16,9 +16,9 @@ from analyses.sampled.estimators.learned_priors import canonical_prior
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.designs import FixedSize
-from analyses.sampled.shared.experiment import Experiment, Way, experiment, whole_curves
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import SampleSettings, distinct
+from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -136,7 +136,14 @@ def priors(work: Work, settings: Settings) -> Priors:
     ]
     metrics = whole_curves(settings.metrics)
     return experiment(
-        Priors, work, settings, ways, metrics, label="Comparing priors", without="prior"
+        Priors,
+        work,
+        settings,
+        ways,
+        metrics,
+        label="Comparing priors",
+        repeats=settings.repeats,
+        without="prior",
     )
 
 

@@ -105,12 +105,12 @@ def _tables(
         yield some, pmf / pmf.sum(axis=1)[:, np.newaxis]
 
 
-def moments(ranks: FullRanks, values: Floats, *, replace: bool) -> tuple[float, float]:
-    r"""Give mean and variance over samples of a mean over users with one relevant item each.
+def moments(ranks: FullRanks, values: Floats, *, replace: bool) -> tuple[Floats, Floats]:
+    r"""Give mean and variance over samples of means over users with one relevant item each.
 
-    Each adds the value, of (m + 1,), at the number of negatives above the item; so with
+    Each adds the values, (m + 1, n_metrics), at the number of negatives above the item; so with
     :math:`e = P v` they are :math:`\frac1U \sum_u e(r_u)` and
-    :math:`\frac1{U^2} \sum_u [(P v^2)(r_u) - e(r_u)^2]`.
+    :math:`\frac1{U^2} \sum_u [(P v^2)(r_u) - e(r_u)^2]`, of shape (n_metrics,).
 
     Raises
     ------
@@ -122,15 +122,15 @@ def moments(ranks: FullRanks, values: Floats, *, replace: bool) -> tuple[float, 
     One of two irrelevant candidates is sampled, above the relevant item or below:
 
     >>> ranks = FullRanks.of([2], n_candidates=3)
-    >>> moments(ranks, np.array([1.0, 0.5]), replace=False)
-    (0.75, 0.0625)
+    >>> moments(ranks, np.array([[1.0], [0.5]]), replace=False)
+    (array([0.75]), array([0.0625]))
     """
     if (ranks.n_relevant > 1).any():
         raise InputError("variances are of users with one relevant item each.")
-    n_users, mean, variance = len(ranks), 0.0, 0.0
+    n_users, mean, variance = len(ranks), np.zeros(values.shape[1]), np.zeros(values.shape[1])
     alike = np.zeros(n_users, dtype=np.int64)
     for rows, pmf in _tables(ranks, alike, m=len(values) - 1, replace=replace):
         means = pmf @ values
-        mean += float(rows[:, 3] @ means)
-        variance += float(rows[:, 3] @ np.maximum(pmf @ values**2 - means**2, 0.0))
+        mean += rows[:, 3] @ means
+        variance += rows[:, 3] @ np.maximum(pmf @ values**2 - means**2, 0.0)
     return mean / n_users, variance / n_users**2

@@ -136,13 +136,18 @@ class RankSettings(AnalysisSettings):
         return ()
 
 
-class SampleSettings(RankSettings):
-    """Samples that are drawn again and again, and what is estimated from them."""
+class DrawnSettings(RankSettings):
+    """How samples are drawn, and what is estimated from them."""
 
     metrics: MetricNames = METRICS
-    negatives: Negatives = 100
     replace: Replace = True
     corrected_for: CorrectedFor = "mean"
+
+
+class SampleSettings(DrawnSettings):
+    """Samples that are drawn again and again."""
+
+    negatives: Negatives = 100
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
     def fixed(self, ranks: FullRanks) -> FixedSize:

@@ -392,8 +392,8 @@ class Fitted:
         candidates to be corrected for.
         """
         full, group = self._full(ranks), self._one_group()
-        _, variance = moments(full, self.corrected(name), replace=group.replace)
-        return variance
+        _, variance = moments(full, self.corrected(name)[:, np.newaxis], replace=group.replace)
+        return float(variance[0])
 
     def _full(self, ranks: ArrayLike | FullRanks) -> FullRanks:
         if isinstance(ranks, FullRanks):

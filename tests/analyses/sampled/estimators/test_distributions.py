@@ -10,7 +10,7 @@ from scipy.stats import binom
 from analyses.sampled.estimators import Cells, mes, mle
 from analyses.sampled.estimators.shared.em import em_steps, log_likelihood
 from analyses.sampled.estimators.shared.entropy import most_entropy
-from analyses.sampled.shared.experiment import relative_error
+from analyses.sampled.shared.trials import relative_error
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,

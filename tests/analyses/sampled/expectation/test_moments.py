@@ -110,7 +110,7 @@ def test_all_negatives_without_replacement_give_the_metric_itself(metric: str) -
 def test_variances_are_those_of_simulated_estimates() -> None:
     ranks = FullRanks.of([2, 9, 30, 30], n_candidates=50)
     values = np.array([1.0, -0.3, 0.1, 0.0])
-    mean, variance = moments(ranks, values, replace=False)
+    mean, variance = np.array(moments(ranks, values[:, None], replace=False))[:, 0]
     drawn = [sample_ranks(ranks, m=3, seed=1, repeat=n, replace=False) for n in range(4000)]
     estimates = np.array([values[one.above].mean() for one in drawn])
     assert abs(estimates.mean() - mean) < 4 * np.sqrt(variance / 4000)
@@ -120,13 +120,13 @@ def test_variances_are_those_of_simulated_estimates() -> None:
 
 def test_equal_ranks_with_unequal_candidates_are_kept_apart() -> None:
     ranks = FullRanks.of([3, 3], n_candidates=[5, 9])
-    found = moments(ranks, np.array([1.0, 0.0]), replace=True)
-    np.testing.assert_allclose(found, [(1 / 2 + 3 / 4) / 2, (1 / 4 + 3 / 16) / 4])
+    found = moments(ranks, np.array([[1.0], [0.0]]), replace=True)
+    np.testing.assert_allclose(found, [[(1 / 2 + 3 / 4) / 2], [(1 / 4 + 3 / 16) / 4]])
 
 
 def test_variances_of_several_relevant_items_are_refused() -> None:
     with pytest.raises(InputError, match="one relevant item each"):
-        moments(SEVERAL, np.ones(4), replace=False)
+        moments(SEVERAL, np.ones((4, 1)), replace=False)
 
 
 def test_more_negatives_than_candidates_are_refused() -> None:

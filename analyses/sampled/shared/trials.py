@@ -14,16 +14,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators import Cells, Estimator
+from analyses.sampled.estimators import Cells, Estimator, Fits
 from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
+from analyses.sampled.estimators.shared.cells import Candidates
 from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.designs import Adaptive, Design, scores_per_user
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import Drawn, Ranked, tidy
-from analyses.sampled.shared.settings import SampleSettings
+from analyses.sampled.shared.settings import DrawnSettings
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
@@ -106,6 +108,11 @@ def relative_error(estimates: Floats, truth: Floats) -> Floats:
     return np.asarray(100 * off.mean(axis=-1))
 
 
+def path_for(metrics: Sequence[RankMetric]) -> str:
+    """Say where to take sums over ranks: on the grid, unless a cut-off lies below its head."""
+    return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
+
+
 def curve_of(metric: RankMetric) -> tuple[RankMetric, ...]:
     """Give a metric at all cut-offs; none if it has no cut-off."""
     return () if metric.cutoff is None else tuple(replace(metric, cutoff=k) for k in CUTOFFS)
@@ -117,72 +124,88 @@ class Trial:
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
-    settings: SampleSettings
+    corrected_for: Candidates
+    repeats: int
     seed: int
     expect: bool
 
-    def find(self, ways: Sequence[Way]) -> tuple[Floats, ...]:
-        """Estimate in all ways: what `Experiment` has of one system, in its order."""
+    def find(self, ways: Sequence[Way]) -> dict[str, Any]:
+        """Estimate in all ways: what `Experiment` has of one system."""
         asked = dict.fromkeys(self.metrics)
         asked |= dict.fromkeys(each for metric in self.metrics for each in curve_of(metric))
         columns = {metric: place for place, metric in enumerate(asked)}
         truth = np.array([metric.exact(self.ranks) for metric in columns])
-        path = "grid" if max(metric.cutoff or 0 for metric in columns) <= HEAD else "full"
         own = [columns[metric] for metric in self.metrics]
         curves = [[columns[each] for each in curve_of(metric)] for metric in self.metrics]
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
-        cells: dict[tuple[Design, str], Cells] = {}
+        usual = path_for([*columns])
+        paths = dict.fromkeys((w.design, "full" if w.oracle else usual) for w in ways)
+        counted = {
+            (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
+            for design, path in paths
+        }
         found = []
         for way in ways:
-            key = way.design, "full" if way.oracle else path
-            if key not in cells:
-                n = self.settings.corrected_for
-                cells[key] = Cells.of(drawn[way.design], n=n, path=key[1])
-            masses = cells[key].true_masses(self.ranks) if way.oracle else None
-            fits = way.estimator.fit_cells(cells[key], masses=masses)
-            values = fits.estimates([*columns])
+            cells = counted[way.design, "full" if way.oracle else usual]
+            masses = cells.true_masses(self.ranks) if way.oracle else None
+            fits = way.estimator.fit_cells(cells, masses=masses)
+            values = fits.estimates([*columns])[: self.repeats]
             likelihoods = np.full(len(values), np.nan)
             if isinstance(way.estimator, MaximumLikelihood):
-                likelihoods = cells[key].likelihoods(way.estimator.learn(cells[key]))
+                likelihoods = cells.likelihoods(way.estimator.learn(cells))
+            expected, variance = self._expected(way, fits, values[:, own])
             found.append(
-                (
-                    values[:, own].T,
-                    np.array([relative_error(values[:, of], truth[of]) for of in curves]),
-                    np.array(np.mean([scores_per_user(one) for one in drawn[way.design]])),
-                    self._expected(way, cells[key], values[:, own]),
-                    likelihoods,
-                )
+                {
+                    "estimated": values[:, own].T,
+                    "errors": [relative_error(values[:, of], truth[of]) for of in curves],
+                    "scored": np.mean([scores_per_user(one) for one in drawn[way.design]]),
+                    "expected": expected,
+                    "expected_variance": variance,
+                    "likelihoods": likelihoods,
+                }
             )
-        zeros = np.array([(truth[of] == 0).sum() for of in curves])
-        spread = np.array([metric.of_users(self.ranks).std() for metric in self.metrics])
-        return (truth[own], *map(np.array, zip(*found, strict=True)), zeros, spread)
+        return {name: np.array([each[name] for each in found]) for name in found[0]} | {
+            "exact": truth[own],
+            "zero_cutoffs": np.array([(truth[of] == 0).sum() for of in curves]),
+            "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
+        }
 
     def _draw(self, design: Design) -> list[SampledRanks]:
-        repeats = range(self.settings.repeats)
-        return [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+        """Draw the samples; if there are none, one in which nothing is above."""
+        repeats = range(max(self.repeats, 1))
+        drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].orders)]
 
-    def _expected(self, way: Way, cells: Cells, values: Floats) -> Floats:
-        """Estimate from samples as they are expected, the mean if these are adaptive: (n_metrics,).
+    def _expected(self, way: Way, fits: Fits, values: Floats) -> tuple[Floats, Floats]:
+        """Give what estimates are expected to be, and their variance if it is known: (n_metrics,).
 
-        A prior that repeats share is learned from these: its expectation, but for its noise.
+        Of adaptive samples it is the mean. A prior that repeats share is learned from samples as
+        they are expected: its expectation, but for its noise.
         """
+        unknown = np.full(len(self.metrics), np.nan)
         if not self.expect or isinstance(way.design, Adaptive):
-            return values.mean(axis=0)
-        estimator = way.estimator
+            return values.mean(axis=0), unknown
+        estimator, cells = way.estimator, fits.cells
         if isinstance(estimator, WithPrior):
             alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
             estimator = replace(estimator, **alone)
-        return estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
+        expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
+        learns = not estimator.linear or fits.masses() is not None
+        if learns or len(cells.groups) > 1 or (self.ranks.n_relevant > 1).any():
+            return expected, unknown
+        corrected = np.stack([fits.corrected(metric)[0] for metric in self.metrics], axis=1)
+        return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
 
 
 def experiment(
     kind: type[Made],
     work: Work,
-    settings: SampleSettings,
+    settings: DrawnSettings,
     ways: Sequence[Way],
     metrics: tuple[RankMetric, ...],
     *,
     label: str,
+    repeats: int,
     without: str = "",
     expect: bool = False,
     curves: bool = True,
@@ -198,6 +221,8 @@ def experiment(
         Who is sampled how, and what is estimated.
     label
         What progress is called.
+    repeats
+        Samples of each system; 0 for expectations alone.
     without
         An option that names of estimators leave out, as it is told apart elsewhere.
     expect
@@ -210,10 +235,13 @@ def experiment(
     InputError
         If samples are so few that they have no standard deviation, or systems differ in users.
     """
-    if settings.repeats < 2:
-        raise InputError(f"`repeats` must be at least 2, got {settings.repeats}.")
+    if repeats == 1:
+        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
     first, systems = first_of(work.full_ranks), work.full_ranks
-    trials = [Trial(each, metrics, settings, work.seed, expect) for each in systems.values()]
+    trials = [
+        Trial(each, metrics, settings.corrected_for, repeats, work.seed, expect)
+        for each in systems.values()
+    ]
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
@@ -221,26 +249,16 @@ def experiment(
         for each in workers(delayed(trial.find)(ways) for trial in trials):
             found.append(each)
             bar.advance()
-    exact, estimated, errors, scored, expected, likelihoods, zeros, spread = zip(
-        *found, strict=True
-    )
+    axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
+    names = [metric if not curves else replace(metric, cutoff=None) for metric in metrics]
     return kind(
-        measures=Measures(
-            Measure(str(replace(metric, cutoff=None) if curves else metric)) for metric in metrics
-        ),
+        measures=Measures(Measure(str(metric)) for metric in names),
         systems=tuple(systems),
         estimators=tuple(way.estimator.printed(without=without) for way in ways),
         samples=tuple(str(way.design) for way in ways),
         priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
         iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
-        exact=np.stack(exact, axis=-1),
-        estimated=np.stack(estimated, axis=2),
-        errors=np.stack(errors, axis=2),
-        expected=np.stack(expected, axis=-1),
-        likelihoods=np.stack(likelihoods, axis=1),
-        scored=np.stack(scored, axis=-1),
-        zero_cutoffs=np.stack(zeros, axis=-1),
-        spread=np.stack(spread, axis=-1),
+        **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
         mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
@@ -270,6 +288,9 @@ class Experiment(Result):
     expected
         What estimates come to with more and more users, or their mean: (n_ways, n_metrics,
         n_systems).
+    expected_variance
+        Exact variance of linear estimates of uniform priors over samples, likewise; NaN of others,
+        and where users have several relevant items or candidates of their own to be corrected for.
     likelihoods
         Mean log-likelihood of an item's cell, in natural units, of shape (n_ways, n_systems,
         n_repeats); NaN but for maximum likelihood. Those of different samples are not comparable.
@@ -295,6 +316,7 @@ class Experiment(Result):
     estimated: Floats
     errors: Floats
     expected: Floats
+    expected_variance: Floats
     likelihoods: Floats
     scored: Floats
     zero_cutoffs: NDArray[np.int64]
@@ -337,7 +359,8 @@ class Experiment(Result):
         Returns
         -------
         Of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace; scored,
-        items for a user, and share, that of the candidates; exact and expected values; mean, sd
+        items for a user, and share, that of the candidates; exact and expected values, and the
+        expected_sd that goes with these; mean, sd
         and standard_error (of the mean) of estimates over the repeats; error and error_sd, in per
         cent, and zero_cutoffs, those left out; likelihood and likelihood_sd.
         """
@@ -345,14 +368,11 @@ class Experiment(Result):
 
     def every_column(self) -> pd.DataFrame:
         """Give all of them."""
-        ways = range(len(self.estimators))
-        likelihoods = self.likelihoods[:, np.newaxis]
         frame = tidy(
-            {"way": ways, "metric": self.metrics, "system": self.systems},
-            **{
-                name: _by_way(getattr(self, f"{name}s"))
-                for name in ("estimator", "sample", "prior")
-            },
+            {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
+            estimator=_by_way(self.estimators),
+            sample=_by_way(self.samples),
+            prior=_by_way(self.priors),
             iterations=_by_way(self.iterations),
             repeats=self.n_repeats,
             replace=self.drawn.replace,
@@ -360,16 +380,23 @@ class Experiment(Result):
             share=self.scored[:, np.newaxis] / self.mean_candidates,
             exact=self.exact,
             expected=self.expected,
-            mean=self.mean,
-            sd=self.sd,
-            standard_error=self.sd / np.sqrt(self.n_repeats),
-            error=self.errors.mean(axis=3),
-            error_sd=self.errors.std(axis=3, ddof=1),
+            expected_sd=np.sqrt(self.expected_variance),
             zero_cutoffs=self.zero_cutoffs,
-            likelihood=likelihoods.mean(axis=3),
-            likelihood_sd=likelihoods.std(axis=3, ddof=1),
+            **(self._over_repeats() if self.n_repeats else {}),
         )
         return without_cutoffs(frame)
+
+    def _over_repeats(self) -> dict[str, Floats]:
+        likelihoods = self.likelihoods[:, np.newaxis]
+        return {
+            "mean": self.mean,
+            "sd": self.sd,
+            "standard_error": self.sd / np.sqrt(self.n_repeats),
+            "error": self.errors.mean(axis=3),
+            "error_sd": self.errors.std(axis=3, ddof=1),
+            "likelihood": likelihoods.mean(axis=3),
+            "likelihood_sd": likelihoods.std(axis=3, ddof=1),
+        }
 
     def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, pd.DataFrame]:
         """Give axes with the name of a metric, by default the first, and its rows."""
