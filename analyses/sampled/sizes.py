@@ -226,13 +226,13 @@ class Sizes(Experiment):
         metric have colours, and the others are grey.
         """
         ax, frame = self.panel(ax, metric)
-        expected, sd = (frame[name].to_numpy() for name in ("expected", "expected_sd"))
+        expected, spread = (frame[name].to_numpy() for name in ("expected", "expected_sd"))
         number = self.metrics.index(frame["measure"].iloc[0])
         shape = (len(self.distinct), len(self.negatives), len(self.systems))
         for system, label, style in self._styles():
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            curves, spreads = (of.reshape(shape)[..., system] for of in (expected, sd))
+            curves, spreads = (of.reshape(shape)[..., system] for of in (expected, spread))
             for dash, curve, sd in zip(DASHES, curves, spreads, strict=False):
                 own = {**style, "linestyle": dash}
                 ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
