@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.progress import Progress, Silent
@@ -44,6 +44,8 @@ HALF_WIDTH = 1.96
 
 WORTH_SAYING = 0.5
 """Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
+
+NAMED = ["system_a", "system_b", "difference"]
 
 MOST_NAMED = 6
 """So many pairs or systems are named in a sentence."""
@@ -257,11 +259,6 @@ class Corrected(Result):
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of systems."""
-        return [(self.systems[a], self.systems[b]) for a, b in zip(*self._places, strict=True)]
-
-    @property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         return pair_indices(len(self.systems))
 
@@ -319,36 +316,22 @@ class Corrected(Result):
         Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
         told_apart; limits and p-values are corrected for the number of pairs.
         """
-        found = self.differences()
-        frame = tidy(
-            {"metric": self.metrics, "pair": self.pairs},
+        found, (a, b) = self.differences(), np.array(self.systems, dtype=object)[[*self._places]]
+        return tidy(
+            {"metric": self.metrics, "pair": range(len(a))},
+            system_a=a,
+            system_b=b,
             difference=found.values,
             standard_error=found.errors,
             lower=found.lower,
             upper=found.upper,
             p=found.p,
             told_apart=found.told_apart,
-        )
-        frame.insert(1, "system_a", [a for a, _ in frame["pair"]])
-        frame.insert(2, "system_b", [b for _, b in frame["pair"]])
-        return frame.drop(columns="pair")
+        ).drop(columns="pair")
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
         """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
-        lower, upper = self.limits
-        rows: list[list[Cell]] = [
-            [
-                f"{metric}, {system}",
-                float(self.uncorrected[m, s]),
-                f"{shown(float(self.values[m, s]))} ± {shown(float(self.errors[m, s]))}",
-                f"[{shown(float(lower[m, s]))}, {shown(float(upper[m, s]))}]",
-                float(self.bias[m, s]),
-                float(self.steep_bias[m, s]),
-            ]
-            for m, metric in enumerate(self.metrics)
-            for s, system in enumerate(self.systems)
-        ]
         return Table(
             name="corrected",
             title=f"Metrics among all candidates, by {self.estimator}",
@@ -361,29 +344,34 @@ class Corrected(Result):
                 "bias left",
                 "if steep",
             ],
-            rows=rows,
+            rows=[
+                [
+                    f"{row['metric']}, {row['system']}",
+                    row["uncorrected"],
+                    *_told("estimate", row),
+                    row["bias"],
+                    row["steep_bias"],
+                ]
+                for row in self.to_frame().to_dict("records")
+            ],
         )
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
-        found = self.differences()
-        rows: list[list[Cell]] = [
-            [
-                f"{metric}, {a} - {b}",
-                f"{shown(float(found.values[m, n]))} ± {shown(float(found.errors[m, n]))}",
-                f"[{shown(float(found.lower[m, n]))}, {shown(float(found.upper[m, n]))}]",
-                float(found.p[m, n]),
-            ]
-            for m, metric in enumerate(self.metrics)
-            for n, (a, b) in enumerate(self.pairs)
-        ]
         return Table(
             name="corrected_differences",
             title="Differences of systems",
             note=self.caption(),
             headings=["metric, pair", "difference", "95 % interval", "p"],
-            rows=rows,
+            rows=[
+                [
+                    f"{row['metric']}, {row['system_a']} - {row['system_b']}",
+                    *_told("difference", row),
+                    row["p"],
+                ]
+                for row in self.differences_frame().to_dict("records")
+            ],
         )
 
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
@@ -421,35 +409,28 @@ class Corrected(Result):
             return ""
         return (
             "Differences are of the same users; intervals hold all "
-            f"{len(self.pairs):,} of a metric together, and p-values are corrected for as many "
-            "(largest t of the bootstrap). "
+            f"{len(self._places[0]):,} of a metric together, and p-values are corrected for as "
+            "many (largest t of the bootstrap). "
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        if len(self.systems) < 2:
-            return ()
-        found = self.differences()
-        return [self._told(number, found) for number in range(len(self.metrics))]
+        frame = self.differences_frame()
+        return [self._said(*each) for each in frame.groupby("metric", sort=False)]
 
-    def _told(self, number: int, found: Differences) -> str:
-        apart, of_pair = found.told_apart[number], found.values[number]
-        better = [
-            f"{a} above {b}" if value > 0 else f"{b} above {a}"
-            for (a, b), value in zip(self.pairs, of_pair, strict=True)
-        ]
-        told = _named([name for name, is_apart in zip(better, apart, strict=True) if is_apart])
-        rest = _named(
+    def _said(self, metric: Hashable, frame: pd.DataFrame) -> str:
+        told = _named(
             [
-                f"{a} and {b}"
-                for (a, b), is_apart in zip(self.pairs, apart, strict=True)
-                if not is_apart
+                f"{a} above {b}" if value > 0 else f"{b} above {a}"
+                for a, b, value in frame.loc[frame["told_apart"], NAMED].itertuples(index=False)
             ]
         )
+        rest = frame.loc[~frame["told_apart"], NAMED].itertuples(index=False)
+        others = _named([f"{a} and {b}" for a, b, _ in rest])
         said = f"can be told apart: {told}" if told else "no systems can be told apart"
         return (
-            f"{self.metrics[number]} by {self.estimator}: {said}"
-            f"{f'; cannot: {rest}' if rest and told else ''}."
+            f"{metric} by {self.estimator}: {said}"
+            f"{f'; cannot: {others}' if others and told else ''}."
         )
 
     def conclusion(self) -> str:
@@ -547,6 +528,14 @@ class Differences:
     def told_apart(self) -> NDArray[np.bool_]:
         """Whether p-values are below 5 %."""
         return self.p < 1 - CONFIDENCE
+
+
+def _told(name: str, row: Mapping[Hashable, Any]) -> tuple[str, str]:
+    """Write a number with its standard error, and its interval."""
+    value, error, lower, upper = (
+        shown(row[column]) for column in (name, "standard_error", "lower", "upper")
+    )
+    return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
 def _named(names: Sequence[str]) -> str:
