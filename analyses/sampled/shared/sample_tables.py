@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn
 
 import numpy as np
-import pandas as pd
 
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -19,6 +18,9 @@ from runs import InputError
 from runs.shared.errors import InputWarning
 from runs.shared.groups import place_in_group
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Tables: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]] | pd.DataFrame"
 Sampled: TypeAlias = "Tables | Mapping[str, SampledRanks]"
@@ -140,12 +142,14 @@ def sampled_of(
 
 def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
     """Give each table with its name, as lines of fields."""
-    if isinstance(given, pd.DataFrame):
+    if isinstance(given, str | PathLike):
+        given = [given]
+    if not isinstance(given, Sequence):
         rows = given.astype(str).itertuples(index=False)
         lines = [[*map(str, given.columns)], *([*row] for row in rows)]
         yield Path("the data frame"), iter(enumerate(lines, start=1))
         return
-    for path in map(Path, [given] if isinstance(given, str | PathLike) else given):
+    for path in map(Path, given):
         yield path, read_lines(path)
 
 
@@ -158,6 +162,8 @@ class _Rows:
     @classmethod
     def read(cls, path: Path, lines: Iterator[Line]) -> _Rows:
         """Read a table of any layout; NCF's becomes one of scores."""
+        import pandas as pd
+
         heading = next(lines, None)
         if heading is None:
             raise InputError(f"{path}: the file is empty.")
@@ -226,14 +232,15 @@ class _Rows:
             frame["system"] = self.path.stem
         rows = _Rows(self.path, frame)
         rows.whole("rank", "a rank", least=1)
-        frame["number"] = pd.factorize(frame["user"])[0].astype(np.int64)
-        return rows
+        return rows.numbered()
 
     def scored(self, sizes: Sizes) -> _Rows:
         """Rank the relevant items of a table of scores among the negatives of their user.
 
         They are placed below those of the same score.
         """
+        import pandas as pd
+
         frame = self.frame
         if "user" not in frame:
             raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
@@ -263,8 +270,13 @@ class _Rows:
                 InputWarning,
                 stacklevel=3,
             )
-        ranked["number"] = pd.factorize(ranked["user"])[0].astype(np.int64)
-        return _Rows(self.path, ranked)
+        return _Rows(self.path, ranked).numbered()
+
+    def numbered(self) -> _Rows:
+        """Number the users in their order."""
+        users = {user: number for number, user in enumerate(self.frame["user"].unique())}
+        self.frame["number"] = self.frame["user"].map(users).astype(np.int64)
+        return self
 
     def _check_samples(self, negatives: int | None) -> None:
         """Refuse users without relevant items or negatives, or with other than so many of these."""
@@ -311,6 +323,8 @@ class _Rows:
 
 def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
     """Read NCF's layout as scores: a held-out pair, its score, and those of its negatives."""
+    import pandas as pd
+
     rows, seen = [], set()
     for line, (pair, *scores) in body:
         found = PAIR.fullmatch(pair)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -129,45 +130,57 @@ class Trial:
     seed: int
     expect: bool
 
+    @cached_property
+    def columns(self) -> list[RankMetric]:
+        """All that is estimated: the metrics, and those of their curves, each once."""
+        curves = (each for metric in self.metrics for each in curve_of(metric))
+        return [*dict.fromkeys([*self.metrics, *curves])]
+
+    def places(self, metrics: Sequence[RankMetric]) -> list[int]:
+        """Find metrics among the columns."""
+        return [self.columns.index(metric) for metric in metrics]
+
+    @cached_property
+    def truth(self) -> Floats:
+        """Every column among all candidates."""
+        return np.array([metric.exact(self.ranks) for metric in self.columns])
+
     def find(self, ways: Sequence[Way]) -> dict[str, Any]:
         """Estimate in all ways: what `Experiment` has of one system."""
-        asked = dict.fromkeys(self.metrics)
-        asked |= dict.fromkeys(each for metric in self.metrics for each in curve_of(metric))
-        columns = {metric: place for place, metric in enumerate(asked)}
-        truth = np.array([metric.exact(self.ranks) for metric in columns])
-        own = [columns[metric] for metric in self.metrics]
-        curves = [[columns[each] for each in curve_of(metric)] for metric in self.metrics]
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
-        usual = path_for([*columns])
-        paths = dict.fromkeys((w.design, "full" if w.oracle else usual) for w in ways)
+        usual = path_for(self.columns)
+        asked = [(way.design, "full" if way.oracle else usual) for way in ways]
         counted = {
             (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
-            for design, path in paths
+            for design, path in dict.fromkeys(asked)
         }
-        found = []
-        for way in ways:
-            cells = counted[way.design, "full" if way.oracle else usual]
-            masses = cells.true_masses(self.ranks) if way.oracle else None
-            fits = way.estimator.fit_cells(cells, masses=masses)
-            values = fits.estimates([*columns])[: self.repeats]
-            likelihoods = np.full(len(values), np.nan)
-            if isinstance(way.estimator, MaximumLikelihood):
-                likelihoods = cells.likelihoods(way.estimator.learn(cells))
-            expected, variance = self._expected(way, fits, values[:, own])
-            found.append(
-                {
-                    "estimated": values[:, own].T,
-                    "errors": [relative_error(values[:, of], truth[of]) for of in curves],
-                    "scored": np.mean([scores_per_user(one) for one in drawn[way.design]]),
-                    "expected": expected,
-                    "expected_variance": variance,
-                    "likelihoods": likelihoods,
-                }
-            )
+        curves = [self.places(curve_of(metric)) for metric in self.metrics]
+        found = [
+            self._estimated(way, counted[key], curves)
+            | {"scored": np.mean([scores_per_user(one) for one in drawn[way.design]])}
+            for way, key in zip(ways, asked, strict=True)
+        ]
         return {name: np.array([each[name] for each in found]) for name in found[0]} | {
-            "exact": truth[own],
-            "zero_cutoffs": np.array([(truth[of] == 0).sum() for of in curves]),
+            "exact": self.truth[self.places(self.metrics)],
+            "zero_cutoffs": np.array([(self.truth[of] == 0).sum() for of in curves]),
             "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
+        }
+
+    def _estimated(self, way: Way, cells: Cells, curves: list[list[int]]) -> dict[str, Any]:
+        masses = cells.true_masses(self.ranks) if way.oracle else None
+        fits = way.estimator.fit_cells(cells, masses=masses)
+        values = fits.estimates(self.columns)[: self.repeats]
+        likelihoods = np.full(len(values), np.nan)
+        if isinstance(way.estimator, MaximumLikelihood):
+            likelihoods = cells.likelihoods(way.estimator.learn(cells))
+        own = values[:, self.places(self.metrics)]
+        expected, variance = self._expected(way, fits, own)
+        return {
+            "estimated": own.T,
+            "errors": [relative_error(values[:, of], self.truth[of]) for of in curves],
+            "expected": expected,
+            "expected_variance": variance,
+            "likelihoods": likelihoods,
         }
 
     def _draw(self, design: Design) -> list[SampledRanks]:

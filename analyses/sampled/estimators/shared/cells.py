@@ -117,36 +117,27 @@ class Cells:
         """
         first = samples[0]
         _require_alike(samples)
-        sizes = _candidates(first, n)
-        kinds, kind_of = _distinct(sizes, first.orders, first.n_relevants)
+        kinds, kind_of = _distinct(_candidates(first, n), first.orders, first.n_relevants)
         drawn = np.unique([m for one in samples for m in _occurring(one.n_negatives)])
-        number = np.zeros(drawn[-1] + 1, dtype=np.int64)
-        number[drawn] = np.arange(len(drawn))
         # A block of cells for each kind of relevant item and number of negatives.
         starts = np.cumsum([0, *np.tile(drawn + 1, len(kinds))])
-        block = kind_of * len(drawn)
-        codes = [starts[block + number[one.n_negatives]] + one.above for one in samples]
-        seen = np.zeros(starts[-1], dtype=bool)
-        for of_sample in codes:
-            seen[of_sample] = True
-        filled, place = np.flatnonzero(seen), np.cumsum(seen) - 1
-        codes = [place[of_sample] for of_sample in codes]
-        blocks = np.searchsorted(starts, filled, side="right") - 1
-        of_kind, negatives = kinds[blocks // len(drawn)], drawn[blocks % len(drawn)]
+        blocks = [kind_of * len(drawn) + np.searchsorted(drawn, s.n_negatives) for s in samples]
+        codes = [starts[own] + one.above for own, one in zip(blocks, samples, strict=True)]
+        filled, codes = _filled_first(codes, n_codes=int(starts[-1]))
+        block = np.searchsorted(starts, filled, side="right") - 1
+        of_kind, negatives = kinds[block // len(drawn)], drawn[block % len(drawn)]
         # Rounding may not leave fewer candidates than were sampled.
         pairs, group = _distinct(np.maximum(of_kind[:, 0], negatives), negatives)
-        users, columns = np.unique(first.users, return_inverse=True)
         nodes = nodes_for(pairs[:, 0].tolist(), drawn[-1], replace=first.replace, path=path)
+        users, columns = np.unique(first.users, return_inverse=True)
+        counts = np.stack([np.bincount(own, minlength=len(filled)) for own in codes], axis=1)
+        shape = (len(filled), len(users))
         return cls(
             groups=tuple(Group(nodes, size, m, first.replace) for size, m in pairs.tolist()),
-            cells=np.column_stack([group, of_kind[:, 1:], filled - starts[blocks]]),
-            counts=np.stack([np.bincount(c, minlength=len(filled)) for c in codes], axis=1).astype(
-                np.float64
-            ),
+            cells=np.column_stack([group, of_kind[:, 1:], filled - starts[block]]),
+            counts=counts.astype(np.float64),
             n_users=len(users),
-            incidence=csr_array(
-                (np.ones(len(first)), (codes[0], columns)), shape=(len(filled), len(users))
-            ),
+            incidence=csr_array((np.ones(len(first)), (codes[0], columns)), shape=shape),
         )
 
     @property
@@ -297,6 +288,17 @@ def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     """Give the distinct rows of columns, and which of them each row is."""
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
+
+
+def _filled_first(
+    codes: list[Integers], *, n_codes: int
+) -> tuple[NDArray[np.intp], list[Integers]]:
+    """Give the codes that occur, rising, and number them so."""
+    seen = np.zeros(n_codes, dtype=bool)
+    for some in codes:
+        seen[some] = True
+    place = np.cumsum(seen) - 1
+    return np.flatnonzero(seen), [place[some] for some in codes]
 
 
 def _occurring(numbers: Integers) -> list[int]:
