@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Adaptive
+from analyses.sampled.expectation.designs import Adaptive
 from analyses.sampled.shared.facts import Ranked, tidy
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Design, FixedSize, require_rising, sizes_suited
+from analyses.sampled.expectation.designs import Design, FixedSize, require_rising, sizes_suited
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import (
     ESTIMATORS,

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from analyses.sampled.estimators import Estimator, uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.expectation.designs import Design
 from analyses.sampled.shared.facts import crossed, text_rows, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Adaptive, Design, require_rising
+from analyses.sampled.expectation.designs import Adaptive, Design, require_rising
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import GrowingSettings
 from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves

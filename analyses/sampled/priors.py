@@ -15,7 +15,7 @@ from analyses.sampled.estimators.bv import BiasVariance
 from analyses.sampled.estimators.learned_priors import canonical_prior
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import FixedSize
+from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import SampleSettings, distinct
 from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves

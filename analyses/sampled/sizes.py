@@ -18,7 +18,7 @@ from analyses.sampled.expectation.crossings import (
     ordering_of,
     print_ordering,
 )
-from analyses.sampled.samples.designs import FixedSize, require_rising, round_numbers
+from analyses.sampled.expectation.designs import FixedSize, require_rising, round_numbers
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.shared.facts import crossed, tidy
 from analyses.sampled.shared.settings import (

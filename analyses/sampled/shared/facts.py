@@ -48,16 +48,24 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Drawn:
-    """How samples were drawn, whose number of candidates corrections take, and the seed."""
+    """How samples were drawn, whose number of candidates corrections take, and the seed.
+
+    Repeated samples of systems are "shared" or "independent"; one sample is neither.
+    """
 
     replace: bool
     corrected_for: str
     seed: int
+    draws: str = ""
 
     @property
     def how(self) -> str:
-        """Whether with or without replacement, in words."""
-        return f"{'with' if self.replace else 'without'} replacement"
+        """Whether with or without replacement, and what systems share, in words."""
+        shared = {
+            "shared": ", by a random number of each user that the systems share",
+            "independent": ", independently for each system",
+        }
+        return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
 
     @property
     def whose(self) -> str:

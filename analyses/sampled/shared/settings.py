@@ -10,8 +10,8 @@ from pydantic import Field
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
+from analyses.sampled.expectation.designs import Adaptive, FixedSize
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.samples.designs import Adaptive, FixedSize
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError
@@ -81,6 +81,13 @@ MetricNames = Annotated[
 ]
 Negatives = Annotated[Whole, Field(ge=1, description="Sampled for each user; no relevant items.")]
 Replace = Annotated[bool, Field(strict=True, description="Whether an item may be sampled twice.")]
+Draws = Annotated[
+    Literal["shared", "independent"],
+    Field(
+        description="Whether systems share the random number by which a user is sampled, or are "
+        "sampled independently."
+    ),
+]
 Largest = Annotated[
     Whole | None,
     Field(
@@ -148,6 +155,7 @@ class SampleSettings(DrawnSettings):
     """Samples that are drawn again and again."""
 
     negatives: Negatives = 100
+    draws: Draws = "shared"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
     def fixed(self, ranks: FullRanks) -> FixedSize:

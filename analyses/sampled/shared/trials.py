@@ -21,12 +21,12 @@ from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLi
 from analyses.sampled.estimators.shared.cells import Candidates
 from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
+from analyses.sampled.expectation.designs import Adaptive, Design, scores_per_user
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples.designs import Adaptive, Design, scores_per_user
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import Drawn, Ranked, tidy
-from analyses.sampled.shared.settings import DrawnSettings
+from analyses.sampled.shared.settings import DrawnSettings, SampleSettings
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
@@ -65,7 +65,7 @@ def takes(estimator: Estimator, design: Design) -> bool:
     Examples
     --------
     >>> from analyses.sampled.estimators import adaptive_mle
-    >>> from analyses.sampled.samples.designs import FixedSize
+    >>> from analyses.sampled.expectation.designs import FixedSize
     >>> takes(adaptive_mle(), FixedSize(100))
     False
     """
@@ -121,7 +121,10 @@ def curve_of(metric: RankMetric) -> tuple[RankMetric, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One system, sampled again and again; all systems share their random numbers."""
+    """One system, sampled again and again.
+
+    Systems share the random numbers of a repeat, if they have the same first one.
+    """
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
@@ -129,6 +132,7 @@ class Trial:
     repeats: int
     seed: int
     expect: bool
+    first: int
 
     @cached_property
     def columns(self) -> list[RankMetric]:
@@ -185,7 +189,7 @@ class Trial:
 
     def _draw(self, design: Design) -> list[SampledRanks]:
         """Draw the samples; if there are none, one in which nothing is above."""
-        repeats = range(max(self.repeats, 1))
+        repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
         return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].orders)]
 
@@ -251,9 +255,11 @@ def experiment(
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
     first, systems = first_of(work.full_ranks), work.full_ranks
+    draws = settings.draws if isinstance(settings, SampleSettings) else ""
+    apart, own = repeats if draws == "independent" else 0, settings.corrected_for
     trials = [
-        Trial(each, metrics, settings.corrected_for, repeats, work.seed, expect)
-        for each in systems.values()
+        Trial(each, metrics, own, repeats, work.seed, expect, first=place * apart)
+        for place, each in enumerate(systems.values())
     ]
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     found = []
@@ -274,7 +280,7 @@ def experiment(
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
         mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )

@@ -8,9 +8,9 @@ import pytest
 
 from analyses.sampled.estimates import estimates
 from analyses.sampled.estimators import Cells, Fitted, bv, mn
+from analyses.sampled.expectation.designs import FixedSize
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.priors import Priors, Settings, priors
-from analyses.sampled.samples.designs import FixedSize
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
