@@ -86,7 +86,7 @@ class Estimator:
 
         By default they are what metrics are expected to be given the sample.
         """
-        return at.weighted.T @ at.exact / at.reached[:, np.newaxis]
+        return at.products / at.reached[:, np.newaxis]
 
     def fit(self, sampled: SampledRanks, *, n: Candidates = "mean", path: str = "grid") -> Fitted:
         """Fit one sample.
