@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import Adaptive
-from analyses.sampled.shared.facts import Ranked
-from analyses.sampled.shared.rows import tidy
-from analyses.sampled.shared.sampled_result import RankResult
+from analyses.sampled.shared.facts import Ranked, tidy
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -22,7 +21,7 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
@@ -95,19 +94,29 @@ def _shares_reaching(ranks: FullRanks, sizes: tuple[int, ...]) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveSizes(RankResult):
+class AdaptiveSizes(Result):
     """Expected shares of the users whose samples grow to each size.
 
     Parameters
     ----------
+    systems
+        Label of an axis.
     sizes
         Sizes of samples, the relevant item included, each twice the one before.
     reached
         Share of the users with samples of at least this size, of shape (n_systems, n_sizes).
+    ranked
+        Of whom the ranks are.
     """
 
+    systems: tuple[str, ...]
     sizes: tuple[int, ...]
     reached: Floats
+    ranked: Ranked
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table."""
+        return {"sampled_adaptive": self.to_frame()}
 
     @property
     def ended(self) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,19 @@ from pydantic import AfterValidator, Field, ValidationError
 from scipy.special import ndtr
 
 from analyses.intervals.resampling import CONFIDENCE, interval
-from analyses.sampled.estimators import Estimator, Tally, ht_plugin, mle, tally, uncorrected
-from analyses.sampled.estimators.naming import find_estimator
-from analyses.sampled.estimators.shared.em import maximum_likelihood
-from analyses.sampled.estimators.shared.expected import expected_of_fit
+from analyses.sampled.estimators import Estimator, Fits, find_estimator, ht_plugin, mle, uncorrected
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.rows import tidy
+from analyses.sampled.shared.facts import Drawn, Ranked, between, tidy
 from analyses.sampled.shared.sample_tables import Sampled, sampled_of
-from analyses.sampled.shared.sampled_result import SampledResult
 from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
+from analyses.sampled.shared.trials import path_for
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.drawing import categories, draw_whiskers
+from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.progress import Progress, Silent
@@ -49,6 +44,8 @@ HALF_WIDTH = 1.96
 
 WORTH_SAYING = 0.5
 """Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
+
+NAMED = ["system_a", "system_b", "difference"]
 
 MOST_NAMED = 6
 """So many pairs or systems are named in a sentence."""
@@ -128,31 +125,30 @@ def corrected_systems(
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
     estimator = _estimator(settings, systems)
-    points = CurvePoints(read_metrics(settings.metrics))
+    metrics = read_metrics(settings.metrics)
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             try:
-                counted = tally([sample], n=settings.corrected_for, path=points.path)
-                drawn = counted.resampled(replicates=settings.replicates, seed=seed)
-                found.append(_of_system(counted, drawn, estimator, points.metrics))
+                found.append(_of_system(sample, estimator, metrics, settings, seed=seed))
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
-    plain, values, bias = (np.stack(parts, axis=-1) for parts in list(zip(*found, strict=True))[:3])
+    plain, values, bias, replicates = zip(*found, strict=True)
     first = next(iter(systems.values()))
+    smooth, steep = np.stack(bias, axis=-1)
     return Corrected(
         systems=tuple(systems),
         ranked=Ranked(len(np.unique(first.users)), len(first), _range(first.n_candidates)),
-        measures=Measures(Measure(str(metric)) for metric in points.metrics),
+        measures=Measures(Measure(str(metric)) for metric in metrics),
         drawn=Drawn(first.replace, settings.corrected_for, seed),
         estimator=str(estimator),
         negatives=_range(first.n_negatives),
-        uncorrected=plain,
-        values=values,
-        bias=bias[0],
-        steep_bias=bias[1],
-        replicates=np.stack([each[3] for each in found], axis=1),
+        uncorrected=np.stack(plain, axis=-1),
+        values=np.stack(values, axis=-1),
+        bias=smooth,
+        steep_bias=steep,
+        replicates=np.stack(replicates, axis=1),
     )
 
 
@@ -173,34 +169,36 @@ def _estimator(settings: Settings, systems: Mapping[str, SampledRanks]) -> Estim
 
 
 def _of_system(
-    counted: Tally, drawn: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]
+    sample: SampledRanks,
+    estimator: Estimator,
+    metrics: tuple[RankMetric, ...],
+    settings: Settings,
+    *,
+    seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
-    plain = uncorrected().fit_tally(replace(counted, places=None))
-    return (
-        plain.estimates(metrics)[0],
-        estimator.fit_tally(counted).estimates(metrics)[0],
-        bias_left(counted, estimator, metrics),
-        estimator.fit_tally(drawn).estimates(metrics).T,
-    )
+    fits = estimator.fit(sample, n=settings.corrected_for, path=path_for(metrics)).fits
+    replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
+    plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
+    bias = np.full((2, len(metrics)), np.nan)
+    if sample.inverse_mass_above is None:
+        bias = bias_left(fits, metrics)
+    return plain, fits.estimates(metrics)[0], bias, replicates
 
 
-def bias_left(counted: Tally, estimator: Estimator, metrics: tuple[RankMetric, ...]) -> Floats:
+def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
     Returns
     -------
     The estimate from samples as they are expected of such ranks, less the exact metric of these:
-    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one;
-    NaN for samples of a proposal, of whose ranks no distribution is found.
+    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    if counted.places is not None:
-        return np.full((2, len(metrics)), np.nan)
     guesses = []
     for steep in (False, True):
-        masses = maximum_likelihood(counted, iterations=ITERATIONS, steep=steep)
-        expected, exact = expected_of_fit(counted, masses, metrics)
-        guesses.append(estimator.fit_tally(expected).estimates(metrics)[0] - exact)
+        masses = fits.cells.most_likely(ITERATIONS, steep=steep)
+        expected, exact = fits.cells.refilled(masses, metrics)
+        guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 
 
@@ -209,11 +207,15 @@ def _range(numbers: NDArray[np.int64]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected(SampledResult):
+class Corrected(Result):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
     Parameters
     ----------
+    measures, systems
+        Labels of axes: metrics, and systems.
+    ranked, drawn
+        Of whom the ranks are, and how samples were drawn.
     estimator
         What they are estimated by.
     negatives
@@ -229,6 +231,10 @@ class Corrected(SampledResult):
         systems: (n_metrics, n_systems, n_replicates).
     """
 
+    measures: Measures
+    systems: tuple[str, ...]
+    ranked: Ranked
+    drawn: Drawn
     estimator: str
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -236,6 +242,11 @@ class Corrected(SampledResult):
     bias: Floats
     steep_bias: Floats
     replicates: Floats
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
 
     @property
     def errors(self) -> Floats:
@@ -246,11 +257,6 @@ class Corrected(SampledResult):
     def limits(self) -> tuple[Floats, Floats]:
         """Lower and upper limits of the estimates, 95 %: (n_metrics, n_systems)."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of systems."""
-        return [(self.systems[a], self.systems[b]) for a, b in zip(*self._places, strict=True)]
 
     @property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -310,36 +316,22 @@ class Corrected(SampledResult):
         Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
         told_apart; limits and p-values are corrected for the number of pairs.
         """
-        found = self.differences()
-        frame = tidy(
-            {"metric": self.metrics, "pair": self.pairs},
+        found, (a, b) = self.differences(), np.array(self.systems, dtype=object)[[*self._places]]
+        return tidy(
+            {"metric": self.metrics, "pair": range(len(a))},
+            system_a=a,
+            system_b=b,
             difference=found.values,
             standard_error=found.errors,
             lower=found.lower,
             upper=found.upper,
             p=found.p,
             told_apart=found.told_apart,
-        )
-        frame.insert(1, "system_a", [a for a, _ in frame["pair"]])
-        frame.insert(2, "system_b", [b for _, b in frame["pair"]])
-        return frame.drop(columns="pair")
+        ).drop(columns="pair")
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
         """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
-        lower, upper = self.limits
-        rows: list[list[Cell]] = [
-            [
-                f"{metric}, {system}",
-                float(self.uncorrected[m, s]),
-                f"{shown(float(self.values[m, s]))} ± {shown(float(self.errors[m, s]))}",
-                f"[{shown(float(lower[m, s]))}, {shown(float(upper[m, s]))}]",
-                float(self.bias[m, s]),
-                float(self.steep_bias[m, s]),
-            ]
-            for m, metric in enumerate(self.metrics)
-            for s, system in enumerate(self.systems)
-        ]
         return Table(
             name="corrected",
             title=f"Metrics among all candidates, by {self.estimator}",
@@ -352,35 +344,41 @@ class Corrected(SampledResult):
                 "bias left",
                 "if steep",
             ],
-            rows=rows,
+            rows=[
+                [
+                    f"{row['metric']}, {row['system']}",
+                    row["uncorrected"],
+                    *_told("estimate", row),
+                    row["bias"],
+                    row["steep_bias"],
+                ]
+                for row in self.to_frame().to_dict("records")
+            ],
         )
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
-        found = self.differences()
-        rows: list[list[Cell]] = [
-            [
-                f"{metric}, {a} - {b}",
-                f"{shown(float(found.values[m, n]))} ± {shown(float(found.errors[m, n]))}",
-                f"[{shown(float(found.lower[m, n]))}, {shown(float(found.upper[m, n]))}]",
-                float(found.p[m, n]),
-            ]
-            for m, metric in enumerate(self.metrics)
-            for n, (a, b) in enumerate(self.pairs)
-        ]
         return Table(
             name="corrected_differences",
             title="Differences of systems",
             note=self.caption(),
             headings=["metric, pair", "difference", "95 % interval", "p"],
-            rows=rows,
+            rows=[
+                [
+                    f"{row['metric']}, {row['system_a']} - {row['system_b']}",
+                    *_told("difference", row),
+                    row["p"],
+                ]
+                for row in self.differences_frame().to_dict("records")
+            ],
         )
 
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
-        ax, number = self.panel(ax, metric)
+        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
+        ax.set_title(self.metrics[number])
         places = np.arange(len(self.systems), dtype=np.float64)
         lower, upper = self.limits
         ((label, style),) = categories([self.estimator])
@@ -394,8 +392,7 @@ class Corrected(SampledResult):
 
     def caption(self) -> str:
         """Say what is shown."""
-        least, most = self.negatives
-        sampled = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        sampled = between(*self.negatives)
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
@@ -412,35 +409,28 @@ class Corrected(SampledResult):
             return ""
         return (
             "Differences are of the same users; intervals hold all "
-            f"{len(self.pairs):,} of a metric together, and p-values are corrected for as many "
-            "(largest t of the bootstrap). "
+            f"{len(self._places[0]):,} of a metric together, and p-values are corrected for as "
+            "many (largest t of the bootstrap). "
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        if len(self.systems) < 2:
-            return ()
-        found = self.differences()
-        return [self._told(number, found) for number in range(len(self.metrics))]
+        frame = self.differences_frame()
+        return [self._said(*each) for each in frame.groupby("metric", sort=False)]
 
-    def _told(self, number: int, found: Differences) -> str:
-        apart, of_pair = found.told_apart[number], found.values[number]
-        better = [
-            f"{a} above {b}" if value > 0 else f"{b} above {a}"
-            for (a, b), value in zip(self.pairs, of_pair, strict=True)
-        ]
-        told = _named([name for name, is_apart in zip(better, apart, strict=True) if is_apart])
-        rest = _named(
+    def _said(self, metric: Hashable, frame: pd.DataFrame) -> str:
+        told = _named(
             [
-                f"{a} and {b}"
-                for (a, b), is_apart in zip(self.pairs, apart, strict=True)
-                if not is_apart
+                f"{a} above {b}" if value > 0 else f"{b} above {a}"
+                for a, b, value in frame.loc[frame["told_apart"], NAMED].itertuples(index=False)
             ]
         )
+        rest = frame.loc[~frame["told_apart"], NAMED].itertuples(index=False)
+        others = _named([f"{a} and {b}" for a, b, _ in rest])
         said = f"can be told apart: {told}" if told else "no systems can be told apart"
         return (
-            f"{self.metrics[number]} by {self.estimator}: {said}"
-            f"{f'; cannot: {rest}' if rest and told else ''}."
+            f"{metric} by {self.estimator}: {said}"
+            f"{f'; cannot: {others}' if others and told else ''}."
         )
 
     def conclusion(self) -> str:
@@ -538,6 +528,14 @@ class Differences:
     def told_apart(self) -> NDArray[np.bool_]:
         """Whether p-values are below 5 %."""
         return self.p < 1 - CONFIDENCE
+
+
+def _told(name: str, row: Mapping[Hashable, Any]) -> tuple[str, str]:
+    """Write a number with its standard error, and its interval."""
+    value, error, lower, upper = (
+        shown(row[column]) for column in (name, "standard_error", "lower", "upper")
+    )
+    return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
 def _named(names: Sequence[str]) -> str:

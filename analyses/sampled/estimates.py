@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,9 @@ from pydantic import Field
 from scipy.special import ndtr
 
 from analyses.sampled.estimators import Estimator, uncorrected
-from analyses.sampled.estimators.learned_priors import WithPrior
-from analyses.sampled.estimators.shared.expected import expected_of_ranks
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.expectation.designs import Adaptive, Design, FixedSize
-from analyses.sampled.expectation.errors import winner_count
-from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.repeated_samples import SampledSystem, Samples, each_system, takes
-from analyses.sampled.shared.rows import named_rows, tidy
-from analyses.sampled.shared.sampled_result import RepeatedResult
+from analyses.sampled.expectation.designs import Design
+from analyses.sampled.shared.facts import crossed, text_rows, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
@@ -31,6 +23,7 @@ from analyses.sampled.shared.settings import (
     read_estimators,
     read_metrics,
 )
+from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, without_cutoffs
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     categories,
@@ -38,9 +31,8 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Table, shown
 from qrels import FullRanks
 from runs.shared.settings import Whole
 
@@ -117,113 +109,41 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
     array([0.625, 0.625])
     """
-    first = first_of(work.full_ranks)
-    points = CurvePoints(read_metrics(settings.metrics))
-    designs = settings.designs(first)
-
-    def find(system: SampledSystem) -> tuple[Any, ...]:
-        samples = {design: system.sample(design) for design in dict.fromkeys(designs.values())}
-        values = [points.estimates(e, samples[d].counted) for e, d in designs.items()]
-        limits = [
-            _expected(e, samples[d], system.ranks, points)
-            if isinstance(d, FixedSize)
-            else points.at_metrics(of).mean(axis=0)
-            for (e, d), of in zip(designs.items(), values, strict=True)
-        ]
-        return (
-            points.at_metrics(system.truth),
-            points.at_metrics(np.array(values)),
-            np.array([system.errors(of) for of in values]),
-            system.zero_cutoffs,
-            np.array([samples[design].scored for design in designs.values()]),
-            np.array(limits),
-            np.array([metric.of_users(system.ranks).std() for metric in points.metrics]),
-        )
-
-    exact, estimated, errors, zeros, scored, expected, spread = (
-        np.stack(parts, axis=-1)
-        for parts in each_system(work, "Estimating from samples", settings, points, find)
-    )
-    return Estimates(
-        measures=Measures(Measure(str(metric)) for metric in points.metrics),
-        systems=tuple(work.full_ranks),
-        estimators=tuple(map(str, designs)),
-        exact=exact,
-        estimated=np.moveaxis(estimated, 1, -1),
-        errors=np.moveaxis(errors, 1, -1),
-        zero_cutoffs=zeros,
-        scored=scored,
-        expected=expected,
-        spread=spread,
+    metrics, first = read_metrics(settings.metrics), first_of(work.full_ranks)
+    return experiment(
+        Estimates,
+        work,
+        settings,
+        [Way(*each) for each in settings.designs(first).items()],
+        metrics,
+        label="Estimating from samples",
+        repeats=settings.repeats,
+        expect=True,
+        curves=False,
         users=settings.users or len(np.unique(first.user)),
-        ranked=Ranked.of(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
         negatives=settings.negatives,
-        n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
     )
-
-
-def _expected(
-    estimator: Estimator, samples: Samples, ranks: FullRanks, points: CurvePoints
-) -> Floats:
-    """Estimate the metrics from samples as they are expected: (n_metrics,).
-
-    A prior that repeats share is learned from these: its expectation, but for its noise.
-    """
-    if isinstance(estimator, WithPrior):
-        alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
-        estimator = replace(estimator, **alone)
-    counted = expected_of_ranks(samples.counted, ranks)
-    return np.asarray(estimator.fit_tally(counted).estimates(points.metrics)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates(RepeatedResult):
+class Estimates(Experiment):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Parameters
     ----------
-    estimators
-        Label of an axis; measures are metrics with their cut-offs.
-    exact
-        Metrics among all candidates, of shape (n_metrics, n_systems).
-    estimated
-        Of shape (n_estimators, n_metrics, n_systems, n_repeats).
-    errors
-        Of the same shape; NaN also for metrics of whole lists.
-    zero_cutoffs
-        Cut-offs that were left out there, because the truth is 0, of shape (n_metrics, n_systems).
-    scored
-        Mean number of items scored for a user, of shape (n_estimators, n_systems): those of the
-        sample, the relevant ones included.
-    expected
-        Estimates from samples as they are expected, the mean of adaptive ones: of shape
-        (n_estimators, n_metrics, n_systems).
-    spread
-        Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
     users
         How many users advice is for.
     negatives
         How many were sampled, m.
-    n_max
-        Largest adaptive sample, for estimators that ask for those; 0 if there are none.
     """
 
-    estimators: tuple[str, ...]
-    exact: Floats
-    estimated: Floats
-    zero_cutoffs: NDArray[np.int64]
-    scored: Floats
-    expected: Floats
-    spread: Floats
     users: int
     negatives: int
-    n_max: int
 
-    @property
-    def repeated(self) -> Floats:
-        """The estimates, of which `mean` and `sd` are."""
-        return self.estimated
+    columns = (
+        "system", "metric", "cutoff", "estimator", "sample", "replace", "scored", "repeats",
+        "exact", "expected", "mean", "sd", "standard_error", "error", "error_sd", "zero_cutoffs",
+    )  # fmt: skip
 
     @property
     def bias(self) -> Floats:
@@ -264,7 +184,7 @@ class Estimates(RepeatedResult):
         Samples are those of so many users as advice is for, as if differences were normal. Both are
         of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
         """
-        a, b = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
+        a, b = self._pairs
         true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
         expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
         apart = self.estimated[:, :, a] - self.estimated[:, :, b]
@@ -303,32 +223,7 @@ class Estimates(RepeatedResult):
             in_samples=in_samples.T,
             covered=self.covered.T,
         )
-        return _named(frame)[["metric", "cutoff", *frame.columns[1:]]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each estimator, metric and system.
-
-        Returns
-        -------
-        Columns system, metric, cutoff, estimator, m, replace, scored (items for each user),
-        repeats, exact; mean, sd and standard_error (of the mean) over the repeats; error and
-        error_sd, the relative error of the curve in per cent, and zero_cutoffs, those left out.
-        """
-        frame = tidy(
-            {"estimator": self.estimators, "metric": self.metrics, "system": self.systems},
-            m=self.negatives,
-            replace=self.drawn.replace,
-            scored=self.scored[:, np.newaxis],
-            repeats=self.n_repeats,
-            exact=self.exact,
-            mean=self.mean,
-            sd=self.sd,
-            standard_error=self.sd / np.sqrt(self.n_repeats),
-            error=self.errors.mean(axis=3),
-            error_sd=self.errors.std(axis=3, ddof=1),
-            zero_cutoffs=self.zero_cutoffs,
-        )
-        return _named(frame)[["system", "metric", "cutoff", "estimator", *frame.columns[3:]]]
+        return _put_first(frame, "metric", "cutoff")
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
@@ -338,9 +233,8 @@ class Estimates(RepeatedResult):
         Columns metric, cutoff, estimator, system_a, system_b, exact_a, exact_b, correct, repeats:
         none of those for systems that truly tie. A tied estimate is not correct.
         """
-        pairs = self._pairs
         systems, exact = np.array(self.systems, dtype=object), np.round(self.exact, DECIMALS)
-        a, b = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        (a, b), pairs = self._pairs, [*map(list, self._pairs.T.tolist())]
         return self._counted(
             pairs,
             system_a=systems[a],
@@ -361,99 +255,100 @@ class Estimates(RepeatedResult):
         return self._counted([[*range(len(self.systems))]], winner=winner)
 
     @property
-    def _pairs(self) -> list[list[int]]:
-        return [*map(list, combinations(range(len(self.systems)), 2))]
-
-    def _counts(self, sets: Sequence[list[int]]) -> NDArray[np.int64]:
-        """Count repeats that find the best of a set: (n_metrics, n_estimators, n_sets, 2)."""
-        estimated, exact = np.round(self.estimated, DECIMALS), np.round(self.exact, DECIMALS)
-        counts = [
-            winner_count(of_estimator[number, some], truth[some])
-            for number, truth in enumerate(exact)
-            for of_estimator in estimated
-            for some in sets
-        ]
-        shape = (len(self.metrics), len(self.estimators), len(sets), 2)
-        return np.array(counts, dtype=np.int64).reshape(shape)
+    def _pairs(self) -> NDArray[np.intp]:
+        """All pairs of systems: (2, n_pairs)."""
+        return np.array([*combinations(range(len(self.systems)), 2)], np.intp).reshape(-1, 2).T
 
     def _counted(self, sets: Sequence[list[int]], **columns: Any) -> pd.DataFrame:
-        """Put the counts beside columns that say which systems they are of."""
+        """Count repeats that find the best of a set, beside columns that say what sets are.
+
+        Ties that are true have none; repeats in which estimates tie do not find it.
+        """
+        estimated, exact = np.round(self.estimated, DECIMALS), np.round(self.exact, DECIMALS)
+        shape = (len(self.metrics), len(self.estimators), len(sets))
+        correct, repeats = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for metric, way, some in np.ndindex(shape):
+            truth, values = exact[metric, sets[some]], estimated[way, metric, sets[some]]
+            if (truth == truth.max()).sum() == 1:
+                best = values == values.max(axis=0)
+                found = best[truth.argmax()] & (best.sum(axis=0) == 1)
+                correct[metric, way, some], repeats[metric, way, some] = found.sum(), len(found)
         axes = {"metric": self.metrics, "estimator": self.estimators, "set": range(len(sets))}
-        correct, repeats = np.moveaxis(self._counts(sets), -1, 0)
-        frame = tidy(axes, **columns, correct=correct, repeats=repeats)
-        return _named(frame)[["metric", "cutoff", "estimator", *frame.columns[3:]]]
+        frame = tidy(axes, **columns, correct=correct, repeats=repeats).drop(columns="set")
+        return _put_first(frame, "metric", "cutoff")
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        rows: list[list[Cell]] = []
-        for number, metric in enumerate(self.metrics):
-            for place, system in enumerate(self.systems):
-                values = zip(self.mean[:, number, place], self.sd[:, number, place], strict=True)
-                cells = [f"{shown(float(mean))} ± {shown(float(sd))}" for mean, sd in values]
-                rows.append([f"{metric}, {system}", float(self.exact[number, place]), *cells])
+        frame = self.every_column()
+        frame["told"] = _with_spread(frame["mean"], frame["sd"], shown)
+        frame = frame.assign(row=frame["measure"] + ", " + frame["system"])
+        wide = frame.pivot(index="row", columns="way", values="told")
+        wide.insert(0, "exact", frame.groupby("row", sort=False)["exact"].first())
         return Table(
             name="sampled",
             title="Exact metrics, and estimates from samples",
             note=self.caption(),
             headings=["metric, system", "exact", *self.estimators],
-            rows=rows,
+            rows=text_rows(wide.loc[frame["row"].unique()].reset_index()),
         )
 
     @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often pairs of systems are ordered rightly."""
-        numbers = np.stack([self.bias, self.noise, *self.ordered()], axis=2).swapaxes(0, 1)
-        rows: list[list[Cell]] = [
-            [f"{metric}, {estimator}", *own.tolist(), f"{covered:.0f} of 100"]
-            for metric, of_metric, of_covered in zip(
-                self.metrics, numbers, self.covered.T, strict=True
-            )
-            for estimator, own, covered in zip(self.estimators, of_metric, of_covered, strict=True)
-        ]
+        shares = self.ordered()
+        frame = tidy(
+            {"metric": self.metrics, "estimator": self.estimators},
+            **{str(n): of.T for n, of in enumerate([self.bias, self.noise, *shares])},
+            covered=self.covered.T,
+        )
+        frame.insert(0, "row", frame.pop("metric") + ", " + frame.pop("estimator"))
+        frame["covered"] = [f"{covered:.0f} of 100" for covered in frame["covered"]]
         return Table(
             name="sampled_orders",
             title=f"Bias and noise for {self.users:,} users, and pairs of systems in true order",
             note=f"{OF_ADVICE.format(users=self.users)} {self.caption()}",
             headings=["metric, estimator", "bias", "noise", "expected", "in order", "covered"],
-            rows=rows,
+            rows=text_rows(frame),
         )
 
     @table("sampled_errors", "relative errors of their curves, and items scored")
     def curve_errors(self) -> Table:
         """Tabulate how many items are scored, and relative errors of curves, by system."""
-        rows: list[list[Cell]] = [
-            [f"items scored for a user, {system}", *(f"{scored:,.1f}" for scored in of_system)]
-            for system, of_system in zip(self.systems, self.scored.T, strict=True)
-        ]
-        for number, name in enumerate(map(rank_metric, self.metrics)):
-            if name.cutoff is None:
-                continue
-            for place, system in enumerate(self.systems):
-                errors = self.errors[:, number, place]
-                values = zip(errors.mean(axis=1), errors.std(axis=1, ddof=1), strict=True)
-                cells = [f"{mean:.2f} ± {sd:.2f}" for mean, sd in values]
-                rows.append([f"{replace(name, cutoff=None)}, {system}", *cells])
+        frame = self.every_column()
+        scored = frame.assign(
+            row="items scored for a user, " + frame["system"],
+            told=[f"{scored:,.1f}" for scored in frame["scored"]],
+        )
+        curves = frame[frame["cutoff"].notna()]
+        told = _with_spread(curves["error"], curves["error_sd"], "{:.2f}".format)
+        curves = curves.assign(row=curves["metric"] + ", " + curves["system"], told=told)
+        rows: dict[str, dict[int, str]] = {}
+        for part in (scored, curves):
+            for row, way, cell in part[["row", "way", "told"]].itertuples(index=False):
+                rows.setdefault(row, {})[way] = cell
         return Table(
             name="sampled_errors",
             title="Relative error of the curve over the cut-offs 1 to 50, in per cent",
             note=self.caption(),
             headings=["metric, system", *self.estimators],
-            rows=list({tuple(row): row for row in rows}.values()),
+            rows=[[row, *cells.values()] for row, cells in rows.items()],
         )
 
     @table("sampled_winners", "share of the samples that find the best system")
     def winners_found(self) -> Table:
         """Tabulate the share of the samples that find the best system."""
         found = self.winners()
-        shares = (found["correct"] / found["repeats"].where(found["repeats"] > 0)).to_numpy(float)
-        return Table(
+        found["share"] = found["correct"] / found["repeats"].where(found["repeats"] > 0)
+        return crossed(
+            found.assign(metric=np.repeat(self.metrics, len(self.estimators))),
+            ["estimator"],
+            ["metric"],
+            "share",
+            best=max,
             name="sampled_winners",
             title="Share of the samples that find the best system",
             note=self.caption(),
-            headings=["estimator", *self.metrics],
-            rows=named_rows(self.estimators, shares.reshape(len(self.metrics), -1).T),
-            best=dict.fromkeys(range(1, len(self.metrics) + 1), max),
         )
 
     @figure(
@@ -468,16 +363,25 @@ class Estimates(RepeatedResult):
 
         The first metric by default, on new axes by default.
         """
-        ax, number = self.panel(ax, metric)
-        means, spreads = self.mean[:, number], self.sd[:, number]
-        order = self.exact[number].argsort(kind="stable")
-        exact = self.exact[number][order]
-        ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
-        styles = categories(self.estimators)
-        for (label, style), mean, sd in zip(styles, means, spreads, strict=True):
-            limits = (mean - sd)[order], (mean + sd)[order]
-            draw_whiskers(ax, exact, mean[order], limits, style, label=label)
-        lowest, highest = min(exact.min(), (means - spreads).min()), (means + spreads).max()
+        ax, frame = self.panel(ax, metric)
+        frame = frame.sort_values("exact", kind="stable")
+        exact = np.sort(frame["exact"].unique())
+        ax.plot(
+            exact,
+            exact,
+            color="0.6",
+            linewidth=0.8,
+            label="exact",
+            zorder=0,
+        )
+        low, high = frame["mean"] - frame["sd"], frame["mean"] + frame["sd"]
+        frame = frame.assign(low=low, high=high)
+        for (label, style), (_, own) in zip(
+            categories(self.estimators), frame.groupby("way"), strict=True
+        ):
+            x, mean, *limits = (own[name].to_numpy() for name in ("exact", "mean", "low", "high"))
+            draw_whiskers(ax, x, mean, (limits[0], limits[1]), style, label=label)
+        lowest, highest = min(exact.min(), low.min()), high.max()
         if lowest > 0 and highest > WIDE * lowest:
             scale_by_factors(ax, along="y")
         ax.set_xlabel("exact")
@@ -551,12 +455,14 @@ def _shares(right: NDArray[Any], true: Floats, n_pairs: Floats) -> Floats:
     return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the cut-offs out of the names of metrics."""
-    import pandas as pd
+def _put_first(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Take cut-offs out of the names of metrics, and put some columns first."""
+    frame = without_cutoffs(frame).drop(columns="measure")
+    return frame[[*names, *(name for name in frame if name not in names)]]
 
-    metrics = [*map(rank_metric, frame["metric"])]
-    return frame.assign(
-        metric=[str(replace(metric, cutoff=None)) for metric in metrics],
-        cutoff=pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
-    )
+
+def _with_spread(
+    means: pd.Series[float], spreads: pd.Series[float], write: Callable[[float], str]
+) -> list[str]:
+    """Write means with their deviations."""
+    return [f"{write(mean)} ± {write(sd)}" for mean, sd in zip(means, spreads, strict=True)]

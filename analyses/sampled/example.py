@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,14 @@ from analyses.sampled.expectation.crossings import (
     consistency_crossings,
     print_ordering,
 )
-from analyses.sampled.expectation.curves import (
-    RankCurves,
-    corrected_curves,
-    expectation_curves,
-    metric_curves,
-)
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.shared.drawing import axes_or_new
+from analyses.sampled.shared.facts import text_rows, tidy
+from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Table, shown
 from qrels import FullRanks
 from runs import InputError
 
@@ -57,7 +52,7 @@ SHOWN = 20
 
 SAMPLE_SIZES = (10, 50, 100, 500, 1000)
 CLOSE = 1000
-"""The last rank of figure 3."""
+"""The last rank of figures 3 and 4."""
 
 CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
 """What figure 4 corrects, with which trade-offs, from how many negatives."""
@@ -65,26 +60,22 @@ CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
 
 def example(*, seed: int) -> dict[str, Result]:
     """Make tables 1 and 2 and figures 1 to 4 of the paper, and the orders by size of the sample."""
+    panels = toy_consistency()
+    every = RankCurves(
+        {name: rank_metric(name)(RANKS, n=N_CANDIDATES) for name in METRICS}, "metric"
+    )
     return {
         "example": toy_table(seed=seed),
-        "example_orders": Orders(
-            " ".join(each.caption() for each in toy_consistency().values()), toy_consistency()
-        ),
+        "example_orders": Orders(" ".join(each.caption() for each in panels.values()), panels),
         "example_metrics": Metrics(
             f"Metrics against the rank of the relevant item among {N_CANDIDATES:,} candidates: all "
             f"ranks, and the first {TOP}.",
-            {
-                "all ranks": metric_curves(METRICS, n=N_CANDIDATES),
-                f"the first {TOP}": metric_curves(METRICS, n=N_CANDIDATES, upto=TOP),
-            },
+            {"all ranks": every, f"the first {TOP}": every.first(TOP)},
         ),
         "example_expectations": Expectations(
             f"Expected metric among m negatives, sampled with replacement, against the true rank "
             f"among {N_CANDIDATES:,}: the more negatives, the closer to the exact metric.",
-            {
-                name: expectation_curves(name, n=N_CANDIDATES, negatives=SAMPLE_SIZES, upto=CLOSE)
-                for name in METRICS
-            },
+            {name: _expectations(rank_metric(name)) for name in METRICS},
         ),
         "example_corrections": Corrections(
             f"{CORRECTED} among {N_CANDIDATES:,}, corrected from {NEGATIVES} negatives: what each "
@@ -94,25 +85,75 @@ def example(*, seed: int) -> dict[str, Result]:
     }
 
 
+RANKS = np.arange(1, N_CANDIDATES + 1)
+
+
+def expected_by_rank(values: Floats) -> Floats:
+    """Expect values, of each rank among m negatives and the item, by true rank: (CLOSE,).
+
+    Examples
+    --------
+    One negative makes the expectation a line:
+
+    >>> np.diff(expected_by_rank(np.array([1.0, 0.0])), 2).round(12).any()
+    np.False_
+    """
+    m = len(values) - 1
+    return sampled_rank_pmf(RANKS[:CLOSE], n=N_CANDIDATES, m=m, replace=True) @ values
+
+
+def _expectations(metric: RankMetric) -> RankCurves:
+    curves = {
+        f"m = {m:,}": expected_by_rank(metric(np.arange(1, m + 2), n=m + 1)) for m in SAMPLE_SIZES
+    }
+    curves["exact"] = metric(RANKS[:CLOSE], n=N_CANDIDATES)
+    return RankCurves(curves, f"expected {metric}", ordered=True)
+
+
 def _corrections() -> dict[str, RankCurves]:
     sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
     estimators = [*(bv(gamma) for gamma in GAMMAS), cls(nonnegative=True)]
     by_name = {str(each): each.fit(sample).corrected(CORRECTED) for each in estimators}
-    given, corrected = corrected_curves(CORRECTED, by_name, n=N_CANDIDATES, upto=CLOSE)
-    return {f"the first {SHOWN} ranks in the sample": given.first(SHOWN), "true ranks": corrected}
+    expected = {name: expected_by_rank(values) for name, values in by_name.items()}
+    expected["exact"] = rank_metric(CORRECTED)(RANKS[:CLOSE], n=N_CANDIDATES)
+    given = RankCurves(by_name, f"corrected {CORRECTED}", rank_label="rank in the sample")
+    true = RankCurves(expected, f"expected corrected {CORRECTED}", by_factors=True)
+    return {f"the first {SHOWN} ranks in the sample": given.first(SHOWN), "true ranks": true}
+
+
+@dataclass(frozen=True, eq=False)
+class RankCurves:
+    """Functions of a rank from 1, by name, (n_ranks,) each.
+
+    Names may be ordered, as sample sizes are, and ranks drawn on a logarithmic scale.
+    """
+
+    curves: Mapping[str, Floats]
+    value_label: str
+    rank_label: str = "rank"
+    ordered: bool = False
+    by_factors: bool = False
+
+    def first(self, n_ranks: int) -> RankCurves:
+        """Keep the first ranks."""
+        return replace(self, curves={name: own[:n_ranks] for name, own in self.curves.items()})
+
+    def plot(self, ax: Axes) -> Axes:
+        """Draw all curves."""
+        styles = (gradations if self.ordered else categories)([*self.curves])
+        for (label, style), curve in zip(styles, self.curves.values(), strict=True):
+            ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
+        if self.by_factors:
+            ax.set_xscale("log")
+        ax.set_xlabel(self.rank_label)
+        ax.set_ylabel(self.value_label)
+        legend_beside(ax)
+        return ax
 
 
 @dataclass(frozen=True, eq=False)
 class Curves(Result):
-    """A figure of the example.
-
-    Parameters
-    ----------
-    said
-        What it shows.
-    curves
-        What each panel shows, by its title.
-    """
+    """A figure of the example: what it shows, and what each panel does by its title."""
 
     said: str
     curves: Mapping[str, RankCurves] | Mapping[str, Consistency]
@@ -130,7 +171,7 @@ class Curves(Result):
         """Say what is shown."""
         return self.said
 
-    def _draw(self, ax: Axes | None, part: str) -> Axes:
+    def _draw(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw a panel under its title."""
         ax = self.curves[part].plot(axes_or_new(ax))
         ax.set_title(part)
@@ -143,7 +184,7 @@ class Metrics(Curves):
     @figure("example_metrics", "Metrics by rank", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
-        return self._draw(ax, part)
+        return self._draw(ax, part=part)
 
 
 class Orders(Curves):
@@ -156,25 +197,24 @@ class Orders(Curves):
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
         """Tabulate from how many negatives on each metric is expected to order the lists how."""
-        rows: list[list[Cell]] = [
-            [metric, print_ordering(ordering), start]
-            for metric, found in self.curves.items()
-            if isinstance(found, Consistency)
-            for start, ordering in found.orderings
-        ]
         return Table(
             name="example_orders",
             title="From how many negatives on the sampled metric is expected to order the lists "
             "how",
             note="The last order of each metric is the exact one.",
             headings=["metric", "order", "from m ="],
-            rows=rows,
+            rows=[
+                [metric, print_ordering(ordering), start]
+                for metric, found in self.curves.items()
+                if isinstance(found, Consistency)
+                for start, ordering in found.orderings
+            ],
         )
 
     @figure("example_sizes", "Metrics by negatives", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives."""
-        return self._draw(ax, part)
+        return self._draw(ax, part=part)
 
 
 class Expectations(Curves):
@@ -189,7 +229,7 @@ class Expectations(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives."""
-        return self._draw(ax, part)
+        return self._draw(ax, part=part)
 
 
 class Corrections(Curves):
@@ -200,7 +240,7 @@ class Corrections(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
-        return self._draw(ax, part)
+        return self._draw(ax, part=part)
 
 
 def _as_frame(table: Table) -> pd.DataFrame:
@@ -216,9 +256,7 @@ class ToyTable(Result):
     Parameters
     ----------
     metrics
-        Label of the first axis of all arrays, which are of shape (n_metrics, n_systems).
-    systems
-        Label of the second.
+        Label of the first axis of all arrays, which are of shape (n_metrics, n_lists).
     exact
         Means over the users of the exact metrics: table 1.
     expected, sd
@@ -230,7 +268,6 @@ class ToyTable(Result):
     """
 
     metrics: tuple[RankMetric, ...]
-    systems: tuple[str, ...]
     exact: Floats
     expected: Floats
     sd: Floats
@@ -248,23 +285,19 @@ class ToyTable(Result):
     @table("example", "exact metrics of the lists, and what sampling makes of them")
     def means(self) -> Table:
         """Tabulate exact metrics, and means and deviations over samples."""
-        spreads = np.round(self.simulated_sd, DECIMALS)
-        rows: list[list[Cell]] = [
-            [
-                f"{metric}, {system}",
-                float(self.exact[m, s]),
-                f"{shown(float(self.expected[m, s]))} ± {shown(float(self.sd[m, s]))}",
-                f"{shown(float(self.simulated[m, s]))} ± {shown(float(spreads[m, s]))}",
-            ]
-            for m, metric in enumerate(self.metrics)
-            for s, system in enumerate(self.systems)
-        ]
+        frame = tidy(
+            {"metric": map(str, self.metrics), "system": LISTS},
+            exact=self.exact,
+            expected=_with_spread(self.expected, self.sd),
+            simulated=_with_spread(self.simulated, np.round(self.simulated_sd, DECIMALS)),
+        )
+        frame.insert(0, "row", frame.pop("metric") + ", " + frame.pop("system"))
         return Table(
             name="example",
             title="Exact metrics, and what sampling makes of them",
             note=self.caption(),
             headings=["metric, system", "exact", "expected", "simulated"],
-            rows=rows,
+            rows=text_rows(frame),
         )
 
     def caption(self) -> str:
@@ -276,6 +309,12 @@ class ToyTable(Result):
             f"and the mean and standard deviation of those among {self.m} negatives sampled "
             f"{how} replacement{simulated}."
         )
+
+
+def _with_spread(means: Floats, spreads: Floats) -> NDArray[np.object_]:
+    both = np.stack([means, spreads], axis=-1).reshape(-1, 2).tolist()
+    told = [f"{shown(mean)} ± {shown(sd)}" for mean, sd in both]
+    return np.array(told, dtype=object).reshape(means.shape)
 
 
 def toy_table(
@@ -321,18 +360,23 @@ def toy_table(
     if repeats < 0 or repeats == 1:
         raise InputError(f"`repeats` must be 0 or at least 2, got {repeats}.")
     read = tuple(rank_metric(metric) for metric in metrics)
-    addends = Addends.of_metrics(read, m=m, n_orders=1, replace=replace)
-    moments = [moments_of_mean(addends.moments(some)) for some in LISTS.values()]
-    drawn = [_sample(addends, seed=seed, repeat=repeat) for repeat in range(repeats)]
-    drawn = drawn or [np.full((len(read), len(LISTS)), np.nan)] * 2
+    values = np.array([metric(np.arange(1, m + 2), n=m + 1) for metric in read])
+    known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
+    # Each user of every list has numbers of its own.
+    every = np.concatenate([some.rank for some in LISTS.values()])
+    full = FullRanks.of(every, n_candidates=N_CANDIDATES)
+    drawn = [sample_ranks(full, m=m, seed=seed, repeat=n, replace=replace) for n in range(repeats)]
+    sampled = [
+        values[:, one.above].reshape(len(read), len(LISTS), -1).mean(axis=2) for one in drawn
+    ]
+    sampled = sampled or [np.full((len(read), len(LISTS)), np.nan)] * 2
     return ToyTable(
         metrics=read,
-        systems=tuple(LISTS),
         exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
-        expected=np.stack([each.mean for each in moments], axis=1),
-        sd=np.sqrt(np.stack([each.variance for each in moments], axis=1)),
-        simulated=np.mean(drawn, axis=0),
-        simulated_sd=np.std(drawn, axis=0, ddof=1),
+        expected=known[:, 0],
+        sd=np.sqrt(known[:, 1]),
+        simulated=np.mean(sampled, axis=0),
+        simulated_sd=np.std(sampled, axis=0, ddof=1),
         m=m,
         replace=replace,
         repeats=repeats,
@@ -340,37 +384,12 @@ def toy_table(
     )
 
 
-def _sample(addends: Addends, *, seed: int, repeat: int) -> Floats:
-    """Sample every list once, each user with numbers of its own; of shape (n_metrics, n_lists)."""
-    sampled = sample_ranks(
-        np.concatenate([some.rank for some in LISTS.values()]),
-        n_candidates=N_CANDIDATES,
-        m=addends.negatives,
-        seed=seed,
-        repeat=repeat,
-        replace=addends.replace,
-    )
-    per_list = sampled.above.reshape(len(LISTS), -1)
-    return np.asarray(addends.values[0, 0].T[:, per_list].mean(axis=2))
-
-
 def toy_consistency(
     metrics: Sequence[str] = METRICS, *, negatives: int | None = None, replace: bool = True
 ) -> dict[str, Consistency]:
-    """Follow the expected metrics of the example lists over the size of the sample.
+    """Follow expected metrics of the example lists over the size of the sample, by default to all.
 
-    Parameters
-    ----------
-    metrics
-        Metrics of ranks.
-    negatives
-        The largest number of negatives; by default all.
-    replace
-        Whether they are drawn with replacement.
-
-    Returns
-    -------
-    By metric, the panels of figure 2 of Krichene & Rendle (2020).
+    By metric, these are the panels of figure 2 of Krichene & Rendle (2020).
 
     Examples
     --------

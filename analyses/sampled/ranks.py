@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.shared.facts import Ranked
-from analyses.sampled.shared.rows import tidy
-from analyses.sampled.shared.sampled_result import RankResult
+from analyses.sampled.expectation.designs import round_numbers
+from analyses.sampled.shared.facts import Ranked, tidy
 from analyses.sampled.shared.settings import RankSettings
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -22,7 +21,7 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
@@ -106,7 +105,7 @@ def _shares(full: FullRanks, ends: Integers) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class RankDistributions(RankResult):
+class RankDistributions(Result):
     """Shares of the relevant items in bins of ranks: equal ones, and narrow ones at the top.
 
     Parameters
@@ -118,13 +117,22 @@ class RankDistributions(RankResult):
         Of shapes (n_systems, n_bins).
     medians
         Median rank of each system, of shape (n_systems,).
+    systems, ranked
+        Label of an axis, and of whom the ranks are.
     """
+
+    systems: tuple[str, ...]
 
     equal_ends: Integers
     equal_shares: Floats
     top_ends: Integers
     top_shares: Floats
     medians: Floats
+    ranked: Ranked
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table."""
+        return {"sampled_ranks": self.to_frame()}
 
     @property
     def views(self) -> tuple[str, ...]:

@@ -1,18 +1,16 @@
-"""Expected metrics against the number of negatives: uncorrected and corrected, not simulated."""
+"""What metrics of samples are expected to be, by the number of negatives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import Estimator, Fits
+from analyses.sampled.estimators import Estimator
 from analyses.sampled.expectation.crossings import (
     DECIMALS,
     first_of,
@@ -20,26 +18,16 @@ from analyses.sampled.expectation.crossings import (
     ordering_of,
     print_ordering,
 )
-from analyses.sampled.expectation.designs import require_rising
-from analyses.sampled.expectation.metrics import RankMetric
-from analyses.sampled.expectation.round_numbers import round_numbers
-from analyses.sampled.expectation.user_moments import Addends, Moments, moments_of_mean
+from analyses.sampled.expectation.designs import FixedSize, require_rising, round_numbers
 from analyses.sampled.samples.from_full_ranks import require_negatives
-from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.curve_points import CurvePoints
-from analyses.sampled.shared.facts import Drawn, Ranked
-from analyses.sampled.shared.rows import named_rows, tidy
-from analyses.sampled.shared.sampled_result import SampledResult
+from analyses.sampled.shared.facts import crossed, tidy
 from analyses.sampled.shared.settings import (
-    METRICS,
-    CorrectedFor,
-    MetricNames,
-    RankSettings,
-    Replace,
+    DrawnSettings,
     SampleSizes,
     read_estimators,
     read_metrics,
 )
+from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     COLOURS,
@@ -49,7 +37,6 @@ from analyses.shared.drawing import (
     legend_beside,
     scale_by_factors,
 )
-from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -72,12 +59,9 @@ MOST_COLOURS = len(COLOURS)
 """Systems that are told apart in a figure; the others are grey."""
 
 
-class Settings(RankSettings):
+class Settings(DrawnSettings):
     """Expected metrics by the number of negatives."""
 
-    metrics: MetricNames = METRICS
-    replace: Replace = True
-    corrected_for: CorrectedFor = "mean"
     sizes: SampleSizes = None
 
     def designs(self, ranks: FullRanks) -> tuple[int, ...]:
@@ -105,11 +89,6 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     InputError
         If users differ between systems, or a name or number makes no sense.
 
-    Notes
-    -----
-    Corrected values come from sums on the grid of
-    :class:`analyses.sampled.estimators.shared.nodes.Nodes`; their expectations are exact.
-
     Examples
     --------
     All four negatives of five candidates give the exact metric:
@@ -117,8 +96,8 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)})
     >>> found = sizes(work, Settings(metrics=("AP",), sizes=(1, 4), replace=False))
-    >>> found.expected[0].ravel().round(4), found.sd[0].ravel().round(4), found.exact.ravel()
-    (array([0.8125, 0.625 ]), array([0.1083, 0.    ]), array([0.625]))
+    >>> found.to_frame()[["expected", "expected_sd", "exact"]].head(2).round(4).values.tolist()
+    [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
     """
     return expect_sizes(work, settings)
 
@@ -129,139 +108,69 @@ def expect_sizes(
     *,
     estimators: Sequence[str | Estimator] = ESTIMATORS,
 ) -> Sizes:
-    """Do so for other estimators.
-
-    Parameters
-    ----------
-    work, settings
-        The systems, and what is asked of them.
-    estimators
-        Names or values of up to four linear estimators that learn nothing from the sample; see
-        :mod:`analyses.sampled.estimators`.
+    """Do so for up to four linear estimators, by name or value, that learn nothing from the sample.
 
     Raises
     ------
     InputError
         As `sizes` does, and if an estimator is not linear or learns from the sample.
     """
-    systems = work.full_ranks
-    first = first_of(systems)
-    numbers, metrics = settings.designs(first), read_metrics(settings.metrics)
-    asked = _read_few(estimators)
-    workers = Parallel(n_jobs=work.n_jobs, prefer="threads")
-    found = []
-    with work.progress("Expecting sampled metrics", len(numbers) * len(asked)) as bar:
-        for m, estimator in product(numbers, asked):
-            fits = _fit(estimator, metrics, first, m=m, settings=settings)
-            addends = fits.addends(metrics, n_orders=int(first.order.max()))
-            found.append(workers(delayed(_moments)(addends, ranks) for ranks in systems.values()))
-            bar.advance()
-    # From (size and estimator, system, moment, metric) to (moment, estimator, metric, system, size)
-    shape = (len(numbers), len(asked), len(systems), 2, len(metrics))
-    means, variances = np.array(found).reshape(shape).transpose(3, 1, 4, 2, 0)
-    return Sizes(
-        measures=Measures(Measure(str(metric)) for metric in metrics),
-        systems=tuple(systems),
-        estimators=tuple(map(str, asked)),
+    asked, numbers = read_estimators(estimators), settings.designs(first_of(work.full_ranks))
+    if len(asked) > len(DASHES):
+        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(asked)}.")
+    for estimator in asked:
+        if not estimator.linear or getattr(estimator, "prior", "uniform") != "uniform":
+            raise InputError(
+                f"{estimator} learns from the sample; without one, only linear estimators with a "
+                "uniform prior have an expectation: uncorrected, rank-estimate, cls, bv, mn."
+            )
+    return experiment(
+        Sizes,
+        work,
+        settings,
+        [Way(one, FixedSize(m, settings.replace)) for one in asked for m in numbers],
+        read_metrics(settings.metrics),
+        label="Expecting sampled metrics",
+        expect=True,
+        curves=False,
+        repeats=0,
         negatives=numbers,
-        exact=np.array([[m.exact(s) for s in systems.values()] for m in metrics]),
-        expected=means,
-        sd=np.sqrt(variances),
-        ranked=Ranked.of(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
     )
-
-
-def _read_few(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators, no more than there are dashes."""
-    read = read_estimators(names)
-    if len(read) > len(DASHES):
-        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(read)}.")
-    return read
-
-
-def _fit(
-    estimator: Estimator,
-    metrics: tuple[RankMetric, ...],
-    ranks: FullRanks,
-    *,
-    m: int,
-    settings: Settings,
-) -> Fits:
-    """Fit an estimator to a sample of these users, of which it must not matter what is above whom.
-
-    Raises
-    ------
-    InputError
-        If it does.
-    """
-    sample = SampledRanks(
-        rank=ranks.order,
-        n_negatives=np.full(len(ranks), m),
-        n_candidates=ranks.n_candidates,
-        replace=settings.replace,
-        user=ranks.user,
-        order=ranks.order,
-        n_relevant=ranks.n_relevant,
-    )
-    fits = estimator.fit(sample, n=settings.corrected_for, path=CurvePoints(metrics).path).fits
-    if not estimator.linear or fits.masses() is not None:
-        raise InputError(
-            f"{estimator} learns from the sample; without one, only linear estimators with a "
-            "uniform prior have an expectation: uncorrected, rank-estimate, cls, bv, mn."
-        )
-    return fits
-
-
-def _moments(addends: Addends, ranks: FullRanks) -> Moments:
-    """Give mean and variance of a system's estimates, each of shape (n_metrics,)."""
-    if (ranks.n_relevant == 1).all():
-        return moments_of_mean(addends.moments(ranks))
-    mean = addends.means(ranks).mean(axis=0)
-    return Moments(mean, np.full_like(mean, np.nan))
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(SampledResult):
+class Sizes(Experiment):
     """Expected estimates of metrics, and their spread, for some numbers of negatives.
 
     Parameters
     ----------
-    estimators, negatives
-        Labels of axes; measures are metrics with their cut-offs.
-    exact
-        Metrics among all candidates, of shape (n_metrics, n_systems).
-    expected
-        Means over samples of the estimates, of shape (n_estimators, n_metrics, n_systems,
-        n_sizes).
-    sd
-        Standard deviations over samples, likewise: the noise of sampling, not that of users. NaN
-        where users have several relevant items.
+    negatives
+        How many are sampled, in all ways of an estimator in turn.
     """
 
-    estimators: tuple[str, ...]
     negatives: tuple[int, ...]
-    exact: Floats
-    expected: Floats
-    sd: Floats
+
+    columns = ("estimator", "metric", "system", "m", "expected", "expected_sd", "exact")
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """The estimators, each once."""
+        return tuple(dict.fromkeys(self.estimators))
+
+    def by_size(self, values: Floats) -> Floats:
+        """Put sizes last: (n_estimators, n_metrics, n_systems, n_sizes)."""
+        shape = (len(self.distinct), len(self.negatives), *values.shape[1:])
+        return np.moveaxis(values.reshape(shape), 1, -1)
+
+    def every_column(self) -> pd.DataFrame:
+        """Add the numbers of negatives; metrics keep their cut-offs."""
+        frame = super().every_column()
+        m = np.array(self.negatives)[frame["way"] % len(self.negatives)]
+        return frame.assign(metric=frame["measure"], m=m)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give what is expected, and where the order of systems changes."""
         return {"sampled_sizes": self.to_frame(), "sampled_crossings": self.crossings()}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Give rows of estimator, metric, system, m, expected, sd, exact."""
-        return tidy(
-            {
-                "estimator": self.estimators,
-                "metric": self.metrics,
-                "system": self.systems,
-                "m": self.negatives,
-            },
-            expected=self.expected,
-            sd=self.sd,
-            exact=self.exact[..., np.newaxis],
-        )
 
     def crossings(self) -> pd.DataFrame:
         """Say from which number of negatives on, of those looked at, systems are ordered how.
@@ -272,31 +181,35 @@ class Sizes(SampledResult):
         """
         import pandas as pd
 
-        exact, expected = np.round(self.exact, DECIMALS), np.round(self.expected, DECIMALS)
-        rows = []
-        for (e, estimator), (n, metric) in product(
-            enumerate(self.estimators), enumerate(self.metrics)
-        ):
-            truth = ordering_of(self.systems, exact[n])
-            for place, ordering in met(self.systems, expected[e, n]):
-                told = print_ordering(ordering), ordering == truth
-                rows.append((estimator, metric, self.negatives[place], *told))
+        exact = np.round(self.exact, DECIMALS)
+        expected = np.round(self.by_size(self.expected), DECIMALS)
+        rows = [
+            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == truth)
+            for e, estimator in enumerate(self.distinct)
+            for n, metric in enumerate(self.metrics)
+            for truth in [ordering_of(self.systems, exact[n])]
+            for place, ordering in met(self.systems, expected[e, n])
+        ]
         return pd.DataFrame(rows, columns=["estimator", "metric", "m", "ordering", "exact"])
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        # (n_estimators, n_metrics, n_sizes, n_systems) against (n_metrics, 1, n_systems)
-        taus = tau_b(np.moveaxis(self.expected, 3, 2), self.exact[:, np.newaxis])
-        labels = map(", ".join, product(self.metrics, self.estimators))
-        rows = named_rows(labels, taus.swapaxes(0, 1).reshape(-1, len(self.negatives)))
-        return Table(
+        # (n_ways, n_metrics, n_systems) against (n_metrics, n_systems)
+        sizes = [f"{m:,}" for m in self.negatives] * len(self.distinct)
+        frame = tidy(
+            {"way": range(len(sizes)), "metric": self.metrics}, tau=tau_b(self.expected, self.exact)
+        )
+        frame["estimator"] = np.array(self.estimators, dtype=object)[frame["way"]]
+        return crossed(
+            frame.assign(m=np.array(sizes, dtype=object)[frame["way"]]),
+            ["metric", "estimator"],
+            ["m"],
+            "tau",
             name="sampled_sizes",
             title="Agreement (tau-b) of the expected with the exact order of the systems, "
             "by negatives",
             note=self.caption(),
-            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
-            rows=rows,
         )
 
     @figure(
@@ -309,47 +222,45 @@ class Sizes(SampledResult):
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric against the negatives, and the exact values at the right edge.
 
-        The first metric by default, on new axes by default.
+        The first metric by default, on new axes by default. Of many systems the best by the first
+        metric have colours, and the others are grey.
         """
-        ax, number = self.panel(ax, metric)
+        ax, frame = self.panel(ax, metric)
+        expected, spread = (frame[name].to_numpy() for name in ("expected", "expected_sd"))
+        number = self.metrics.index(frame["measure"].iloc[0])
+        shape = (len(self.distinct), len(self.negatives), len(self.systems))
         for system, label, style in self._styles():
-            self._draw(ax, number, system, label, style)
-        self._scale(ax, number)
-        self._explain(ax)
+            ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
+            ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
+            curves, spreads = (of.reshape(shape)[..., system] for of in (expected, spread))
+            for dash, curve, sd in zip(DASHES, curves, spreads, strict=False):
+                own = {**style, "linestyle": dash}
+                ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
+                if len(self.systems) <= MOST_COLOURS:
+                    draw_band(ax, np.array(self.negatives), curve - sd, curve + sd, own)
+        for dash, estimator in zip(DASHES, self.distinct, strict=False):
+            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
+        ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
+        self._scale(ax, np.append(expected, self.exact[number]))
         legend_beside(ax)
         return ax
 
     def _styles(self) -> Iterator[tuple[int, str | None, dict[str, Any]]]:
         """Give the best systems by the first metric a colour, all others below them one grey."""
-        best = set(self.exact[0].argsort(kind="stable")[::-1][:MOST_COLOURS].tolist())
-        others = [system for system in range(len(self.systems)) if system not in best]
+        order = self.exact[0].argsort(kind="stable")[::-1].tolist()
+        best, others = sorted(order[:MOST_COLOURS]), sorted(order[MOST_COLOURS:])
         grey = {"color": "0.8", "marker": "", "linewidth": 0.5, "zorder": 1}
         for system in others:
             yield system, f"{len(others)} others" if system == others[0] else None, grey
-        styles = categories([self.systems[system] for system in sorted(best)])
-        for system, (label, style) in zip(sorted(best), styles, strict=True):
+        styles = categories([self.systems[system] for system in best])
+        for system, (label, style) in zip(best, styles, strict=True):
             yield system, label, {**style, "linewidth": 1, "markersize": 2.5}
 
-    def _draw(
-        self, ax: Axes, number: int, system: int, label: str | None, style: Mapping[str, Any]
-    ) -> None:
-        """Draw the curves of a system, one for each estimator, and its exact value."""
-        curves, spreads = self.expected[:, number, system], self.sd[:, number, system]
-        for dash, curve, sd in zip(DASHES, curves, spreads, strict=False):
-            own = {**style, "linestyle": dash}
-            ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
-            if len(self.systems) <= MOST_COLOURS:
-                draw_band(ax, np.array(self.negatives), curve - sd, curve + sd, own)
-        edge = ax.get_yaxis_transform()
-        own = {"color": style["color"], "marker": "<", "markersize": 4}
-        ax.plot(1, self.exact[number, system], **own, transform=edge, clip_on=False)
-
-    def _scale(self, ax: Axes, number: int) -> None:
+    def _scale(self, ax: Axes, drawn: Floats) -> None:
         """Scale so that all curves are seen, whatever their bands."""
         from matplotlib.ticker import LogLocator
 
-        shown = np.append(self.expected[:, number].ravel(), self.exact[number])
-        lowest, highest = shown.min(), shown.max()
+        lowest, highest = drawn.min(), drawn.max()
         if lowest > 0 and highest > WIDE * lowest:
             scale_by_factors(ax, along="y")
             ax.set_ylim(lowest / 1.1, highest * 1.1)
@@ -362,25 +273,17 @@ class Sizes(SampledResult):
         ax.set_xlabel("sampled negatives")
         ax.set_ylabel("expected from samples")
 
-    def _explain(self, ax: Axes) -> None:
-        """Add to the legend what dashes and arrows are."""
-        for dash, estimator in zip(DASHES, self.estimators, strict=False):
-            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
-        ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
-
     def caption(self) -> str:
         """Say what is shown."""
+        curves = ""
+        if len(self.systems) > MOST_COLOURS:
+            curves = f"The {MOST_COLOURS} best systems by exact {self.metrics[0]} are in colour. "
+        elif not np.isnan(self.expected_variance).all():
+            curves = "Bands are one standard deviation over samples, not of the users. "
         return (
             f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
             f"negatives, drawn uniformly {self.drawn.how}, against m, and the exact values among "
             f"all n = {self.ranked.n} candidates (arrows), of {self.ranked}. "
-            f"Not simulated; corrections use {self.drawn.whose}. {self._of_curves()}"
-            f"Estimators: {'; '.join(self.estimators)}."
+            f"Not simulated; corrections use {self.drawn.whose}. {curves}"
+            f"Estimators: {'; '.join(self.distinct)}."
         )
-
-    def _of_curves(self) -> str:
-        if len(self.systems) > MOST_COLOURS:
-            return f"The {MOST_COLOURS} best systems by exact {self.metrics[0]} are in colour. "
-        if np.isnan(self.sd).all():
-            return ""
-        return "Bands are one standard deviation over samples of the negatives, not of the users. "

@@ -140,7 +140,7 @@ def make_studies(
     InputError
         If the table breaks a rule, or what is asked does not fit it.
     """
-    from analyses.sampled.shared.rank_table import read_rank_table
+    from analyses.sampled.shared.sample_tables import read_rank_table
     from analyses.shared.work import RanksAlone
 
     known = _studies()

@@ -40,8 +40,9 @@ def full_ranks(
     scorer, train, candidates
         As of :func:`recommenders.recommend`.
     relevant
-        The held-out relevant items, over the same numbering; those that are no candidates have no
-        rank and are left out.
+        The held-out relevant items, over the same numbering. Those that are no candidates, such as
+        cold ones, count as candidates that their users are shown last: nothing but another of them
+        is below.
     ties
         Who is first of equal scores: the lower item number ("item"), relevant items ("min"), the
         others ("max"), or whoever is in one random order per user ("random"). Relevant items of a
@@ -51,7 +52,7 @@ def full_ranks(
 
     Returns
     -------
-    One row for each relevant candidate, by user and item number.
+    One row for each relevant item, by user and item number.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def full_ranks(
     """
     require_ties(ties)
     ranked = rankable(train, relevant, candidates=candidates)
-    task = _Task(scorer, train.matrix(), ranked.allowed, ranked.relevant, ties, seed)
+    task = _Task(scorer, train.matrix(), ranked, ties, seed)
     users = np.unique(ranked.relevant.user)
     blocks = row_blocks(len(users), row_bytes=4 * len(train.items))
     with single_threaded():
@@ -74,9 +75,10 @@ def full_ranks(
 
 
 class Rankable(NamedTuple):
-    """Held-out relevant items that are candidates: ``allowed``, of shape (n_items,), to some users.
+    """Held-out relevant items, and which items are candidates of some user: (n_items,).
 
-    Beside them is the number of candidates of the user of each, int64 of shape (n_relevant,).
+    Beside them is the number of candidates of the user of each, the relevant items among them
+    whether they can be ranked or not, int64 of shape (n_relevant,).
     """
 
     allowed: NDArray[np.bool_]
@@ -95,10 +97,10 @@ def rankable(
     """Say which relevant items :func:`full_ranks` ranks, given the same, and among how many."""
     trained = train.item_counts() > 0
     allowed = trained if candidates is None else trained & candidates
-    ranked = relevant.select(allowed[relevant.item])
     rated = np.bincount(train.user[allowed[train.item]], minlength=len(train.users))
-    n_candidates = np.asarray(np.count_nonzero(allowed) - rated, dtype=np.int64)
-    return Rankable(allowed, ranked, n_candidates[ranked.user])
+    cold = np.bincount(relevant.user[~allowed[relevant.item]], minlength=len(train.users))
+    n_candidates = np.asarray(np.count_nonzero(allowed) - rated + cold, dtype=np.int64)
+    return Rankable(allowed, relevant, n_candidates[relevant.user])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +109,7 @@ class _Task:
 
     scorer: BatchScorer
     rated: csr_array[Any]
-    allowed: NDArray[np.bool_]
-    relevant: Ratings
+    ranked: Rankable
     ties: Ties
     seed: int
 
@@ -116,24 +117,27 @@ class _Task:
         """Add up irrelevant items above, and place among the relevant, of these users' items."""
         from recommenders.shared.full_ranks_loop import count_above
 
-        rows = slice(*np.searchsorted(self.relevant.user, [users[0], users[-1] + 1]))
-        row, item = np.searchsorted(users, self.relevant.user[rows]), self.relevant.item[rows]
+        allowed, relevant, n_candidates = self.ranked
+        rows = slice(*np.searchsorted(relevant.user, [users[0], users[-1] + 1]))
+        row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
         scores = self.scorer.score_batch(users).astype(np.float32, copy=False)
         np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-        own = scores[row, item]
+        own = np.where(allowed[item], scores[row, item], np.nan)
         first = self._priorities(users)
         own_first = first[row if len(first) > 1 else 0, item]
-        scores[:, ~self.allowed] = np.nan
+        scores[:, ~allowed] = np.nan
         known = self.rated[users]
         scores[row_of_entry(known), known.indices] = np.nan
         scores[row, item] = np.nan
         above = count_above(scores, row, own, first, limits(self.ties, own_first))
-        return above + _places(row, own, own_first)
+        # Above what cannot be ranked are all irrelevant candidates.
+        n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
+        return np.where(allowed[item], above, n_irrelevant) + _places(row, own, own_first)
 
     def _priorities(self, users: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Order items of equal scores: one row for all users, or one for each."""
         each = users if self.ties == "random" else users[:1]
-        n_items = len(self.allowed)
+        n_items = len(self.ranked.allowed)
         return np.array(
             [priorities(self.ties, int(u), n_items=n_items, seed=self.seed) for u in each]
         )
@@ -142,7 +146,7 @@ class _Task:
 def _places(
     row: NDArray[np.intp], own: NDArray[np.float32], first: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Number the relevant items of each row by falling score, from 1.
+    """Number the relevant items of each row by falling score, from 1; those without one last.
 
     Examples
     --------

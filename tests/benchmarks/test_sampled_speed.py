@@ -6,16 +6,18 @@ Run with ``pytest tests/benchmarks/test_sampled_speed.py -s --benchmark-only``. 
 
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
 from analyses.sampled.estimators import (
+    Cells,
     Estimator,
     adaptive_mle,
     bv,
@@ -27,7 +29,7 @@ from analyses.sampled.estimators import (
     uncorrected,
 )
 from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
-from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels import FullRanks
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 Floats = NDArray[np.float64]
@@ -36,6 +38,8 @@ CUTOFFS = range(1, 51)
 METRICS = [f"{name}@{cutoff}" for name in ("Recall", "P", "AP", "nDCG", "RR") for cutoff in CUTOFFS]
 METRICS += ["AUC", "AP", "nDCG"]
 ITERATIONS = 100
+N, N_USERS, M, REPEATS = 9916, 55_187, 100, 100
+"""The shape of Pinterest."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,42 +54,67 @@ def ranks_of(n_users: int, *, n: int, exponent: float) -> NDArray[np.int64]:
     return np.random.default_rng(0).choice(n, n_users, p=shares / shares.sum()) + 1
 
 
-def per_user_em(sample: SampledRanks, *, n: int, iterations: int) -> Floats:
-    """EM as it is printed: the probability of every rank for every user."""
-    theta = np.arange(n) / (n - 1)
-    m = int(sample.n_negatives[0])
-    likelihood = np.asarray(binom.pmf(np.arange(m + 1)[:, None], m, theta))
-    mass = np.full(n, 1 / n)
-    for _ in range(iterations):
-        joint = likelihood[sample.above] * mass
-        mass = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
-    return mass
+def least(make: Callable[[], object]) -> float:
+    return min(cpu_seconds(make) for _ in range(3))
 
 
-def test_em_on_cells_is_a_thousand_times_faster_than_on_users(benchmark: Any) -> None:
-    n, n_users, few = 9916, 55_187, 500
-    ranks = ranks_of(n_users, n=n, exponent=0.9685)
-    sample = sample_ranks(ranks, n_candidates=n, m=99, seed=0)
-    some = sample_ranks(ranks[:few], n_candidates=n, m=99, seed=0)
-    plain = cpu_seconds(lambda: per_user_em(some, n=n, iterations=4))
-    # Less the table, which does not grow with the users.
-    plain -= cpu_seconds(lambda: per_user_em(some, n=n, iterations=0))
-    plain *= n_users / few * ITERATIONS / 4
-    expected = per_user_em(some, n=n, iterations=4).cumsum()[:50]
-    found = mle(iters=4).fit(some).curve("Recall", CUTOFFS)
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+def plain_counts(ranks: NDArray[np.int64]) -> Floats:
+    """Shares of the users in each cell, one sample a column."""
+    rng, chances = np.random.default_rng(1), (ranks - 1) / (N - 1)
+    counts = [np.bincount(rng.binomial(M, chances), minlength=M + 1) for _ in range(REPEATS)]
+    return np.stack(counts, axis=1) / len(ranks)
+
+
+def plain_estimates(shares: Floats) -> tuple[Floats, Floats]:
+    """Recall@1 to 50 by BV(.1) and MLE@100 as they are printed: (n_samples, n_cutoffs) each."""
+    table = np.asarray(binom.pmf(np.arange(M + 1), M, (np.arange(N) / (N - 1))[:, np.newaxis]))
+    reached = table.mean(axis=0)
+    matrix = 0.9 * table.T @ table / N + 0.1 * np.diag(reached)
+    values = cho_solve(cho_factor(matrix), table[: CUTOFFS[-1]].cumsum(axis=0).T / N)
+    mass = np.full((N, shares.shape[1]), 1 / N)
+    for _ in range(ITERATIONS):
+        mass *= table @ (shares / (table.T @ mass))
+    return shares.T @ values, mass[: CUTOFFS[-1]].cumsum(axis=0).T
+
+
+def own_estimates(ranks: FullRanks) -> tuple[Floats, Floats]:
+    samples = [sample_ranks(ranks, m=M, seed=0, repeat=repeat) for repeat in range(REPEATS)]
+    cells = Cells.of(samples)
+    first, second = (one.fit_cells(cells).curve("Recall", CUTOFFS) for one in (bv(0.1), mle()))
+    return first, second
+
+
+def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
+    ranks = ranks_of(N_USERS, n=N, exponent=0.9685)
+    full = FullRanks.of(ranks, n_candidates=N)
+    sample = sample_ranks(full, m=M, seed=0)
+    shares = np.bincount(sample.above, minlength=M + 1)[:, np.newaxis] / N_USERS
+    for one, expected in zip((bv(0.1), mle()), plain_estimates(shares), strict=True):
+        found = one.fit(sample).curve("Recall", CUTOFFS)
+        np.testing.assert_allclose(found, expected[0], rtol=1e-4)
+    user = np.random.default_rng(1).integers(0, N_USERS // 4, N_USERS)
+    _, kept = np.unique(user * (N + 1) + ranks, return_index=True)
+    several = FullRanks.of(ranks[kept], n_candidates=N, user=user[kept])
+    plain = least(lambda: plain_estimates(plain_counts(ranks)))
+    own, of_several = least(lambda: own_estimates(full)), least(lambda: own_estimates(several))
+    benchmark.pedantic(own_estimates, (full,), rounds=1)
+    print(
+        f"\n{REPEATS} repeats of BV(.1) and MLE@100, {N_USERS:,} users, {N:,} items: {own:.2f} "
+        f"CPU-s, plain numpy {plain:.2f} (ratio {own / plain:.2f}); as many items of a quarter of "
+        f"the users, up to {several.order.max()} each: {of_several:.2f} ({of_several / own:.2f})"
+    )
+
+
+def test_the_grid_against_all_ranks(benchmark: Any) -> None:
+    full = FullRanks.of(ranks_of(N_USERS, n=N, exponent=0.9685), n_candidates=N)
+    samples = [sample_ranks(full, m=M, seed=0, repeat=repeat) for repeat in range(REPEATS)]
 
     def fit(path: str = "grid") -> Floats:
-        return mle(iters=ITERATIONS).fit(sample, path=path).curve("Recall", CUTOFFS)
+        return mle().fit_repeats(samples, path=path).curve("Recall", CUTOFFS)
 
-    grid = min(cpu_seconds(fit) for _ in range(3))
-    full = min(cpu_seconds(lambda: fit("full")) for _ in range(3))
-    benchmark.pedantic(fit, rounds=3)
-    print(
-        f"\nMLE@100: grid {grid:.3f} CPU-s, all ranks {full:.3f}; per user {plain:,.0f} "
-        f"(extrapolated from {few} users, 4 iterations); ratios {plain / grid:,.0f}, "
-        f"{plain / full:,.0f}"
-    )
+    grid, every = least(fit), least(lambda: fit("full"))
+    benchmark.pedantic(fit, rounds=1)
+    print(f"\n{REPEATS} repeats of MLE@100: grid {grid:.3f} CPU-s, all ranks {every:.3f}")
 
 
 @pytest.mark.parametrize("estimator", [bv(0.01), bv(0.01, prior="mle"), mn()], ids=str)
@@ -98,15 +127,15 @@ def test_all_metrics_at_all_cutoffs(benchmark: Any, estimator: Estimator, path: 
     def fit() -> Floats:
         return estimator.fit(sample, path=path).fits.estimates(METRICS)
 
-    spent = min(cpu_seconds(fit) for _ in range(2))
+    spent = least(fit)
     benchmark.pedantic(fit, rounds=1)
     print(f"\n{estimator}, {path}: {len(METRICS)} metrics {spent:.3f} CPU-s")
 
 
 def test_a_hundred_repeats_of_all_estimators(benchmark: Any) -> None:
     n = 10_000
-    ranks = ranks_of(6040, n=n, exponent=0.9)
-    samples = [sample_ranks(ranks, n_candidates=n, m=99, seed=0, repeat=one) for one in range(100)]
+    ranks = FullRanks.of(ranks_of(6040, n=n, exponent=0.9), n_candidates=n)
+    samples = [sample_ranks(ranks, m=99, seed=0, repeat=one) for one in range(100)]
     estimators: list[Estimator] = [
         uncorrected(),
         *(rank_estimate(mode=mode) for mode in ("floor", "round", "linear")),
@@ -134,7 +163,7 @@ def test_adaptive_samples(benchmark: Any) -> None:
     def fit() -> Floats:
         return adaptive_mle().fit(sample).curve("Recall", CUTOFFS)
 
-    spent = min(cpu_seconds(fit) for _ in range(3))
+    spent = least(fit)
     benchmark.pedantic(fit, rounds=1)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     megabytes = memory / (1 << 20 if sys.platform == "darwin" else 1 << 10)

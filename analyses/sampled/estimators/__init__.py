@@ -13,8 +13,8 @@ from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLi
 from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.estimators.naming import ESTIMATORS, find_estimator
 from analyses.sampled.estimators.rank_estimate import RankEstimate
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.estimator import Estimator, Fits, Fitted
-from analyses.sampled.estimators.shared.tally import Tally, tally
 from analyses.sampled.estimators.uncorrected import Uncorrected
 
 uncorrected, rank_estimate = Uncorrected, RankEstimate
@@ -24,10 +24,10 @@ ht_plugin = HorvitzThompson
 
 __all__ = [
     "ESTIMATORS",
+    "Cells",
     "Estimator",
     "Fits",
     "Fitted",
-    "Tally",
     "adaptive_mle",
     "bv",
     "cls",
@@ -38,6 +38,5 @@ __all__ = [
     "mle",
     "mn",
     "rank_estimate",
-    "tally",
     "uncorrected",
 ]

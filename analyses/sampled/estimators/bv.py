@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.learned_priors import WithPrior
-from analyses.sampled.estimators.shared.estimator import Problem
-from analyses.sampled.estimators.shared.linear import bias_variance
+from analyses.sampled.estimators.shared.equations import Equations
 from runs import InputError
 from runs.shared.errors import InputWarning
 
@@ -74,7 +72,9 @@ class BiasVariance(WithPrior):
             )
         super().__post_init__()
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
-        """Solve for each prior."""
-        for gram, weighted in problem.weighted():
-            yield bias_variance(gram, weighted, problem.targets, gamma=self.gamma)
+    def correct(self, at: Equations) -> NDArray[np.float64]:
+        """Solve, with rows and columns divided by sqrt(c): the condition number is 1 / gamma."""
+        scales = 1 / np.sqrt(at.reached)
+        matrix = (1 - self.gamma) * scales[:, np.newaxis] * at.gram * scales
+        matrix[np.diag_indices_from(matrix)] += self.gamma
+        return at.solve(matrix, scales)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
-from analyses.sampled.estimators.shared.estimator import Estimator, Problem
-from analyses.sampled.estimators.shared.linear import monotone_least_squares
+from analyses.sampled.estimators.shared.equations import Equations
+from analyses.sampled.estimators.shared.estimator import Estimator
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,8 @@ class ConstrainedLeastSquares(Estimator):
     r"""The values of least bias that never rise with the sampled rank.
 
     :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots`, p uniform.
+    With :math:`v(t) = c_0 + \sum_{j \ge t} d_j` these are non-negative least squares on the
+    increments d, and not isotonic regression, for there is a design matrix.
 
     Parameters
     ----------
@@ -41,11 +45,31 @@ class ConstrainedLeastSquares(Estimator):
 
     label = "CLS"
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+    def correct(self, at: Equations) -> Floats:
         """Solve for one metric after the other."""
-        for gram, weighted in problem.weighted():
-            columns = [
-                monotone_least_squares(gram, column, nonnegative=self.nonnegative)
-                for column in (weighted.T @ problem.targets).T
-            ]
-            yield np.stack(columns, axis=1)
+        roots = np.sqrt(at.mass)[:, np.newaxis]
+        turned, design = np.linalg.qr(roots * at.group.table.cumsum(axis=1))
+        targets = turned.T @ (roots * at.exact)
+        solved = [falling_least_squares(design, b, free=not self.nonnegative) for b in targets.T]
+        return np.stack(solved, axis=1)
+
+
+def falling_least_squares(design: Floats, targets: Floats, *, free: bool) -> Floats:
+    """Fit targets, (n,), with the sums of increments from each on: (n_columns,).
+
+    The last increment, which all sums have, is free to be negative, or it is not.
+
+    Examples
+    --------
+    >>> falling_least_squares(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.0, 1.0]), free=True)
+    array([0.5, 0.5])
+    """
+    last = design[:, -1:] / np.linalg.norm(design[:, -1])
+    # What a free constant explains is taken out of the others.
+    others = design[:, :-1] - last @ (last.T @ design[:, :-1]) if free else design
+    scales = 1 / np.maximum(np.linalg.norm(others, axis=0), np.finfo(float).tiny)
+    steps = scales * nnls(others * scales, targets - free * last[:, 0] * (last[:, 0] @ targets))[0]
+    if free:
+        rest = last[:, 0] @ (targets - design[:, :-1] @ steps)
+        steps = np.append(steps, rest / np.linalg.norm(design[:, -1]))
+    return np.asarray(steps[::-1].cumsum()[::-1])

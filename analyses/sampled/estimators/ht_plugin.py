@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.shared.estimator import Estimator
-from analyses.sampled.estimators.shared.tally import Tally
-from analyses.sampled.expectation.metrics import RankMetric
+from analyses.intervals.resampling import draw_weights
+from analyses.sampled.estimators.shared.cells import Candidates, Cells
+from analyses.sampled.estimators.shared.estimator import Estimator, Fits
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,29 +45,48 @@ class HorvitzThompson(Estimator):
     """
 
     label = "HT"
-    sums_ranks = False
     linear = False
 
-    def check(self, tally: Tally) -> None:
-        """Refuse samples without a proposal."""
-        if tally.places is None:
+    def fit_repeats(
+        self, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
+    ) -> WeightedFits:
+        """Fit samples of a proposal; every user's own number of candidates is taken."""
+        if any(one.inverse_mass_above is None for one in samples):
             raise InputError(
                 "HT needs the probabilities that negatives were drawn with (inverse_mass_above)."
             )
+        plain = [replace(one, inverse_mass_above=None) for one in samples]
+        return WeightedFits(self, Cells.of(plain, n=n, path=path), samples=tuple(samples))
 
-    def totals(
-        self,
-        tally: Tally,
-        metrics: tuple[RankMetric, ...],
-        masses: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64]:
-        """Add up the metrics of the estimated ranks: (n_samples, n_metrics)."""
-        irrelevant = np.array([group.n_irrelevant for group in tally.groups])
-        orders, n_relevant = tally.cells[:, 1], tally.cells[:, 2]
-        sizes = irrelevant[tally.cells[:, 0]] + n_relevant
-        places = np.zeros(len(orders)) if tally.places is None else tally.places
-        columns = [
-            metric.summands(places, n=sizes, order=orders, n_relevant=n_relevant)
-            for metric in metrics
-        ]
-        return tally.counts.T @ np.stack(columns, axis=1)
+
+@dataclass(frozen=True, eq=False)
+class WeightedFits(Fits):
+    """What `HorvitzThompson` makes of samples, or of resampled users of the first.
+
+    Times are how often users were drawn: (n_replicates, n_users).
+    """
+
+    samples: tuple[SampledRanks, ...] = ()
+    times: Floats | None = None
+
+    def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
+        """Average the metrics of the estimated ranks: (n_samples, n_metrics)."""
+        metrics = [rank_metric(name) for name in names]
+        if self.times is not None:
+            return self.times @ _of_users(self.samples[0], metrics) / self.times.shape[1]
+        return np.stack([_of_users(one, metrics).mean(axis=0) for one in self.samples])
+
+    def bootstrap(self, replicates: int, *, seed: int) -> WeightedFits:
+        """Redraw users of the first sample, as `Fits.bootstrap` does."""
+        draws = draw_weights(self.cells.n_users, replicates=replicates, seed=seed)
+        return replace(self, times=np.concatenate([times for _, times in draws]))
+
+
+def _of_users(sample: SampledRanks, metrics: Sequence[RankMetric]) -> Floats:
+    """Score the estimated ranks of each user: (n_users, n_metrics)."""
+    masses = np.zeros(len(sample)) if (of := sample.inverse_mass_above) is None else of
+    ranks = masses / sample.n_negatives + sample.orders
+    asked = {"order": sample.orders, "n_relevant": sample.n_relevants}
+    scores = [metric.summands(ranks, n=sample.n_candidates, **asked) for metric in metrics]
+    _, user = np.unique(sample.users, return_inverse=True)
+    return np.stack([np.bincount(user, weights=each) for each in scores], axis=1)

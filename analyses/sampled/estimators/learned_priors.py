@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.mes import MaximumEntropy
-from analyses.sampled.estimators.shared.em import maximum_likelihood
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.estimator import Estimator
-from analyses.sampled.estimators.shared.tally import Tally
 from runs import InputError
 
 ITERATIONS = 100
@@ -47,32 +46,30 @@ class WithPrior(Estimator):
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", canonical_prior(self.prior))
 
-    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64] | None:
-        """Learn the prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform."""
-        return None if self.prior == "uniform" else learn_prior(self.prior, tally, first_only)
+    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64] | None:
+        """Learn the prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform.
 
+        A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
+        et al. (2023); who has one sample does not know it.
 
-def learn_prior(prior: str, tally: Tally, first_only: bool) -> NDArray[np.float64]:
-    """Learn a prior that is not uniform.
-
-    A pooled prior is the mean of the estimates from all repeats, as in the released code of Li et
-    al. (2023); who has one sample does not know it.
-
-    Raises
-    ------
-    InputError
-        If a pooled prior is asked of a single sample, or one of MES of several numbers of
-        candidates.
-    """
-    name = prior.removeprefix("pooled:")
-    pooled = name != prior
-    if pooled and len(tally.n_users) == 1:
-        raise InputError(f"the prior {prior} takes repeated samples: fit them with fit_repeats.")
-    if name == "mes":
-        estimator = MaximumEntropy()
-        estimator.check(tally)
-        masses = estimator.learn(tally, first_only=first_only)
-    else:
-        iterations = int(name.removeprefix("mle@"))
-        masses = maximum_likelihood(tally, iterations=iterations, first_only=first_only)
-    return masses.mean(axis=1, keepdims=True) if pooled else masses
+        Raises
+        ------
+        InputError
+            If a pooled prior is asked of a single sample, or one of MES of several numbers of
+            candidates.
+        """
+        name = self.prior.removeprefix("pooled:")
+        if name == "uniform":
+            return None
+        pooled = name != self.prior
+        if pooled and cells.counts.shape[1] == 1:
+            raise InputError(
+                f"the prior {self.prior} takes repeated samples: fit them with fit_repeats."
+            )
+        if name == "mes":
+            estimator = MaximumEntropy()
+            estimator.check(cells)
+            masses = estimator.learn(cells, first_only=first_only)
+        else:
+            masses = cells.most_likely(int(name.removeprefix("mle@")), first_only=first_only)
+        return masses.mean(axis=1, keepdims=True) if pooled else masses

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.shared.estimator import Estimator, Problem
-from analyses.sampled.estimators.shared.linear import least_squares
+from analyses.sampled.estimators.shared.equations import Equations
+from analyses.sampled.estimators.shared.estimator import Estimator
 from runs import InputError
 from runs.shared.errors import InputWarning
 
@@ -53,15 +52,16 @@ class LeastSquares(Estimator):
         if not 0 < self.rcond < 1:
             raise InputError(f"`rcond` must lie between 0 and 1, got {self.rcond:g}.")
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+    def correct(self, at: Equations) -> NDArray[np.float64]:
         """Solve on the directions that are strong enough."""
-        for gram, weighted in problem.weighted():
-            values, n_lost = least_squares(gram, weighted.T @ problem.targets, rcond=self.rcond)
-            if n_lost:
-                warnings.warn(
-                    f"least squares cannot be computed from {problem.group.n_negatives} negatives: "
-                    f"{n_lost} of {len(values)} directions were left out; use bv or cls.",
-                    InputWarning,
-                    stacklevel=2,
-                )
-            yield values
+        strengths, directions = np.linalg.eigh(at.gram)
+        kept = strengths > self.rcond * strengths.max()
+        if not kept.all():
+            warnings.warn(
+                f"least squares cannot be computed from {at.group.n_negatives} negatives: "
+                f"{(~kept).sum()} of {len(kept)} directions were left out; use bv or cls.",
+                InputWarning,
+                stacklevel=2,
+            )
+        shares = (directions[:, kept].T @ at.products) / strengths[kept, np.newaxis]
+        return np.asarray(directions[:, kept] @ shares)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.entropy import most_entropy
 from analyses.sampled.estimators.shared.estimator import Estimator
-from analyses.sampled.estimators.shared.tally import Tally
 from runs import InputError
 
 WEIGHTS = ("empirical", "uniform")
@@ -74,15 +74,15 @@ class MaximumEntropy(Estimator):
         if self.weights not in WEIGHTS:
             raise InputError(f"`weights` must be empirical or uniform, got {self.weights!r}.")
 
-    def check(self, tally: Tally) -> None:
-        """Refuse proposals, and samples of several sizes."""
-        super().check(tally)
-        if len(tally.groups) > 1:
+    def check(self, cells: Cells) -> None:
+        """Refuse samples of several sizes."""
+        super().check(cells)
+        if len(cells.groups) > 1:
             raise InputError(f'{self} fits one number of candidates: fit with n="mean".')
 
-    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64]:
+    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64]:
         """Find the distribution of each sample."""
-        group, shares = tally.groups[0], tally.shares(first_only=first_only)[0]
+        group, shares = cells.groups[0], cells.shares(first_only=first_only)[0]
         scale = group.n_negatives + 1 if isinstance(self.scale, str) else self.scale
         columns = [
             most_entropy(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.shared.em import maximum_likelihood
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.estimator import Estimator
-from analyses.sampled.estimators.shared.tally import Tally
 from runs import InputError
 
 
@@ -53,9 +52,9 @@ class MaximumLikelihood(Estimator):
         if self.iters < 1:
             raise InputError(f"`iters` must be at least 1, got {self.iters}.")
 
-    def learn(self, tally: Tally, *, first_only: bool = False) -> NDArray[np.float64]:
+    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64]:
         """Run EM."""
-        return maximum_likelihood(tally, iterations=self.iters, first_only=first_only)
+        return cells.most_likely(self.iters, first_only=first_only)
 
 
 @dataclass(frozen=True)

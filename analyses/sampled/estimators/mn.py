@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.learned_priors import WithPrior
-from analyses.sampled.estimators.shared.estimator import Problem
-from analyses.sampled.estimators.shared.linear import multinomial
+from analyses.sampled.estimators.shared.equations import Equations
+
+UNREACHED = 1e-14
+"""Part of the largest diagonal element under which one is 0 but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,14 @@ class Multinomial(WithPrior):
 
     label = "MN"
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
-        """Solve for each prior."""
-        group = problem.group
-        square, sums = group.unweighted_gram / problem.n_users, group.weights @ group.table
-        for gram, weighted in problem.weighted():
-            yield multinomial(
-                gram, weighted, problem.targets, square=square, sums=sums / problem.n_users
-            )
+    def correct(self, at: Equations) -> NDArray[np.float64]:
+        """Solve, with rows and columns divided by the roots of the diagonal."""
+        group = at.group
+        matrix = at.gram - group.square / at.n_users
+        matrix[np.diag_indices_from(matrix)] += group.weights @ group.table / at.n_users
+        sizes = np.diag(matrix)
+        # A cell that neither the prior nor the penalty reaches has no value but 0.
+        scales = 1 / np.sqrt(np.maximum(sizes, UNREACHED * sizes.max()))
+        scaled = scales[:, np.newaxis] * matrix * scales
+        np.fill_diagonal(scaled, 1.0)
+        return at.solve(scaled, scales)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 
@@ -34,6 +34,17 @@ ESTIMATORS: Mapping[str, type[Estimator]] = {
 """All estimators by the name that study files use."""
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
+READ: Mapping[str, tuple[Callable[[str], object], str]] = {
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "str": (str, "a word"),
+    "str | float": (
+        lambda text: float(text) if re.match(r"[-+.0-9]", text) else text,
+        "a number",
+    ),
+}
+"""How the value of an option is read, and what it must be, by its type."""
 
 
 def find_estimator(text: str | Estimator) -> Estimator:
@@ -60,7 +71,8 @@ def find_estimator(text: str | Estimator) -> Estimator:
     options = dict(_option(part, kind) for part in (found[2] or "").split(",") if part.strip())
     for one in fields(kind):
         if one.default is MISSING and one.name not in options:
-            raise InputError(f"{found[1]} needs the option `{one.name}`, as {_example(kind)}.")
+            written = f"{kind.label.lower()}({one.name}=0.1)"
+            raise InputError(f"{found[1]} needs the option `{one.name}`, as {written}.")
     return kind(**options)
 
 
@@ -68,11 +80,11 @@ def _kind(name: str) -> type[Estimator]:
     """Find an estimator by its name in study files or in print, whatever the case and hyphens."""
     names = {_folded(known): kind for known, kind in ESTIMATORS.items()}
     names |= {_folded(kind.label): kind for kind in ESTIMATORS.values()}
-    if _folded(name) in names:
-        return names[_folded(name)]
-    close = get_close_matches(name.lower(), ESTIMATORS, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
-    raise InputError(f"no estimator is called {name!r}; {hint}")
+    if _folded(name) not in names:
+        close = get_close_matches(name.lower(), ESTIMATORS, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
+        raise InputError(f"no estimator is called {name!r}; {hint}")
+    return names[_folded(name)]
 
 
 def _folded(name: str) -> str:
@@ -80,34 +92,13 @@ def _folded(name: str) -> str:
 
 
 def _option(part: str, kind: type[Estimator]) -> tuple[str, object]:
-    name, _, value = (piece.strip() for piece in part.partition("="))
+    name, _, text = (piece.strip() for piece in part.partition("="))
     types = {one.name: str(one.type) for one in fields(kind)}
     if name not in types:
         known = ", ".join(types) or "none"
         raise InputError(f"{kind.label} has no option {name!r}; its options: {known}.")
-    return name, _value(name, value, types[name])
-
-
-def _value(name: str, text: str, wanted: str) -> object:
-    """Read a value of the type that the option has."""
+    read, wanted = READ[types[name]]
     try:
-        match wanted:
-            case "bool":
-                return {"true": True, "false": False}[text.lower()]
-            case "int":
-                return int(text)
-            case "float":
-                return float(text)
-            case "str":
-                return text
-            case _:
-                return text if not re.match(r"[-+.0-9]", text) else float(text)
+        return name, read(text)
     except (KeyError, ValueError):
-        kinds = {"bool": "true or false", "int": "a whole number"}
-        raise InputError(
-            f"the option `{name}` must be {kinds.get(wanted, 'a number')}, got {text!r}."
-        ) from None
-
-
-def _example(kind: type[Estimator]) -> str:
-    return f"{kind.label.lower()}({fields(kind)[0].name}=0.1)"
+        raise InputError(f"the option `{name}` must be {wanted}, got {text!r}.") from None

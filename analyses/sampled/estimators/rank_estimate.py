@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.shared.estimator import Estimator, Problem
+from analyses.sampled.estimators.shared.equations import Equations
+from analyses.sampled.estimators.shared.estimator import Estimator
 from runs import InputError
 
 MODES = ("floor", "round", "linear")
@@ -59,21 +59,16 @@ class RankEstimate(Estimator):
         if self.denominator not in DENOMINATORS:
             raise InputError(f"`denominator` must be m or m+1, got {self.denominator!r}.")
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+    def correct(self, at: Equations) -> NDArray[np.float64]:
         """Give the metric of each estimated rank, found with whole numbers."""
-        group = problem.group
-        divisor = group.n_negatives + (self.denominator == "m+1")
-        products = group.n_irrelevant * np.arange(group.n_negatives + 1)
+        m, others = at.group.n_negatives, at.group.n_irrelevant
+        divisor = m + (self.denominator == "m+1")
+        products = others * np.arange(m + 1)
         if self.mode == "round":
-            yield problem.at(
-                (2 * products + divisor) // (2 * divisor), n_irrelevant=group.n_irrelevant
-            )
-            return
+            return at.metrics((2 * products + divisor) // (2 * divisor), others)
         floors, rests = np.divmod(products, divisor)
-        values = problem.at(floors, n_irrelevant=group.n_irrelevant)
-        if self.mode == "linear":
-            ceilings = floors + (rests > 0)
-            shares = (rests / divisor)[:, np.newaxis]
-            above = problem.at(ceilings, n_irrelevant=group.n_irrelevant)
-            values = (1 - shares) * values + shares * above
-        yield values
+        values = at.metrics(floors, others)
+        if self.mode == "floor":
+            return values
+        shares = (rests / divisor)[:, np.newaxis]
+        return (1 - shares) * values + shares * at.metrics(floors + (rests > 0), others)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators.shared.estimator import Estimator, Problem
+from analyses.sampled.estimators.shared.equations import Equations
+from analyses.sampled.estimators.shared.estimator import Estimator
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Uncorrected(Estimator):
     label = "Uncorrected"
     sums_ranks = False
 
-    def corrections(self, problem: Problem) -> Iterator[NDArray[np.float64]]:
+    def correct(self, at: Equations) -> NDArray[np.float64]:
         """Give the metric of each sampled rank."""
-        n_negatives = problem.group.n_negatives
-        yield problem.at(np.arange(n_negatives + 1), n_irrelevant=n_negatives)
+        n_negatives = at.group.n_negatives
+        return at.metrics(np.arange(n_negatives + 1), n_negatives)

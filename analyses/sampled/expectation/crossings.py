@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
+from analyses.sampled.expectation.rank_pmf import expected_counts
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
 from qrels import FullRanks
 from runs import InputError
@@ -25,9 +25,6 @@ Ordering = tuple[tuple[str, ...], ...]
 
 DECIMALS = 12
 """Expected values are compared after rounding to so many decimals."""
-
-PROBABILITIES_AT_ONCE = 1 << 20
-"""Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,33 +210,14 @@ def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bo
     """Give the expected metric of one system for 1 to ``largest`` negatives."""
     if metric.name == "AUC":
         return np.full(largest, metric.exact(ranks))
-    total = np.zeros(largest)
-    for rows, order, n_relevant in _alike(ranks):
-        places = np.arange(largest + 1) + order
-        values = metric.summands(places, n=largest + n_relevant, order=order, n_relevant=n_relevant)
-        total += _thinned(_sampled(ranks, rows, largest, replace=replace), values)
+    total, places = np.zeros(largest), np.arange(largest + 1)
+    columns = np.column_stack([ranks.order, ranks.n_relevant])
+    kinds, kind_of = np.unique(columns, axis=0, return_inverse=True)
+    shares = expected_counts(ranks, kind_of.ravel(), m=largest, replace=replace)
+    for (order, q), own in zip(kinds.tolist(), shares, strict=True):
+        values = metric.summands(places + order, n=largest + q, order=order, n_relevant=q)
+        total += _thinned(own, values)
     return np.asarray(total / len(np.unique(ranks.user)))
-
-
-def _alike(ranks: FullRanks) -> Iterator[tuple[NDArray[np.intp], int, int]]:
-    """Give the rows of each place among as many relevant items, that place and their number."""
-    pairs = np.column_stack([ranks.order, ranks.n_relevant])
-    distinct, group = np.unique(pairs, axis=0, return_inverse=True)
-    for number, (order, n_relevant) in enumerate(distinct.tolist()):
-        yield np.flatnonzero(group.ravel() == number), order, n_relevant
-
-
-def _sampled(ranks: FullRanks, rows: NDArray[np.intp], m: int, *, replace: bool) -> Floats:
-    """Give how many of the rows are expected below 0, 1, .. m negatives, of shape (m + 1,)."""
-    kinds = np.column_stack([ranks.above[rows], ranks.n_irrelevant[rows]])
-    distinct, counts = np.unique(kinds, axis=0, return_counts=True)
-    total, n_rows = np.zeros(m + 1), max(1, PROBABILITIES_AT_ONCE // (m + 1))
-    for start in range(0, len(counts), n_rows):
-        block = slice(start, start + n_rows)
-        above, others = distinct[block].T
-        pmf = sampled_rank_pmf(above + 1, n=others + 1, m=m, replace=replace)
-        total += (pmf * (counts[block] / pmf.sum(axis=1))[:, np.newaxis]).sum(axis=0)
-    return total
 
 
 def _thinned(shares: Floats, values: Floats) -> Floats:

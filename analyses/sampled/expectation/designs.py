@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from analyses.sampled.expectation.round_numbers import round_numbers
 from analyses.sampled.samples.from_full_ranks import (
     require_negatives,
     require_one_relevant,
@@ -47,36 +46,17 @@ class FixedSize:
         return f"m = {self.negatives:,}"
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse more negatives than some user has irrelevant candidates, or none.
-
-        Raises
-        ------
-        InputError
-            If it is so.
-        """
+        """Refuse more negatives than some user has irrelevant candidates, or none."""
         require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
         """Sample once."""
-        return sample_ranks(
-            ranks.rank,
-            n_candidates=ranks.n_candidates,
-            m=self.negatives,
-            seed=seed,
-            repeat=repeat,
-            replace=self.replace,
-            user=ranks.user,
-        )
+        return sample_ranks(ranks, m=self.negatives, seed=seed, repeat=repeat, replace=self.replace)
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Samples that double while the relevant item, one for each user, is the first.
-
-    Parameters
-    ----------
-    n0, n_max
-        Size of the first and the largest sample, the relevant item included.
+    """Samples that double from n0 to n_max items while a user's relevant one is the first.
 
     References
     ----------
@@ -111,28 +91,14 @@ class Adaptive:
         return cls(n0, n0 * 2**doublings)
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse sizes that no doubling reaches or users lack, and several relevant items.
-
-        Raises
-        ------
-        InputError
-            If it is so.
-        """
+        """Refuse sizes that no doubling reaches or users lack, and several relevant items."""
         require_one_relevant(ranks)
         require_sizes(self.n0, self.n_max)
         require_negatives(self.n_max - 1, ranks.n_irrelevant, name="n_max - 1")
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int) -> SampledRanks:
         """Sample once."""
-        return sample_ranks_adaptive(
-            ranks.rank,
-            n_candidates=ranks.n_candidates,
-            n0=self.n0,
-            n_max=self.n_max,
-            seed=seed,
-            repeat=repeat,
-            user=ranks.user,
-        )
+        return sample_ranks_adaptive(ranks, n0=self.n0, n_max=self.n_max, seed=seed, repeat=repeat)
 
     def on_the_way(self) -> tuple[Adaptive, ...]:
         """Give the samples that stop growing at the first size, the second, and so on to the last.
@@ -165,6 +131,19 @@ def require_rising(
         raise InputError(f"`{name}` must rise{start}, got {list(numbers)}.")
 
 
+def round_numbers(largest: int) -> tuple[int, ...]:
+    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest.
+
+    Examples
+    --------
+    >>> round_numbers(20)
+    (1, 2, 5, 10, 20)
+    """
+    powers = [10**digits for digits in range(len(str(largest)))]
+    numbers = [leading * power for power in powers for leading in (1, 2, 5)]
+    return tuple(number for number in numbers if number <= largest)
+
+
 def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
     """Give numbers of negatives to compare: 10, 20, 50, 100, ... to a third of the candidates.
 
@@ -190,4 +169,4 @@ def scores_per_user(sampled: SampledRanks) -> float:
     5.5
     """
     lists = sampled.n_negatives + sampled.n_relevants
-    return float((lists / sampled.n_relevants).sum() / len(np.unique(sampled.users)))
+    return float((lists / sampled.n_relevants).sum() / (1 / sampled.n_relevants).sum())

@@ -18,9 +18,9 @@ from runs.shared.streams import random_uniforms
 
 
 def sample_ranks(
-    ranks: ArrayLike,
+    ranks: ArrayLike | FullRanks,
     *,
-    n_candidates: ArrayLike,
+    n_candidates: ArrayLike | None = None,
     m: int,
     seed: int,
     repeat: int = 0,
@@ -37,7 +37,8 @@ def sample_ranks(
     Parameters
     ----------
     ranks
-        Ranks among all candidates, from 1, of shape (n_rows,).
+        Full ranks, or ranks among all candidates from 1, of shape (n_rows,), with the next and
+        the last parameter.
     n_candidates
         Candidates n, training items excluded: one number, or one for each row.
     m
@@ -71,7 +72,7 @@ def sample_ranks(
     >>> sample_ranks([1, 3, 5], n_candidates=5, m=4, seed=42, replace=False).rank
     array([1, 3, 5])
     """
-    full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
+    full = _full(ranks, n_candidates, user)
     require_negatives(m, full.n_irrelevant)
     negatives = np.full(len(full), m, dtype=np.int64)
     return SampledRanks(
@@ -84,6 +85,16 @@ def sample_ranks(
         order=full.order,
         n_relevant=full.n_relevant,
     )
+
+
+def _full(
+    ranks: ArrayLike | FullRanks, n_candidates: ArrayLike | None, user: ArrayLike | None
+) -> FullRanks:
+    if isinstance(ranks, FullRanks):
+        return ranks
+    if n_candidates is None:
+        raise InputError("`n_candidates` must say among how many the items were ranked.")
+    return FullRanks.of(ranks, n_candidates=n_candidates, user=user)
 
 
 def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
@@ -109,27 +120,27 @@ def _sampled_above(
     """Draw the negatives above each relevant item, those nearer to the top first."""
     from analyses.sampled.samples.inversion import negatives_above
 
-    sampled = np.zeros(len(full), dtype=np.int64)
+    sampled, above, others = np.zeros(len(full), np.int64), full.above, full.n_irrelevant
     by_user, order = full.by_user, full.order[full.by_user]
     for place in range(1, order.max(initial=0) + 1):
         here = np.flatnonzero(order == place)
         rows, before = by_user[here], by_user[here - 1]
         # The first place has nothing before it, whatever row that names.
-        passed, drawn = (np.where(place > 1, some[before], 0) for some in (full.above, sampled))
+        passed, drawn = (above[before], sampled[before]) if place > 1 else (0, 0)
         sampled[rows] = drawn + negatives_above(
             random_uniforms(full.user[rows], *key, place),
-            negatives=m - drawn,
-            above=full.above[rows] - passed,
-            others=full.n_irrelevant[rows] - passed,
+            negatives=np.broadcast_to(m - drawn, rows.shape),
+            above=above[rows] - passed,
+            others=others[rows] - passed,
             replace=replace,
         )
     return sampled
 
 
 def sample_ranks_adaptive(
-    ranks: ArrayLike,
+    ranks: ArrayLike | FullRanks,
     *,
-    n_candidates: ArrayLike,
+    n_candidates: ArrayLike | None = None,
     n0: int = 100,
     n_max: int = 3200,
     seed: int,
@@ -175,7 +186,7 @@ def sample_ranks_adaptive(
     >>> ranks.n_negatives.tolist(), ranks.rank.tolist()
     ([15, 3], [1, 4])
     """
-    full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
+    full = _full(ranks, n_candidates, user)
     require_sizes(n0, n_max)
     require_negatives(n_max - 1, full.n_irrelevant, name="n_max - 1")
     require_one_relevant(full)

@@ -49,7 +49,7 @@ def sample_ranks_from_scores(
         Scores all items for some users, as a recommender's ``score_batch``. Scores are compared
         as float32; what is not a number is below all others.
     relevant
-        The held-out relevant items; those that are no candidates are left out.
+        The held-out relevant items; those that are no candidates, such as cold ones, are last.
     train
         Training ratings: their items are no candidates for those who rated them.
     candidates
@@ -81,14 +81,14 @@ def sample_ranks_from_scores(
     require_ties(ties)
     allowed = train.item_counts() > 0 if candidates is None else candidates
     _require_proposal(proposal, allowed, replace=replace)
-    kept = relevant.select(allowed[relevant.item])
     sampler = _Sampler(train, allowed, m, (seed, repeat), replace, proposal, ties)
     found = [
-        sampler.rank(user, scores, kept.item[slice(*np.searchsorted(kept.user, [user, user + 1]))])
-        for user, scores in _scored(score_users, np.unique(kept.user))
+        sampler.rank(user, scores, relevant.item[slice(*ends)])
+        for user, scores in _scored(score_users, np.unique(relevant.user))
+        for ends in [np.searchsorted(relevant.user, [user, user + 1])]
     ]
     n_relevant = np.array([len(rows) for rows in found], dtype=np.int64)
-    user = np.repeat(np.unique(kept.user).astype(np.int64), n_relevant)
+    user = np.repeat(np.unique(relevant.user).astype(np.int64), n_relevant)
     above, n_candidates, inverse_mass_above = np.concatenate([np.empty((0, 3)), *found]).T
     order = place_in_group(user)
     return SampledRanks(
@@ -175,8 +175,9 @@ class _Sampler:
         chances = self._chances(irrelevant)
         drawn = self._draw(user, len(irrelevant), chances)
         first = priorities(self.ties, user, n_items=len(scores), seed=self.key[0])
-        ordered = items[np.lexsort((first[items], -scores[items]))]
+        ordered = items[np.lexsort((first[items], -scores[items], ~self.allowed[items]))]
         goes_above = _goes_above(scores, first, ordered, irrelevant[drawn], self.ties)
+        goes_above |= ~self.allowed[ordered][:, np.newaxis]
         masses = np.where(goes_above, 1 / chances[drawn], 0.0).sum(axis=1)
         n_candidates = np.full(len(items), len(irrelevant) + len(items))
         return np.column_stack([goes_above.sum(axis=1), n_candidates, masses])

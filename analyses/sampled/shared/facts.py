@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyses.shared.table import Best, Cell, Table
 from qrels import FullRanks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Whose relevant items were ranked, among how many.
-
-    Parameters
-    ----------
-    n_users, n_relevant
-        Users, and their relevant items.
-    candidates
-        Smallest and largest number of candidates of a user.
+    """Users, their relevant items, and the fewest and most candidates of a user.
 
     Examples
     --------
@@ -43,32 +43,29 @@ class Ranked:
     @property
     def n(self) -> str:
         """The numbers of candidates in words."""
-        least, most = self.candidates
-        return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return between(*self.candidates)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """How samples were drawn, and what corrections were told.
+    """How samples were drawn, whose number of candidates corrections take, and the seed.
 
-    Parameters
-    ----------
-    replace
-        Whether an item could be sampled twice.
-    corrected_for
-        Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
-    seed
-        Of the samples.
+    Repeated samples of systems are "shared" or "independent"; one sample is neither.
     """
 
     replace: bool
     corrected_for: str
     seed: int
+    draws: str = ""
 
     @property
     def how(self) -> str:
-        """Whether with or without replacement, in words."""
-        return f"{'with' if self.replace else 'without'} replacement"
+        """Whether with or without replacement, and what systems share, in words."""
+        shared = {
+            "shared": ", by a random number of each user that the systems share",
+            "independent": ", independently for each system",
+        }
+        return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
 
     @property
     def whose(self) -> str:
@@ -76,3 +73,60 @@ class Drawn:
         if self.corrected_for == "mean":
             return "the mean number of candidates"
         return "each user's own number of candidates, in steps of 2 %"
+
+
+def between(least: int, most: int) -> str:
+    """Write a range, or the one number that it has."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
+    """Put labels of all axes of arrays before their numbers, a row for each.
+
+    Examples
+    --------
+    >>> tidy({"m": [5, 9], "system": "XY"}, mean=np.array([[1.0, 2.0], [3.0, 4.0]]), bias=0)
+       m system  mean  bias
+    0  5      X   1.0     0
+    1  5      Y   2.0     0
+    2  9      X   3.0     0
+    3  9      Y   4.0     0
+    """
+    import pandas as pd
+
+    labels = {name: [*values] for name, values in axes.items()}
+    frame = pd.DataFrame(product(*labels.values()), columns=[*labels])
+    shape = tuple(map(len, labels.values()))
+    return frame.assign(
+        **{name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
+    )
+
+
+def crossed(
+    frame: pd.DataFrame,
+    rows: list[str],
+    columns: list[str],
+    values: str,
+    *,
+    best: Best | None = None,
+    **facts: str,
+) -> Table:
+    """Average numbers of a frame by what stands in rows and columns, each in order of appearance.
+
+    The facts are name, title and note of the table.
+    """
+    keys = [*rows, *columns]
+    places = {name: {key: n for n, key in enumerate(frame[name].unique())} for name in keys}
+    means = frame.groupby(keys, sort=False)[values].mean().reset_index()
+    means = means.sort_values(keys, key=lambda column: column.map(places[str(column.name)]))
+    cells = {
+        (", ".join(map(str, key[: len(rows)])), ", ".join(map(str, key[len(rows) :]))): value
+        for *key, value in means.itertuples(index=False)
+    }
+    corner = ", ".join(rows)
+    return Table.crossed(corner=corner, cells=cells, best=lambda _: best, **facts)
+
+
+def text_rows(frame: pd.DataFrame) -> list[list[Cell]]:
+    """Give the rows of a frame as cells."""
+    return [[*row] for row in frame.itertuples(index=False)]

@@ -1,22 +1,23 @@
-"""Sampled ranks as people have them: tables of ranks, or of scores of items and negatives."""
+"""Ranks as people have them: tables of full or sampled ranks, or of scores and negatives."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn
 
 import numpy as np
 
+from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.rank_table import CANDIDATES, LONG, Line, check_apart, read_whole
+from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
 from runs.shared.groups import place_in_group
-from runs.shared.lines import ID_HEADERS, check_width, distinct, read_lines, read_number
+from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,33 +25,60 @@ if TYPE_CHECKING:
 Tables: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]] | pd.DataFrame"
 Sampled: TypeAlias = "Tables | Mapping[str, SampledRanks]"
 """Sampled ranks of systems; see `sampled_of`."""
+Line = tuple[int, list[str]]
+Sizes = Mapping[str, int | None]
+"""Numbers that hold for all rows, by the column that else has them: None where one must."""
 
-NEGATIVES = "n_negatives"
-MASS = "inverse_mass_above"
-SCORED = ("user", "score", "label")
-CHANCE = "probability"
+CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
+LEAST = {CANDIDATES: 2, NEGATIVES: 1}
 OTHER_NAMES = {"user_id": "user", "item_id": "item", "prediction": "score", "relevant": "label"}
 PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 """How NCF's files of negatives name a user and the held-out item."""
 
 
-class SampledRow(NamedTuple):
-    """A rank of a system in a sample, where it stands in the file."""
+def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
+    """Read the full ranks of systems.
 
-    line: int
-    system: str
-    user: str
-    rank: int
-    n_negatives: int
-    n_candidates: int
-    inverse_mass_above: float | None = None
+    A table is UTF-8 text with a heading line; fields are separated by tabs if that line has one,
+    else by commas. A long table has the columns system, user and rank. Any other is wide: a column
+    for every system and a row for every user, whose ids may stand in the first column if its
+    heading is empty, user, topic, query or qid. Users with several relevant items have several
+    rows. Numbers of candidates stand in a column n_candidates, or are one for all.
 
+    Parameters
+    ----------
+    path
+        The table.
+    candidates
+        Candidates of each user, relevant items included, where the table has none.
 
-class Given(NamedTuple):
-    """What holds for all rows where a table does not say it; None where it must."""
+    Returns
+    -------
+    Ranks by system, in the order of the file.
 
-    negatives: int | None
-    candidates: int | None
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or no such table, numbers of candidates are missing or given
+        twice, a rank is not from 1 to their number or is duplicated, or systems have different
+        users.
+    """
+    rows = _Rows.read(path, read_lines(path))
+    rows = rows.ranked({CANDIDATES: candidates})
+    rows.refuse(
+        rows.frame["rank"] > rows.frame[CANDIDATES],
+        "a rank must not be above the candidates, {n_candidates}, got {rank}.",
+    )
+    rows.check_apart()
+    systems = {
+        str(system): FullRanks(*(own[c].to_numpy() for c in ("rank", CANDIDATES, "number")))
+        for system, own in rows.frame.groupby("system", sort=False)
+    }
+    try:
+        first_of(systems)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return systems
 
 
 def sampled_of(
@@ -96,12 +124,18 @@ def sampled_of(
     if isinstance(given, Mapping):
         systems = dict(given)
     else:
-        asked, systems = Given(negatives, candidates), {}
+        systems = {}
         for path, lines in _tables(given):
-            own = _by_system(_checked(path, lines, asked), replace=replace)
-            for name in own.keys() & systems.keys():
-                raise InputError(f"{path}: system {name!r} is duplicated, in another file.")
-            systems |= own
+            rows = _Rows.read(path, lines)
+            sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
+            read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
+            ranked = read(sizes)
+            ranked.check_apart()
+            ranked.check_lengths()
+            for system, own in ranked.frame.groupby("system", sort=False):
+                if system in systems:
+                    raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
+                systems[str(system)] = _of_rows(own, replace=replace)
     _check_same_users(systems)
     return systems
 
@@ -119,240 +153,216 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
         yield path, read_lines(path)
 
 
-def _checked(path: Path, lines: Iterator[Line], asked: Given) -> list[SampledRow]:
-    """Read a table of any layout, and refuse ranks that cannot be."""
-    heading = next(lines, None)
-    if heading is None:
-        raise InputError(f"{path}: the file is empty.")
-    if PAIR.fullmatch(heading[1][0]):
-        rows = [*_pairs(path, [heading, *lines], asked)]
-    else:
-        names = [OTHER_NAMES.get(name, name) for name in _untyped(heading[1])]
-        distinct(path, [(heading[0], name) for name in names], "column")
-        body = [(line, check_width(path, line, row, heading[1])) for line, row in lines]
-        read = _scored if {"score", "label"} <= set(names) else _ranked
-        rows = [*read(path, names, body, asked)]
-    if not rows:
-        raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
-    check_apart(path, rows)
-    _check_lengths(path, rows)
-    return rows
+class _Rows:
+    """Rows of a table as a frame, with the line of each: what is wrong is named with it."""
 
+    def __init__(self, path: Path, frame: pd.DataFrame) -> None:
+        self.path, self.frame = path, frame
 
-def _untyped(heading: Sequence[str]) -> list[str]:
-    """Name the columns without RecBole's types; the first needs no name if it holds ids.
+    @classmethod
+    def read(cls, path: Path, lines: Iterator[Line]) -> _Rows:
+        """Read a table of any layout; NCF's becomes one of scores."""
+        import pandas as pd
 
-    Examples
-    --------
-    >>> _untyped(["", "score:float"])
-    ['topic', 'score']
-    """
-    return [
-        heading[0].partition(":")[0] or ID_HEADERS[1],
-        *(h.partition(":")[0] for h in heading[1:]),
-    ]
+        heading = next(lines, None)
+        if heading is None:
+            raise InputError(f"{path}: the file is empty.")
+        if PAIR.fullmatch(heading[1][0]):
+            return cls(path, _pairs(path, [heading, *lines]))
+        names = [name.partition(":")[0] for name in heading[1]]
+        names = [OTHER_NAMES.get(name, name) for name in names]
+        distinct(path, [(heading[0], name) for name in [names[0] or "user", *names[1:]]], "column")
+        body = [(line, *check_width(path, line, row, heading[1])) for line, row in lines]
+        if not body:
+            raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
+        return cls(path, pd.DataFrame(body, columns=["line", *names]))
 
+    def refuse(self, wrong: Any, finding: str) -> None:
+        """Refuse the first row where something is wrong; the finding may name its columns."""
+        if np.any(wrong):
+            row = self.frame.iloc[int(np.argmax(wrong))]
+            raise InputError.at(self.path, int(row["line"]), finding.format(**row))
 
-def _ranked(
-    path: Path, names: Sequence[str], body: Iterable[Line], asked: Given
-) -> Iterator[SampledRow]:
-    """Read a table of ranks, long or wide."""
-    has_ids = names[0].lower() in ID_HEADERS
-    is_long = {"user", "rank"} <= set(names)
-    systems = [n for n in names[has_ids:] if n not in (NEGATIVES, CANDIDATES, MASS)]
-    for line, fields in body:
-        row = dict(zip(names, fields, strict=True))
-        sizes = (
-            _size(path, line, row, NEGATIVES, asked.negatives, least=1),
-            _size(path, line, row, CANDIDATES, asked.candidates, least=2),
+    def whole(self, column: str, what: str, *, least: int) -> None:
+        """Read whole numbers that are at least so large."""
+        texts = self.frame[column]
+        numbers = [int(text) if text.isdecimal() else least - 1 for text in texts]
+        rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
+        self.refuse(np.array(numbers) < least, rule)
+        self.frame[column] = np.array(numbers, dtype=np.int64)
+
+    def number(self, column: str, where: Any = True) -> None:
+        """Read finite numbers, where they are needed; NaN elsewhere."""
+        numbers = [float(t) if is_number(t) else np.nan for t in self.frame[column]]
+        rule = f"column '{column}': a number expected, found {{{column}!r}}."
+        self.refuse(~np.isfinite(numbers) & where, rule)
+        self.frame[column] = np.where(where, numbers, np.nan)
+
+    def size(self, column: str, given: int | None) -> None:
+        """Read numbers of negatives or candidates, from a column or as they hold for all."""
+        what = column.removeprefix("n_")
+        if (column in self.frame) == (given is not None):
+            finding = f"the number of {what} must be given, as there is no column {column}."
+            if given is not None:
+                finding = (
+                    f"the table has a column {column}, so their number may not be given besides."
+                )
+            raise InputError.at(self.path, 1, finding)
+        if given is None:
+            self.whole(column, f"a number of {what}", least=LEAST[column])
+        else:
+            self.frame[column] = given
+
+    def ranked(self, sizes: Sizes) -> _Rows:
+        """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
+        for column, given in sizes.items():
+            self.size(column, given)
+        frame, names = self.frame, [*self.frame.columns[1:]]
+        if MASS in frame:
+            self.number(MASS)
+        kept = ["line", *(name for name in (*LEAST, MASS) if name in frame)]
+        if not {"user", "rank"} <= set(names):
+            has_ids = names[0].lower() in ID_HEADERS
+            frame["user"] = frame[names[0]] if has_ids else frame["line"].astype(str)
+            systems = [name for name in names[has_ids:] if name not in kept]
+            frame = frame[[*kept, "user", *systems]]
+            frame = frame.melt([*kept, "user"], systems, var_name="system", value_name="rank")
+            frame = frame.sort_values("line", kind="stable", ignore_index=True)
+        elif "system" not in frame:
+            frame["system"] = self.path.stem
+        rows = _Rows(self.path, frame)
+        rows.whole("rank", "a rank", least=1)
+        return rows.numbered()
+
+    def scored(self, sizes: Sizes) -> _Rows:
+        """Rank the relevant items of a table of scores among the negatives of their user.
+
+        They are placed below those of the same score.
+        """
+        import pandas as pd
+
+        frame = self.frame
+        if "user" not in frame:
+            raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
+        self.refuse(
+            ~frame["label"].isin(["0", "1", "0.0", "1.0"]),
+            "a label must be 1 (relevant) or 0 (a negative), found {label!r}.",
         )
-        mass = read_number(path, line, MASS, row[MASS]) if MASS in row else None
-        user = fields[0] if has_ids else str(line)
-        cells = [(system, user, row[system]) for system in systems]
-        if is_long:
-            cells = [(row.get(LONG[0], path.stem), row["user"], row["rank"])]
-        for system, whose, rank in cells:
-            yield SampledRow(
-                line, system, whose, read_whole(path, line, rank, "a rank", least=1), *sizes, mass
+        frame["relevant"] = frame["label"].astype(float) == 1
+        self.number("score")
+        self.size(CANDIDATES, sizes[CANDIDATES])
+        if "probability" in frame:
+            self.number("probability", where=~frame["relevant"])
+            wrong = (frame["probability"] <= 0) | (frame["probability"] > 1)
+            rule = "a probability must be above 0 and at most 1, got {probability:g}."
+            self.refuse(wrong, rule)
+        if "system" not in frame:
+            frame["system"] = self.path.stem
+        self._check_samples(sizes[NEGATIVES])
+        ranked = pd.concat(
+            [_among(own) for _, own in frame.groupby(["system", "user"], sort=False)],
+            ignore_index=True,
+        )
+        if n_tied := int(ranked["tied"].sum()):
+            warn(
+                f"{self.path}: {n_tied:,} relevant items have the score of a negative; they are "
+                "placed below those.",
+                InputWarning,
+                stacklevel=3,
             )
+        return _Rows(self.path, ranked).numbered()
 
+    def numbered(self) -> _Rows:
+        """Number the users in their order."""
+        users = {user: number for number, user in enumerate(self.frame["user"].unique())}
+        self.frame["number"] = self.frame["user"].map(users).astype(np.int64)
+        return self
 
-def _size(
-    path: Path, line: int, row: Mapping[str, str], column: str, asked: int | None, *, least: int
-) -> int:
-    """Read a number of negatives or candidates, from its column or as it holds for all."""
-    what = column.removeprefix("n_")
-    if column in row and asked is not None:
-        finding = f"the table has a column {column}, so their number may not be given besides."
-        raise InputError.at(path, 1, finding)
-    if asked is not None:
-        return asked
-    if column not in row:
-        finding = f"the number of {what} must be given, as there is no column {column}."
-        raise InputError.at(path, 1, finding)
-    return read_whole(path, line, row[column], f"a number of {what}", least=least)
+    def _check_samples(self, negatives: int | None) -> None:
+        """Refuse users without relevant items or negatives, or with other than so many of these."""
+        own = self.frame.groupby(["system", "user"], sort=False)["relevant"]
+        n, n_relevant = own.transform("size"), own.transform("sum")
+        self.frame["n"] = n - n_relevant
+        if negatives is not None:
+            rule = f"user {{user!r}} has {{n}} negatives, not {negatives}."
+            self.refuse(self.frame["n"] != negatives, rule)
+        self.refuse(n_relevant == 0, "user {user!r} has no relevant item.")
+        self.refuse(n_relevant == n, "user {user!r} has no negative.")
 
-
-class _Item(NamedTuple):
-    """An item of a user's sample."""
-
-    line: int
-    score: float
-    relevant: bool
-    chance: float | None
-    n_candidates: int
-
-
-def _scored(
-    path: Path, names: Sequence[str], body: Iterable[Line], asked: Given
-) -> Iterator[SampledRow]:
-    """Rank the relevant items of a table of scores."""
-    missing = [name for name in SCORED if name not in names]
-    if missing:
-        raise InputError.at(path, 1, f"a table of scores has a column {missing[0]}, and none here.")
-    samples: dict[tuple[str, str], list[_Item]] = {}
-    for line, fields in body:
-        row = dict(zip(names, fields, strict=True))
-        if row["label"] not in ("0", "1", "0.0", "1.0"):
-            finding = f"a label must be 1 (relevant) or 0 (a negative), found {row['label']!r}."
-            raise InputError.at(path, line, finding)
-        item = _Item(
-            line,
-            read_number(path, line, "score", row["score"]),
-            float(row["label"]) == 1,
-            _chance(path, line, row),
-            _size(path, line, row, CANDIDATES, asked.candidates, least=2),
+    def check_apart(self) -> None:
+        """Refuse a rank that two relevant items of a user share."""
+        groups = self.frame.groupby(["system", "user", "rank"], sort=False)["line"]
+        self.frame["before"] = groups.transform("first")
+        self.refuse(
+            self.frame.duplicated(["system", "user", "rank"]),
+            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
         )
-        samples.setdefault((row.get("system", path.stem), row["user"]), []).append(item)
-    yield from _ranks(path, samples, asked)
+
+    def check_lengths(self) -> None:
+        """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
+        frame = self.frame
+        own = frame.groupby(["system", "user"], sort=False)
+        sizes = [NEGATIVES, CANDIDATES]
+        frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
+        self.refuse(
+            (own[sizes].transform("first") != frame[sizes]).any(axis=1),
+            "user {user!r} has other negatives or candidates in line {before}.",
+        )
+        frame["most"] = frame[CANDIDATES] - n_relevant
+        self.refuse(
+            frame[NEGATIVES] > frame["most"],
+            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}.",
+        )
+        frame["most"] = frame[NEGATIVES] + n_relevant
+        self.refuse(
+            frame["rank"] > frame["most"],
+            "a rank must not be above {most}, the relevant items and negatives of the user, got "
+            "{rank}.",
+        )
 
 
-def _chance(path: Path, line: int, row: Mapping[str, str]) -> float | None:
-    """Read the probability that a negative was drawn with; nothing is drawn of relevant items."""
-    if CHANCE not in row or float(row["label"]) == 1:
-        return None
-    chance = read_number(path, line, CHANCE, row[CHANCE], kind="probability")
-    if not 0 < chance <= 1:
-        finding = f"a probability must be above 0 and at most 1, got {chance:g}."
-        raise InputError.at(path, line, finding)
-    return chance
+def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
+    """Read NCF's layout as scores: a held-out pair, its score, and those of its negatives."""
+    import pandas as pd
 
-
-def _pairs(path: Path, body: Iterable[Line], asked: Given) -> Iterator[SampledRow]:
-    """Rank the held-out items of NCF's layout: a pair, its score, and those of its negatives."""
-    samples: dict[tuple[str, str], list[_Item]] = {}
+    rows, seen = [], set()
     for line, (pair, *scores) in body:
         found = PAIR.fullmatch(pair)
         if found is None or len(scores) < 2:
             finding = "(user,item), its score and those of its negatives expected, between tabs."
             raise InputError.at(path, line, finding)
-        key = (path.stem, found[1])
-        if key in samples:
-            finding = f"user {found[1]!r} is duplicated, first in line {samples[key][0].line}."
-            raise InputError.at(path, line, finding)
-        n_candidates = _size(path, line, {}, CANDIDATES, asked.candidates, least=2)
-        samples[key] = [
-            _Item(line, read_number(path, line, pair, score), not place, None, n_candidates)
-            for place, score in enumerate(scores)
-        ]
-    yield from _ranks(path, samples, asked)
+        if found[1] in seen:
+            raise InputError.at(path, line, f"user {found[1]!r} is duplicated.")
+        seen.add(found[1])
+        rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
+    return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 
 
-def _ranks(
-    path: Path, samples: Mapping[tuple[str, str], Sequence[_Item]], asked: Given
-) -> Iterator[SampledRow]:
-    """Rank relevant items among the negatives of their user, below those of the same score."""
-    n_tied = 0
-    for (system, user), items in samples.items():
-        negatives = [item for item in items if not item.relevant]
-        if asked.negatives not in (None, len(negatives)):
-            finding = f"user {user!r} has {len(negatives)} negatives, not {asked.negatives}."
-            raise InputError.at(path, items[0].line, finding)
-        for what, some in (
-            ("relevant item", len(items) - len(negatives)),
-            ("negative", len(negatives)),
-        ):
-            if not some:
-                raise InputError.at(path, items[0].line, f"user {user!r} has no {what}.")
-        scores = np.array([item.score for item in negatives])
-        relevant = sorted((i for i in items if i.relevant), key=lambda item: -item.score)
-        for place, item in enumerate(relevant, start=1):
-            above = scores >= item.score
-            n_tied += bool((scores == item.score).any())
-            mass = _mass(negatives, above)
-            size = len(negatives), item.n_candidates
-            yield SampledRow(item.line, system, user, place + int(above.sum()), *size, mass)
-    if n_tied:
-        warn(
-            f"{path}: {n_tied:,} relevant items have the score of a negative; they are placed "
-            "below those.",
-            InputWarning,
-            stacklevel=2,
-        )
+def _among(own: pd.DataFrame) -> pd.DataFrame:
+    """Rank the relevant items of one user among the negatives."""
+    negatives = own[~own["relevant"]]
+    ranked = own[own["relevant"]].sort_values("score", ascending=False, kind="stable")
+    off = negatives["score"].to_numpy() - ranked["score"].to_numpy()[:, np.newaxis]
+    ranked["rank"] = (off >= 0).sum(axis=1) + np.arange(1, len(ranked) + 1)
+    ranked["tied"] = (off == 0).any(axis=1)
+    ranked[NEGATIVES] = len(negatives)
+    if "probability" in own:
+        ranked[MASS] = (off >= 0) @ (1 / negatives["probability"].to_numpy())
+    return ranked
 
 
-def _mass(
-    negatives: Sequence[_Item], above: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> float | None:
-    """Add up what the negatives above stand for, if the chances to be drawn are known."""
-    if negatives[0].chance is None:
-        return None
-    chances = np.array([item.chance for item in negatives], dtype=np.float64)
-    return float((1 / chances[above]).sum())
-
-
-def _check_lengths(path: Path, rows: Sequence[SampledRow]) -> None:
-    """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
-    whose: dict[tuple[str, str], list[SampledRow]] = {}
-    for row in rows:
-        whose.setdefault((row.system, row.user), []).append(row)
-    for own in whose.values():
-        first, n_relevant = own[0], len(own)
-        for row in own:
-            if row[4:6] != first[4:6]:
-                finding = (
-                    f"user {row.user!r} has other negatives or candidates in line {first.line}."
-                )
-                raise InputError.at(path, row.line, finding)
-            if row.n_negatives > row.n_candidates - n_relevant:
-                finding = (
-                    f"the negatives must not be above the irrelevant candidates, "
-                    f"{row.n_candidates - n_relevant}, got {row.n_negatives}."
-                )
-                raise InputError.at(path, row.line, finding)
-            if row.rank > row.n_negatives + n_relevant:
-                finding = (
-                    f"a rank must not be above {row.n_negatives + n_relevant}, the relevant items "
-                    f"and negatives of the user, got {row.rank}."
-                )
-                raise InputError.at(path, row.line, finding)
-
-
-def _by_system(rows: Sequence[SampledRow], *, replace: bool) -> dict[str, SampledRanks]:
-    """Number the users in their order, and gather the rows of each system."""
-    numbers = {user: n for n, user in enumerate(dict.fromkeys(row.user for row in rows))}
-    gathered: dict[str, list[SampledRow]] = {}
-    for row in rows:
-        gathered.setdefault(row.system, []).append(row)
-    return {name: _of_rows(own, numbers, replace=replace) for name, own in gathered.items()}
-
-
-def _of_rows(
-    rows: Sequence[SampledRow], numbers: Mapping[str, int], *, replace: bool
-) -> SampledRanks:
-    rows = sorted(rows, key=lambda row: (numbers[row.user], row.rank))
-    users = np.array([numbers[row.user] for row in rows])
-    _, place, counts = np.unique(users, return_inverse=True, return_counts=True)
-    masses = [row.inverse_mass_above for row in rows]
+def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
+    rows = rows.sort_values(["number", "rank"])
+    users = rows["number"].to_numpy()
     return SampledRanks(
-        np.array([row.rank for row in rows]),
-        np.array([row.n_negatives for row in rows]),
-        np.array([row.n_candidates for row in rows]),
+        rows["rank"].to_numpy(np.int64),
+        rows[NEGATIVES].to_numpy(np.int64),
+        rows[CANDIDATES].to_numpy(np.int64),
         replace,
         user=users,
         order=place_in_group(users),
-        n_relevant=counts[place],
-        inverse_mass_above=None if None in masses else np.array(masses, dtype=np.float64),
+        n_relevant=rows.groupby("number")["rank"].transform("size").to_numpy(np.int64),
+        inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
     )
 
 

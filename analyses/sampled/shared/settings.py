@@ -81,6 +81,13 @@ MetricNames = Annotated[
 ]
 Negatives = Annotated[Whole, Field(ge=1, description="Sampled for each user; no relevant items.")]
 Replace = Annotated[bool, Field(strict=True, description="Whether an item may be sampled twice.")]
+Draws = Annotated[
+    Literal["shared", "independent"],
+    Field(
+        description="Whether systems share the random number by which a user is sampled, or are "
+        "sampled independently."
+    ),
+]
 Largest = Annotated[
     Whole | None,
     Field(
@@ -136,13 +143,19 @@ class RankSettings(AnalysisSettings):
         return ()
 
 
-class SampleSettings(RankSettings):
-    """Samples that are drawn again and again, and what is estimated from them."""
+class DrawnSettings(RankSettings):
+    """How samples are drawn, and what is estimated from them."""
 
     metrics: MetricNames = METRICS
-    negatives: Negatives = 100
     replace: Replace = True
     corrected_for: CorrectedFor = "mean"
+
+
+class SampleSettings(DrawnSettings):
+    """Samples that are drawn again and again."""
+
+    negatives: Negatives = 100
+    draws: Draws = "shared"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
     def fixed(self, ranks: FullRanks) -> FixedSize:

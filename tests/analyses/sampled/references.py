@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.sampled.estimators import uncorrected
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
-from analyses.sampled.expectation.user_moments import Addends, Moments
+from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 
 Floats = NDArray[np.float64]
@@ -48,23 +49,22 @@ def expected_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> 
     return np.asarray(np.bincount(group, terms), dtype=np.float64)
 
 
-def moments_of_one_item(values: Floats, ranks: ArrayLike, *, n: int, replace: bool) -> Moments:
+def moments_of_one_item(
+    values: Floats, ranks: ArrayLike, *, n: int, replace: bool
+) -> tuple[Floats, Floats]:
     """Mean and variance of what users with one relevant item add, of the values at each rank."""
     pmf = sampled_rank_pmf(ranks, n=n, m=len(values) - 1, replace=replace)
     mean = (pmf * values).sum(axis=1)
-    return Moments(mean, (pmf * (values - mean[:, np.newaxis]) ** 2).sum(axis=1))
+    return mean, (pmf * (values - mean[:, np.newaxis]) ** 2).sum(axis=1)
 
 
 def expected_of_ranks(metric: str, ranks: ArrayLike, *, n: int, m: int, replace: bool) -> Floats:
     """Expected sampled metric of users with one relevant item."""
-    full = FullRanks.of(ranks, n_candidates=n)
-    addends = Addends.of_metrics([metric], m=m, n_orders=1, replace=replace)
-    return addends.means(full)[:, 0]
+    values = rank_metric(metric)(np.arange(1, m + 2), n=m + 1)
+    return sampled_rank_pmf(ranks, n=n, m=m, replace=replace) @ values
 
 
-def moments_of_users(name: str, ranks: FullRanks, *, m: int, replace: bool) -> Moments:
-    """Mean and variance of the sampled metric of each user."""
-    n_orders = int(ranks.order.max())
-    addends = Addends.of_metrics([name], m=m, n_orders=n_orders, replace=replace)
-    mean, variance = addends.moments(ranks)
-    return Moments(mean[:, 0], variance[:, 0])
+def expected_of_study(metric: str, ranks: FullRanks, *, m: int, replace: bool) -> float:
+    """Mean sampled metric that the package expects."""
+    sample = SampledRanks.of([1], n_negatives=m, n_candidates=5000, replace=replace)
+    return uncorrected().fit(sample).expectation(metric, ranks)

@@ -41,6 +41,19 @@ def test_a_system_is_estimated_alone_as_among_others(result: Estimates) -> None:
     assert (alone.estimated[:, :, 0] == result.estimated[:, :, 1]).all()
 
 
+def test_systems_that_are_sampled_independently_share_nothing(result: Estimates) -> None:
+    twins = {"one": SPREAD, "two": SPREAD}
+    asked: dict[str, Any] = {"negatives": 10, "repeats": 5, "seed": 3}
+    shared, apart = (
+        study(estimates, twins, **asked, draws=draws) for draws in ("shared", "independent")
+    )
+    assert (shared.estimated[:, :, 0] == shared.estimated[:, :, 1]).all()
+    assert (apart.estimated[:, :, 0] == shared.estimated[:, :, 0]).all()
+    assert (apart.estimated[:, 1, 0] != apart.estimated[:, 1, 1]).any()
+    assert "independently for each system" in apart.caption()
+    assert "that the systems share" in result.caption()
+
+
 def test_the_result_survives_being_kept(result: Estimates, tmp_path: Path) -> None:
     (tmp_path / "sampled.npz").write_bytes(to_evidence(result))
     back = read_evidence(tmp_path / "sampled.npz", Estimates)

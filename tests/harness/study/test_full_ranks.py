@@ -3,6 +3,7 @@
 from pathlib import Path
 from shutil import copytree
 
+import numpy as np
 import pytest
 
 from analyses.sampled.expectation.metrics import rank_metric
@@ -96,6 +97,17 @@ def test_full_ranks_agree_with_the_runs(ranked: Path) -> None:
     scores = scores_from_parquet((ranked / "scores.parquet").read_bytes())
     hits = scores.values[scores.measures.index(Measure("P", 20)), scores.systems.index("puresvd")]
     assert (best <= 20).sum() == (hits > 0).sum()
+
+
+def test_exact_metrics_are_those_of_the_study_but_for_users_without_relevant_items(
+    ranked: Path,
+) -> None:
+    scores = scores_from_parquet((ranked / "scores.parquet").read_bytes())
+    totals = scores.values[scores.measures.index(Measure("P", 20))].sum(axis=1)
+    files = [ranked / f"ranks/{system}.npz" for system in scores.systems]
+    every = [read_evidence(file, FullRanks) for file in files]
+    found = [rank_metric("P@20").exact(one) * len(np.unique(one.user)) for one in every]
+    np.testing.assert_allclose(found, totals)
 
 
 def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:

@@ -49,10 +49,10 @@ def test_ranks_are_among_trained_items_that_the_user_has_not_rated() -> None:
     assert ranks.n_candidates.tolist() == [3, 2]
 
 
-def test_held_out_items_that_are_no_candidates_have_no_rank() -> None:
+def test_held_out_items_that_are_no_candidates_are_last() -> None:
     ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, _ratings((0, 3), (0, 5)))
-    assert ranks.item is not None
-    assert ranks.item.tolist() == [3]
+    assert (ranks.rank.tolist(), ranks.n_candidates.tolist()) == ([2, 4], [4, 4])
+    assert ranks.above.tolist() == [1, 2]
 
 
 def test_what_will_be_ranked_is_known_before_training() -> None:
@@ -61,7 +61,7 @@ def test_what_will_be_ranked_is_known_before_training() -> None:
     foreseen = recommenders.rankable(TRAIN, relevant).best_ranks()
     assert foreseen.user.tolist() == ranks.user.tolist()
     assert foreseen.n_candidates.tolist() == ranks.n_candidates.tolist()
-    assert foreseen.above.tolist() == [0, 0]
+    assert foreseen.above.tolist() == [0, 0, 0]
 
 
 def test_candidates_may_be_fewer() -> None:

@@ -60,7 +60,7 @@ def most_entropy(
         ridge=eta / (2 * scale * fit_weights[used]),
         log_weights=np.log(weights),
     )
-    return dual.mass(_maximum(dual))
+    return dual.mass(dual.maximum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,47 +80,35 @@ class _Dual:
         partition = float(logsumexp(self.columns @ at + self.log_weights))
         return float(self.targets @ at - partition - self.ridge @ at**2 / 2)
 
-    def newton(self, at: Floats) -> tuple[Floats, float]:
+    def maximum(self) -> Floats:
+        """Climb from 0, or if that leads nowhere from the maximum of an easier function."""
+        at, arrived = self._climbed(np.zeros(len(self.targets)))
+        if arrived:
+            return at
+        return self._climbed(replace(self, ridge=EASIER * self.ridge).maximum())[0]
+
+    def _climbed(self, at: Floats) -> tuple[Floats, bool]:
+        """Take damped Newton steps; say whether they arrived."""
+        for _ in range(STEPS):
+            step, promised = self._newton(at)
+            if promised < CONVERGED:
+                return at + step, True
+            now, length = self.value(at), 1.0
+            while length > 1e-9 and (
+                self.value(at + length * step) < now + SUFFICIENT * length * promised
+            ):
+                length /= 2
+            at = at + length * step
+        return at, False
+
+    def _newton(self, at: Floats) -> tuple[Floats, float]:
         """Give Newton's step, and the gain that the gradient promises for it."""
         mass = self.mass(at)
         means = mass @ self.columns
         gradient = self.targets - means - self.ridge * at
         hessian = (self.columns * mass[:, np.newaxis]).T @ self.columns - np.outer(means, means)
-        step = _newton_step(hessian + np.diag(self.ridge), gradient)
+        hessian += np.diag(self.ridge)
+        scales = 1 / np.sqrt(np.diag(hessian))
+        factor = cho_factor(scales[:, np.newaxis] * hessian * scales)
+        step: Floats = scales * cho_solve(factor, scales * gradient)
         return step, float(gradient @ step)
-
-
-def _maximum(dual: _Dual) -> Floats:
-    """Maximise from 0, or if that leads nowhere from the maximum of an easier function."""
-    duals, converged = _climb(dual, np.zeros(len(dual.targets)))
-    if converged:
-        return duals
-    easier = _maximum(replace(dual, ridge=EASIER * dual.ridge))
-    return _climb(dual, easier)[0]
-
-
-def _climb(dual: _Dual, start: Floats) -> tuple[Floats, bool]:
-    """Take damped Newton steps; say whether they arrived."""
-    duals = start
-    for _ in range(STEPS):
-        step, promised = dual.newton(duals)
-        if promised < CONVERGED:
-            return duals + step, True
-        duals = _damped(dual, duals, step, promised)
-    return duals, False
-
-
-def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
-    scales = 1 / np.sqrt(np.diag(hessian))
-    factor = cho_factor(scales[:, np.newaxis] * hessian * scales)
-    return scales * cho_solve(factor, scales * gradient)
-
-
-def _damped(dual: _Dual, duals: Floats, step: Floats, promised: float) -> Floats:
-    """Halve the step until it brings enough."""
-    now, length = dual.value(duals), 1.0
-    while length > 1e-9 and (
-        dual.value(duals + length * step) < now + SUFFICIENT * length * promised
-    ):
-        length /= 2
-    return duals + length * step

@@ -2,77 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 
-from analyses.sampled.estimators.shared.linear import posterior_means
-from analyses.sampled.estimators.shared.tally import Candidates, Group, Tally, tally
+from analyses.sampled.estimators.shared.cells import Candidates, Cells, Group
+from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.threads import single_threaded
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Metrics to be corrected in the samples of a group, for some places of relevant items.
-
-    Masses are distributions of the ranks, one a column: (n_nodes, n_sets); the sample has U users.
-    """
-
-    group: Group
-    masses: Floats
-    metrics: tuple[RankMetric, ...]
-    orders: tuple[int, ...]
-    n_users: float
-
-    @classmethod
-    def of(
-        cls,
-        tally: Tally,
-        group: Group,
-        masses: Floats | None,
-        metrics: tuple[RankMetric, ...],
-        orders: tuple[int, ...],
-    ) -> Problem:
-        """Take learned distributions among the ranks that the group has, or the uniform one."""
-        inside = group.uniform if masses is None else group.within(masses)
-        return cls(group, inside, metrics, orders, tally.n_users[0])
-
-    def at(self, above: ArrayLike, *, n_irrelevant: int) -> Floats:
-        """Give the metrics of items with so many irrelevant ones above.
-
-        They are those of users with as many relevant items as the place of the item says: (n_above,
-        n_orders * n_metrics).
-        """
-        places = np.asarray(above, dtype=np.float64)
-        columns = [
-            metric.summands(places + order, n=n_irrelevant + order, order=order, n_relevant=order)
-            for order in self.orders
-            for metric in self.metrics
-        ]
-        return np.stack(columns, axis=1)
-
-    @cached_property
-    def targets(self) -> Floats:
-        """Exact metrics at the nodes, (n_nodes, n_orders * n_metrics)."""
-        return self.at(self.group.nodes.above, n_irrelevant=self.group.n_irrelevant)
-
-    def weighted(self) -> Iterator[tuple[Floats, Floats]]:
-        """Give P'DP and DP for each distribution: (n_cells, n_cells) and (n_nodes, n_cells)."""
-        for gram, mass in zip(self.group.grams(self.masses), self.masses.T, strict=True):
-            yield gram, self.group.table * mass[:, np.newaxis]
+Metrics = tuple[RankMetric, ...]
+Orders = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -98,72 +47,46 @@ class Estimator:
     one_size: ClassVar[bool] = True
 
     def __str__(self) -> str:
-        options = ",".join(f"{one.name}={_shown(getattr(self, one.name))}" for one in fields(self))
+        return self.printed()
+
+    def printed(self, *, without: str = "") -> str:
+        """Print it, maybe without an option.
+
+        Examples
+        --------
+        >>> from analyses.sampled.estimators import bv
+        >>> bv(0.1).printed(without="prior")
+        'BV(gamma=0.1)'
+        """
+        names = [one.name for one in fields(self) if one.name != without]
+        options = ",".join(f"{name}={_shown(getattr(self, name))}" for name in names)
         return f"{self.label}({options})" if options else self.label
 
-    def check(self, tally: Tally) -> None:
+    def check(self, cells: Cells) -> None:
         """Refuse samples that the estimator is wrong for.
 
         Raises
         ------
         InputError
-            If they were drawn from a proposal, or users have several numbers of negatives.
+            If users have several numbers of negatives, and it takes one.
         """
-        if tally.places is not None:
-            raise InputError(
-                f"{self} needs negatives drawn uniformly, and these were drawn from a proposal: "
-                "use ht-plugin."
-            )
-        sizes = sorted({group.n_negatives for group in tally.groups})
+        sizes = sorted({group.n_negatives for group in cells.groups})
         if self.one_size and len(sizes) > 1:
             raise InputError(
                 f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
                 "negatives: use adaptive-mle."
             )
 
-    def learn(self, tally: Tally, *, first_only: bool = False) -> Floats | None:
+    def learn(self, cells: Cells, *, first_only: bool = False) -> Floats | None:
         """Learn a distribution of ranks, (n_nodes, n_samples) or one for all; None: uniform."""
         return None
 
-    def totals(
-        self, tally: Tally, metrics: tuple[RankMetric, ...], masses: Floats | None
-    ) -> Floats:
-        """Add up estimates over all relevant items of all users: (n_samples, n_metrics)."""
-        return np.sum(
-            [
-                self._group_totals(tally, number, metrics, masses)
-                for number in range(len(tally.groups))
-            ],
-            axis=0,
-        )
-
-    def _group_totals(
-        self, tally: Tally, number: int, metrics: tuple[RankMetric, ...], masses: Floats | None
-    ) -> Floats:
-        """Add the corrected values of all relevant items of a group: (n_samples, n_metrics)."""
-        group, orders = tally.groups[number], tally.orders
-        problem = Problem.of(tally, group, masses, metrics, orders)
-        of_group = tally.cells[:, 0] == number
-        cells, counts = tally.cells[of_group], tally.counts[of_group]
-        divisors = _divisors(metrics, cells, n_irrelevant=group.n_irrelevant)
-        places = np.searchsorted(np.array(orders), cells[:, 1])
-        # One distribution serves all samples, or each its own.
-        served = counts.T[np.newaxis] if problem.masses.shape[1] == 1 else counts.T[:, np.newaxis]
-        shape = (-1, len(orders), len(metrics))
-        return np.concatenate(
-            [
-                rows @ (divisors * values.reshape(shape)[cells[:, 3], places])
-                for rows, values in zip(served, self.corrections(problem), strict=True)
-            ]
-        )
-
-    def corrections(self, problem: Problem) -> Iterator[Floats]:
-        """Correct values for each distribution: (n_negatives + 1, n_orders * n_metrics).
+    def correct(self, at: Equations) -> Floats:
+        """Correct values: (n_negatives + 1, n_columns).
 
         By default they are what metrics are expected to be given the sample.
         """
-        for mass in problem.masses.T:
-            yield posterior_means(problem.group.table, mass, problem.targets)
+        return at.products / at.reached[:, np.newaxis]
 
     def fit(self, sampled: SampledRanks, *, n: Candidates = "mean", path: str = "grid") -> Fitted:
         """Fit one sample.
@@ -177,8 +100,7 @@ class Estimator:
             sample or ``"users"`` for each user's own, rounded to steps of 2 %.
         path
             ``"grid"`` takes sums over ranks on a quadrature grid, which errs by less than 1e-4
-            (CLS of AUC apart, whose values are hardly determined);
-            ``"full"`` takes every rank.
+            (CLS of AUC apart, whose values are hardly determined); ``"full"`` takes every rank.
 
         Raises
         ------
@@ -202,26 +124,21 @@ class Estimator:
 
         Priors that begin with ``pooled:`` alone see the other repeats.
         """
-        return self.fit_tally(tally(samples, n=n, path=path))
+        if any(one.inverse_mass_above is not None for one in samples):
+            raise InputError(
+                f"{self} needs negatives drawn uniformly, and these were drawn from a proposal: "
+                "use ht-plugin."
+            )
+        return self.fit_cells(Cells.of(samples, n=n, path=path))
 
-    def fit_tally(self, counted: Tally, *, masses: Floats | None = None) -> Fits:
+    def fit_cells(self, cells: Cells, *, masses: Floats | None = None) -> Fits:
         """Fit repeated samples that were counted before, once for many estimators.
 
-        Parameters
-        ----------
-        counted
-            The samples.
-        masses
-            Distribution of the ranks at the nodes to take instead of learning one: of shape
-            (n_nodes, n_samples), or (n_nodes, 1) for all samples of a linear estimator.
-
-        Raises
-        ------
-        InputError
-            If the estimator is wrong for such samples.
+        A distribution of the ranks at the nodes, (n_nodes, 1) or one for each sample, may be given
+        instead of a learned one.
         """
-        self.check(counted)
-        return Fits(self, counted, masses)
+        self.check(cells)
+        return Fits(self, cells, masses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,16 +147,14 @@ class Fits:
 
     Parameters
     ----------
-    estimator
-        What was fitted.
-    tally
-        The samples.
+    estimator, cells
+        What was fitted, and the samples.
     given
         Distribution of the ranks that takes the place of a learned one, or None.
     """
 
     estimator: Estimator
-    tally: Tally
+    cells: Cells
     given: Floats | None = None
     _learned: dict[bool, Floats | None] = field(default_factory=dict, init=False, repr=False)
 
@@ -256,7 +171,7 @@ class Fits:
                 raise InputError("RR needs the ranks of the first relevant items, not of all.")
             return self.given
         if first_only not in self._learned:
-            self._learned[first_only] = self.estimator.learn(self.tally, first_only=first_only)
+            self._learned[first_only] = self.estimator.learn(self.cells, first_only=first_only)
         return self._learned[first_only]
 
     def estimate(self, name: str | RankMetric) -> Floats:
@@ -270,47 +185,62 @@ class Fits:
     def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
         """Estimate metrics, of shape (n_samples, n_metrics), from one fit.
 
+        RR is estimated from what first relevant items tell alone: it asks for no others.
+
         Raises
         ------
         InputError
             If a cut-off lies below the top ranks of the grid.
         """
-        return self._answers(tuple(rank_metric(name) for name in names), self._estimates)
-
-    def _answers(
-        self,
-        metrics: tuple[RankMetric, ...],
-        answer: Callable[[tuple[RankMetric, ...], bool], Floats],
-    ) -> Floats:
-        """Answer for all metrics, the last axis: for RR from what first relevant items tell alone.
-
-        RR asks for no others, so that they tell it nothing.
-        """
-        self._check_cutoffs(metrics)
-        apart = np.array([metric.name == "RR" and not self.tally.simple for metric in metrics])
-        sets = [np.flatnonzero(chosen) for chosen in (apart, ~apart) if chosen.any()]
+        metrics = self._checked(names)
+        apart = np.array([metric.name == "RR" and not self.cells.simple for metric in metrics])
+        found = np.empty((self.cells.counts.shape[1], len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
-            answers = [
-                answer(tuple(metrics[n] for n in some), bool(apart[some[0]])) for some in sets
+            for first_only in np.unique(apart).tolist():
+                some = np.flatnonzero(apart == first_only)
+                found[:, some] = self._alike(tuple(metrics[n] for n in some), first_only)
+        return found
+
+    def _alike(self, metrics: Metrics, first_only: bool) -> Floats:
+        """Estimate metrics that one distribution of ranks is learned for."""
+        cells, masses = self.cells, self.masses(first_only=first_only)
+        if not self.estimator.linear and cells.simple and masses is not None:
+            above, n_irrelevant = cells.nodes.above, cells.groups[0].n_irrelevant
+            return np.asarray(masses.T @ _scores(metrics, (1,), above, n_irrelevant))
+        total = np.zeros((cells.counts.shape[1], len(metrics)))
+        for number, group in enumerate(cells.groups):
+            of_group = cells.cells[:, 0] == number
+            (_, order, n_relevant, x), counts = cells.cells[of_group].T, cells.counts[of_group]
+            orders = np.unique(order)
+            rescaled = [
+                m.rescaling(order, n_relevant, n_irrelevant=group.n_irrelevant) for m in metrics
             ]
-        return np.concatenate(answers, axis=-1)[..., np.argsort(np.concatenate(sets))]
+            factors, place = np.stack(rescaled, axis=1), np.searchsorted(orders, order)
+            every = self._corrected(number, metrics, tuple(orders.tolist()), masses)
+            # One distribution serves all samples, or each its own.
+            one_for_all = masses is None or masses.shape[1] == 1
+            for sample, values in enumerate(every):
+                served = slice(None) if one_for_all else slice(sample, sample + 1)
+                total[served] += counts[:, served].T @ (factors * values[x, place])
+        return total / cells.n_users
 
-    def _estimates(self, metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
-        masses = self.masses(first_only=first_only)
-        if not self.estimator.linear and self.tally.simple and masses is not None:
-            problem = Problem.of(self.tally, self.tally.groups[0], masses, metrics, (1,))
-            return masses.T @ problem.targets
-        totals = self.estimator.totals(self.tally, metrics, masses)
-        return totals / self.tally.n_users[:, np.newaxis]
+    def _corrected(
+        self, group: int, metrics: Metrics, orders: Orders, masses: Floats | None
+    ) -> Iterator[Floats]:
+        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+        here = self.cells.groups[group]
 
-    def corrected(self, names: Sequence[str | RankMetric], *, orders: Sequence[int]) -> Floats:
-        """Correct values from the first sample, for users with as many relevant items as the place.
+        def at(above: ArrayLike, n_irrelevant: int) -> Floats:
+            return _scores(metrics, orders, above, n_irrelevant)
 
-        Returns
-        -------
-        Of shape (n_groups, n_orders, n_negatives + 1, n_metrics); orders are places of relevant
-        items among those of their user.
+        exact = at(here.nodes.above, here.n_irrelevant)
+        for mass in here.within(masses).T:
+            asked = Equations(here, mass, exact, at, self.cells.n_users)
+            yield self.estimator.correct(asked).reshape(-1, len(orders), len(metrics))
+
+    def corrected(self, name: str | RankMetric, *, order: int = 1) -> list[Floats]:
+        """Correct the values of a metric from the first sample, a column for each group.
 
         Raises
         ------
@@ -320,45 +250,53 @@ class Fits:
         """
         if not self.estimator.linear:
             raise InputError(f"{self.estimator} does not correct values one by one.")
+        metrics = self._checked([name])
+        masses = self.masses(first_only=metrics[0].name == "RR" and not self.cells.simple)
+        groups = range(len(self.cells.groups))
+        return [next(self._corrected(g, metrics, (order,), masses))[:, 0, 0] for g in groups]
 
-        def answer(metrics: tuple[RankMetric, ...], first_only: bool) -> Floats:
-            masses, values = self.masses(first_only=first_only), []
-            for group in self.tally.groups:
-                problem = Problem.of(self.tally, group, masses, metrics, tuple(orders))
-                corrected = next(self.estimator.corrections(problem))
-                values.append(corrected.reshape(-1, len(orders), len(metrics)).swapaxes(0, 1))
-            return np.stack(values)
-
-        return self._answers(tuple(rank_metric(name) for name in names), answer)
-
-    def addends(self, names: Sequence[str | RankMetric], *, n_orders: int) -> Addends:
-        """Give what relevant items, up to n_orders of a user, add to estimates.
-
-        Values are corrected from the first sample.
+    def expected(self, ranks: FullRanks) -> Fits:
+        """Fit samples as they are expected of these ranks, with the distribution that was learned.
 
         Raises
         ------
         InputError
-            As for :meth:`corrected`.
+            If the estimator is not linear.
         """
-        groups = self.tally.groups
-        return Addends(
-            metrics=tuple(rank_metric(name) for name in names),
-            values=self.corrected(names, orders=range(1, n_orders + 1)),
-            sizes=np.array([group.n_irrelevant for group in groups]),
-            replace=groups[0].replace,
+        if not self.estimator.linear:
+            raise InputError(f"{self.estimator} does not correct values one by one.")
+        masses = self.masses()
+        return Fits(
+            self.estimator, self.cells.expected(ranks), None if masses is None else masses[:, :1]
         )
 
-    def _check_cutoffs(self, metrics: Sequence[RankMetric]) -> None:
-        if not self.estimator.sums_ranks:
-            return
-        head = self.tally.nodes.head
+    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
+        """Redraw users and repeat the whole fit, prior, iterations and all.
+
+        Parameters
+        ----------
+        replicates
+            How many times.
+        seed
+            Estimates of other systems and metrics with the same seed see the same users.
+
+        Returns
+        -------
+        Fits whose estimates have one value a replicate; their standard deviation is the standard
+        error. The counts of all cells are held for all replicates.
+        """
+        return Fits(self.estimator, self.cells.resampled(replicates, seed=seed), self.given)
+
+    def _checked(self, names: Sequence[str | RankMetric]) -> Metrics:
+        metrics = tuple(rank_metric(name) for name in names)
+        nodes = self.cells.nodes
         largest = max((metric.cutoff or 0 for metric in metrics), default=0)
-        if head < len(self.tally.nodes) and largest > head:
+        if self.estimator.sums_ranks and len(nodes) > nodes.head < largest:
             raise InputError(
-                f"cut-offs on the grid must be at most {head}, got {largest}; "
+                f"cut-offs on the grid must be at most {nodes.head}, got {largest}; "
                 'fit with path="full" for it.'
             )
+        return metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,6 +319,10 @@ class Fitted:
         """Estimate a metric at cut-offs, of shape (n_cutoffs,)."""
         return self.fits.curve(name, cutoffs)[0]
 
+    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
+        """Redraw users and repeat the whole fit; see `Fits.bootstrap`."""
+        return self.fits.bootstrap(replicates, seed=seed)
+
     def rank_distribution(self) -> Floats:
         """Give the estimated share of the users at each rank, from 1: (n_candidates,).
 
@@ -394,7 +336,7 @@ class Fitted:
         mass = self.fits.masses()
         if mass is None:
             raise InputError(f"{self.fits.estimator} estimates no distribution of ranks.")
-        nodes = self.fits.tally.nodes
+        nodes = self.fits.cells.nodes
         angles = np.arcsin(np.sqrt(nodes.above / nodes.above[-1]))
         density = PchipInterpolator(angles, mass[:, 0] / nodes.weights)
         ranks = np.arange(nodes.above[-1] + 1)
@@ -413,19 +355,17 @@ class Fitted:
             If there are none, or several: for other estimators, and samples of several sizes; or if
             a cut-off lies below the top ranks of the grid.
         """
-        self._require_one_group()
-        return self.fits.corrected([name], orders=[order])[0, 0, :, 0]
+        self._one_group()
+        return self.fits.corrected(name, order=order)[0]
 
-    def _require_one_group(self) -> None:
-        if len(self.fits.tally.groups) > 1:
+    def _one_group(self) -> Group:
+        first, *others = self.fits.cells.groups
+        if others:
             raise InputError("numbers of candidates differ, and with them the corrected values.")
+        return first
 
     def expectation(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
-        r"""Give the mean of the estimate over samples, were the true ranks these.
-
-        .. math:: \frac1U \sum_u \sum_j \mathrm{E}[v_j(x_{uj})]
-
-        with v held fixed.
+        """Give the mean of the estimate over samples, were the true ranks these, v held fixed.
 
         Parameters
         ----------
@@ -442,53 +382,36 @@ class Fitted:
             If the estimator is not linear, a rank is out of range, or plain ranks meet a fit with
             several numbers of candidates.
         """
-        addends, full = self._asked(name, ranks)
-        return float(addends.means(full).mean())
+        return float(self.fits.expected(self._full(ranks)).estimate(name)[0])
 
     def variance(self, name: str | RankMetric, ranks: ArrayLike | FullRanks) -> float:
-        r"""Give the variance of the estimate over samples, were the true ranks these.
+        """Give the variance of the estimate over samples, were the true ranks these, v held fixed.
 
-        .. math:: \frac1{U^2} \sum_u \mathrm{Var}[v(x_u)]
-
-        with v held fixed; the users, with one relevant item each, do not vary: for that, see
-        `bootstrap`. Arguments and errors are those of :meth:`expectation`.
+        Users, with one relevant item each, do not vary: for that, see `bootstrap`. Arguments and
+        errors are those of :meth:`expectation`, but that users may not have several numbers of
+        candidates to be corrected for.
         """
-        addends, full = self._asked(name, ranks)
-        return float(moments_of_mean(addends.moments(full)).variance[0])
+        full, group = self._full(ranks), self._one_group()
+        _, variance = moments(full, self.corrected(name)[:, np.newaxis], replace=group.replace)
+        return float(variance[0])
 
-    def _asked(
-        self, name: str | RankMetric, ranks: ArrayLike | FullRanks
-    ) -> tuple[Addends, FullRanks]:
-        if not isinstance(ranks, FullRanks):
-            self._require_one_group()
-            n_candidates = self.fits.tally.groups[0].n_irrelevant + 1
-            ranks = FullRanks.of(ranks, n_candidates=n_candidates)
-        return self.fits.addends([name], n_orders=int(ranks.order.max(initial=1))), ranks
-
-    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
-        """Redraw users and repeat the whole fit, prior, iterations and all.
-
-        Parameters
-        ----------
-        replicates
-            How many times.
-        seed
-            Estimates of other systems and metrics with the same seed see the same users.
-
-        Returns
-        -------
-        Fits whose estimates have one value a replicate; their standard deviation is the standard
-        error. The counts of all cells are held for all replicates; samples of a proposal have a
-        cell for each row.
-        """
-        drawn = self.fits.tally.resampled(replicates=replicates, seed=seed)
-        return Fits(self.fits.estimator, drawn, self.fits.given)
+    def _full(self, ranks: ArrayLike | FullRanks) -> FullRanks:
+        if isinstance(ranks, FullRanks):
+            return ranks
+        return FullRanks.of(ranks, n_candidates=self._one_group().n_irrelevant + 1)
 
 
-def _divisors(metrics: Sequence[RankMetric], cells: Integers, *, n_irrelevant: int) -> Floats:
-    """Give what a user's number of relevant items changes: (n_cells, n_metrics)."""
-    orders, n_relevant = cells[:, 1], cells[:, 2]
-    columns = [m.rescaling(orders, n_relevant, n_irrelevant=n_irrelevant) for m in metrics]
+def _scores(metrics: Metrics, orders: Orders, above: ArrayLike, n_irrelevant: int) -> Floats:
+    """Score items with so many irrelevant ones above: (n_above, n_orders * n_metrics).
+
+    They are of users with as many relevant items as the place of the item says.
+    """
+    ranks = np.asarray(above, dtype=np.float64)
+    columns = [
+        metric.summands(ranks + j, n=n_irrelevant + j, order=j, n_relevant=j)
+        for j in orders
+        for metric in metrics
+    ]
     return np.stack(columns, axis=1)
 
 

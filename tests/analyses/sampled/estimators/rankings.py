@@ -6,9 +6,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.sampled.estimators.shared.cells import Group
 from analyses.sampled.estimators.shared.em import em_steps
 from analyses.sampled.estimators.shared.nodes import Nodes, nodes_for
-from analyses.sampled.estimators.shared.tables import count_table
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 Floats = NDArray[np.float64]
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 def nodes_and_table(
     n: int, m: int, *, replace: bool = True, path: str = "full"
 ) -> tuple[Nodes, Floats]:
-    nodes = nodes_for([n - 1], n_negatives=m, replace=replace, path=path)
-    return nodes, count_table(nodes.above, n_irrelevant=n - 1, n_negatives=m, replace=replace)
+    nodes = nodes_for([n - 1], m, replace=replace, path=path)
+    return nodes, Group(nodes, n - 1, m, replace).table
 
 
 def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> SampledRanks:

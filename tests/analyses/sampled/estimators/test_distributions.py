@@ -7,14 +7,10 @@ from scipy.optimize import minimize
 from scipy.special import entr, softmax
 from scipy.stats import binom
 
-from analyses.sampled.estimators import mes, mle, tally
-from analyses.sampled.estimators.shared.em import (
-    em_steps,
-    likelihood_path,
-    log_likelihood,
-)
+from analyses.sampled.estimators import Cells, mes, mle
+from analyses.sampled.estimators.shared.em import em_steps, log_likelihood
 from analyses.sampled.estimators.shared.entropy import most_entropy
-from analyses.sampled.expectation.errors import relative_error
+from analyses.sampled.shared.trials import relative_error
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,
@@ -170,11 +166,10 @@ def test_steps_of_em_stay_as_they_were_given() -> None:
 
 
 def test_stops_on_the_way_are_runs_of_their_own() -> None:
-    counted = tally([TEN_USERS], n="mean", path="full")
-    for number, (mass, _) in zip(
-        (1, 4, 100), likelihood_path(counted, iterations=(1, 4, 100)), strict=True
-    ):
-        assert (mass == mle(iters=number).fit_tally(counted).masses()).all()
+    cells = Cells.of([TEN_USERS], path="full")
+    for number in (1, 100, 4):
+        alone = mle(iters=number).fit(TEN_USERS, path="full").fits.masses()
+        assert (cells.most_likely(number) == alone).all()
 
 
 def test_the_likelihood_is_that_of_the_users() -> None:

@@ -6,10 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import resampled_users
 from analyses.sampled.estimators import (
+    Cells,
     Estimator,
     Fitted,
     adaptive_mle,
@@ -23,9 +26,7 @@ from analyses.sampled.estimators import (
     rank_estimate,
     uncorrected,
 )
-from analyses.sampled.estimators.shared.linear import posterior_means
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.user_moments import moments_of_mean
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
@@ -34,7 +35,6 @@ from tests.analyses.sampled.estimators.rankings import (
     Floats,
     draw,
     draw_adaptively,
-    nodes_and_table,
     power_law,
     sample_of,
 )
@@ -171,8 +171,9 @@ def test_entropy_is_fitted_to_one_number_of_candidates() -> None:
 
 def test_the_posterior_mean_of_a_rank_is_known_without_replacement() -> None:
     n_irrelevant, m = 30, 6
-    nodes, table = nodes_and_table(n_irrelevant + 1, m, replace=False)
-    means = posterior_means(table, np.full(31, 1 / 31), nodes.above[:, np.newaxis])[:, 0]
+    sample = sample_of([1] * (m + 1), n=n_irrelevant + 1, replace=False)
+    # AUC is 1 - a / N.
+    means = n_irrelevant * (1 - bv(1.0).fit(sample, path="full").corrected("AUC"))
     expected = (np.arange(m + 1) + 1) * (n_irrelevant + 2) / (m + 2) - 1
     np.testing.assert_allclose(means, expected, rtol=1e-10)
 
@@ -302,7 +303,7 @@ def test_a_replicate_repeats_the_whole_fit_on_redrawn_users() -> None:
 
 def test_users_are_redrawn_with_all_their_items() -> None:
     sample, _ = several_items(sizes=np.array([2, 3, 1, 4]), n_irrelevant=12)
-    drawn = uncorrected().fit(sample).fits.tally.resampled(replicates=2, seed=5)
+    drawn = Cells.of([sample]).resampled(2, seed=5)
     times = resampled_users(0, 2, n_users=4, seed=5)
     np.testing.assert_array_equal(drawn.counts.sum(axis=0), times @ [2, 3, 1, 4])
 
@@ -364,9 +365,9 @@ def test_plain_ranks_are_of_users_with_the_candidates_of_the_fit(replace: bool) 
 def test_variances_are_those_of_the_corrected_values(metric: str) -> None:
     fitted = bv(0.1).fit(sample_of([1] * 21, n=300))
     values, ranks = fitted.corrected(metric), np.array([3, 70, 70, 290])
-    known = moments_of_mean(moments_of_one_item(values, ranks, n=300, replace=True))
-    np.testing.assert_allclose(fitted.variance(metric, ranks), known.variance, rtol=1e-9)
-    np.testing.assert_allclose(fitted.expectation(metric, ranks), known.mean, rtol=1e-9)
+    means, variances = moments_of_one_item(values, ranks, n=300, replace=True)
+    np.testing.assert_allclose(fitted.variance(metric, ranks), variances.mean() / 4, rtol=1e-9)
+    np.testing.assert_allclose(fitted.expectation(metric, ranks), means.mean(), rtol=1e-9)
 
 
 def test_plain_ranks_do_not_do_for_unequal_candidates() -> None:
@@ -413,3 +414,30 @@ def test_samples_of_both_kinds_are_not_fitted_together() -> None:
     samples = [long_tail(n=500, m=20, replace=replace) for replace in (True, False)]
     with pytest.raises(InputError, match="with and without replacement"):
         mle().fit_repeats(samples)
+
+
+def test_repeats_are_of_the_same_users() -> None:
+    samples = [sample_of([5, 5], n=9), sample_of([5, 4], n=9)]
+    with pytest.raises(InputError, match="of the same users and relevant items"):
+        bv(0.1).fit_repeats(samples)
+
+
+def test_horvitz_thompson_redraws_users() -> None:
+    above = np.arange(6) % 3
+    mass = 9 * above.astype(np.float64)
+    sample = SampledRanks(above + 1, np.full(6, 3), np.full(6, 50), True, inverse_mass_above=mass)
+    times = resampled_users(0, 4, n_users=6, seed=5)
+    found = ht_plugin().fit(sample).bootstrap(4, seed=5).estimate("AP")
+    np.testing.assert_allclose(found, times @ (1 / (1 + above * 3.0)) / 6, rtol=1e-12)
+    both = ht_plugin().fit_repeats([sample, sample]).estimate("AP")
+    np.testing.assert_allclose(both, ht_plugin().fit(sample).estimate("AP"), rtol=1e-12)
+
+
+@given(st.lists(st.integers(3, 5000), min_size=1, max_size=30))
+def test_users_are_expected_in_the_group_that_they_were_counted_in(candidates: list[int]) -> None:
+    sample = SampledRanks.of([1] * len(candidates), n_negatives=2, n_candidates=candidates)
+    cells = Cells.of([sample], n="users")
+    firsts = FullRanks.of(sample.rank, n_candidates=candidates)
+    expected = cells.expected(firsts)
+    # All users have rank 1, so that each group is one cell.
+    np.testing.assert_allclose(expected.counts[expected.cells[:, 3] == 0], cells.counts)

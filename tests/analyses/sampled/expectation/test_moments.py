@@ -1,7 +1,7 @@
 """Expected sampled metrics and their variances."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
 
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.user_moments import Addends, moments_of_mean
+from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.from_full_ranks import sample_ranks
 from qrels import FullRanks
+from runs import InputError
 from tests.analyses.sampled.references import (
     expected_of_ranks,
+    expected_of_study,
     expected_of_users,
-    expected_summands,
-    moments_of_users,
 )
 
 RANKS = [2, 40, 100, 212, 743, 1548, 4482]
@@ -108,30 +108,32 @@ def test_all_negatives_without_replacement_give_the_metric_itself(metric: str) -
 
 @pytest.mark.slow
 def test_variances_are_those_of_simulated_estimates() -> None:
-    ranks, values = np.array([2, 9, 30, 30]), np.array([1.0, -0.3, 0.1, 0.0])
-    addends = Addends((rank_metric("AP"),), values.reshape(1, 1, -1, 1), np.array([49]), False)
-    moments = moments_of_mean(addends.moments(FullRanks.of(ranks, n_candidates=50)))
-    estimates = np.array(
-        [
-            values[
-                sample_ranks(
-                    ranks, n_candidates=50, m=3, seed=1, repeat=repeat, replace=False
-                ).above
-            ].mean()
-            for repeat in range(4000)
-        ]
-    )
-    spread = np.sqrt(moments.variance)
-    assert abs(estimates.mean() - moments.mean) < 4 * spread / np.sqrt(4000)
+    ranks = FullRanks.of([2, 9, 30, 30], n_candidates=50)
+    values = np.array([1.0, -0.3, 0.1, 0.0])
+    mean, variance = np.array(moments(ranks, values[:, None], replace=False))[:, 0]
+    drawn = [sample_ranks(ranks, m=3, seed=1, repeat=n, replace=False) for n in range(4000)]
+    estimates = np.array([values[one.above].mean() for one in drawn])
+    assert abs(estimates.mean() - mean) < 4 * np.sqrt(variance / 4000)
     # The sample variance of so many draws is good to about 2 sqrt(2 / 4000).
-    np.testing.assert_allclose(estimates.var(), moments.variance, rtol=0.1)
+    np.testing.assert_allclose(estimates.var(), variance, rtol=0.1)
 
 
 def test_equal_ranks_with_unequal_candidates_are_kept_apart() -> None:
     ranks = FullRanks.of([3, 3], n_candidates=[5, 9])
-    moments = moments_of_mean(moments_of_users("Recall@1", ranks, m=1, replace=True))
-    np.testing.assert_allclose(moments.mean, (1 / 2 + 3 / 4) / 2)
-    np.testing.assert_allclose(moments.variance, (1 / 4 + 3 / 16) / 4)
+    found = moments(ranks, np.array([[1.0], [0.0]]), replace=True)
+    np.testing.assert_allclose(found, [[(1 / 2 + 3 / 4) / 2], [(1 / 4 + 3 / 16) / 4]])
+
+
+def test_variances_of_several_relevant_items_are_refused() -> None:
+    with pytest.raises(InputError, match="one relevant item each"):
+        moments(SEVERAL, np.ones((4, 1)), replace=False)
+
+
+def test_more_negatives_than_candidates_are_refused() -> None:
+    with pytest.raises(InputError, match="must not be above the irrelevant candidates, 7"):
+        expected_of_study(
+            "AP", FullRanks.of([1, 2], n_candidates=9, user=[0, 0]), m=8, replace=True
+        )
 
 
 SEVERAL = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
@@ -151,27 +153,29 @@ def test_several_relevant_items_have_the_reference_s_expectations(
     np.testing.assert_allclose(expected, [value], rtol=1e-10)
 
 
-def _enumerated(metric: str) -> float:
-    """Average the metric over all samples of three of the five irrelevant items, by rank."""
-    scores = []
-    for sampled in combinations([1, 3, 4, 6, 7], 3):
-        found = np.searchsorted(sorted([2, 5, *sampled]), [2, 5]) + 1
-        terms = rank_metric(metric).summands(found, n=5, order=[1, 2], n_relevant=2)
-        scores.append(terms.sum())
-    return float(np.mean(scores))
+METRICS = [*dict(BY_HAND), "nDCG@3", "P@2", "AUC", "nDCG", "AP@3", "AP(divisor=reachable)@1"]
 
 
-@pytest.mark.parametrize(
-    "metric", [*dict(BY_HAND), "nDCG@3", "P@2", "AUC", "nDCG", "AP@3", "AP(divisor=reachable)@1"]
-)
-def test_several_relevant_items_are_enumerated(metric: str) -> None:
-    expected = expected_of_users(metric, SEVERAL, m=3, replace=False)
-    np.testing.assert_allclose(expected, [_enumerated(metric)], rtol=1e-10)
+def scores_of_all_samples(
+    metric: str, relevant: tuple[int, ...], *, n: int, m: int, replace: bool
+) -> NDArray[np.float64]:
+    """Score every sample of m of the irrelevant candidates, all of them equally likely."""
+    others = np.setdiff1d(np.arange(1, n + 1), relevant)
+    q = len(relevant)
+    order = np.arange(1, q + 1)
+    samples = product(others, repeat=m) if replace else combinations(others, m)
+    ranks = np.array([np.searchsorted(np.sort(sample), relevant) for sample in samples]) + order
+    return rank_metric(metric).summands(ranks, n=m + q, order=order, n_relevant=q).sum(axis=1)
 
 
 @pytest.mark.parametrize("replace", [True, False])
-def test_one_relevant_item_is_a_special_case_of_several(replace: bool) -> None:
-    ranks = FullRanks.of(EVERY, n_candidates=300)
-    several: NDArray[np.float64] = expected_summands("nDCG@7", ranks, m=20, replace=replace)
-    alone = expected_of_ranks("nDCG@7", EVERY, n=300, m=20, replace=replace)
-    np.testing.assert_allclose(several, alone, rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("relevant", [(2, 5), (1, 2, 3), (1, 4, 7), (6, 7), (4,)])
+@pytest.mark.parametrize("metric", METRICS)
+def test_means_are_those_of_all_samples(
+    metric: str, relevant: tuple[int, ...], replace: bool
+) -> None:
+    scores = scores_of_all_samples(metric, relevant, n=7, m=3, replace=replace)
+    ranks = FullRanks.of(relevant, n_candidates=7, user=[0] * len(relevant))
+    for expected in (expected_of_study, expected_of_users):
+        found = np.mean(expected(metric, ranks, m=3, replace=replace))
+        np.testing.assert_allclose(found, scores.mean(), rtol=1e-10, atol=1e-15)

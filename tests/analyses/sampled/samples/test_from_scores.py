@@ -115,9 +115,12 @@ def test_a_user_is_sampled_alike_among_any_others() -> None:
     np.testing.assert_array_equal(alone.rank, among.rank[RELEVANT.user % 7 == 3])
 
 
-def test_candidates_are_the_items_with_training_ratings() -> None:
-    sampled = sample_ranks_from_scores(FALLING, RELEVANT, train=_ratings([0, 7]), m=1, seed=1)
-    assert len(sampled) == 0
+def test_items_that_are_no_candidates_are_last() -> None:
+    candidates = np.isin(np.arange(N_ITEMS), [1, 2, 5, 6])
+    asked = {"train": TRAIN, "candidates": candidates, "m": 2, "seed": 1}
+    sampled = sample_ranks_from_scores(FALLING, RELEVANT, **asked)  # type: ignore[arg-type]
+    assert set(sampled.above[sampled.orders == 2]) == {2}
+    assert set(sampled.n_candidates) == {5}
 
 
 def _weighted(proposal: list[float], m: int) -> NDArray[np.float64]:

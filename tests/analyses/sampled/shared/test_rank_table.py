@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analyses.sampled.shared.rank_table import read_rank_table
+from analyses.sampled.shared.sample_tables import read_rank_table
 from qrels import FullRanks
 from runs import InputError
 

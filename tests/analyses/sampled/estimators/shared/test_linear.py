@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
+from scipy.special import comb
 
 from analyses.sampled.estimators import (
+    Cells,
     Estimator,
     bv,
     cls,
@@ -18,12 +20,7 @@ from analyses.sampled.estimators import (
     rank_estimate,
     uncorrected,
 )
-from analyses.sampled.estimators.shared.linear import (
-    bias_variance,
-    monotone_least_squares,
-    multinomial,
-)
-from analyses.sampled.estimators.shared.tables import doubled_sums, gram, hankel_gram
+from analyses.sampled.expectation.metrics import rank_metric
 from runs import InputError
 from runs.shared.errors import InputWarning
 from tests.analyses.sampled.estimators.rankings import (
@@ -65,30 +62,18 @@ def test_five_candidates_have_exact_rational_values(
 PRIOR = np.array([2 / 5, 1 / 4, 1 / 5, 1 / 10, 1 / 20])
 
 
-def first_of_five() -> tuple[Floats, Floats, Floats]:
-    """Give the table, the weighted table and Recall@1 of five candidates under PRIOR."""
-    nodes, table = nodes_and_table(5, 2)
-    return table, table * PRIOR[:, np.newaxis], (nodes.above == 0)[:, np.newaxis] * 1.0
-
-
-def test_bias_variance_takes_any_prior() -> None:
-    table, weighted, values = first_of_five()
-    solved = bias_variance(gram(table, PRIOR), weighted, values, gamma=0.1)
-    expected = np.array([3070324, -2085516, 281844]) / 3496915
-    np.testing.assert_allclose(solved[:, 0], expected, atol=1e-10)
-
-
-def test_multinomial_takes_any_prior() -> None:
-    table, weighted, values = first_of_five()
-    solved = multinomial(
-        gram(table, PRIOR),
-        weighted,
-        values,
-        square=table.T @ table / 10,
-        sums=table.sum(axis=0) / 10,
-    )
-    expected = np.array([5720, -1448, -296]) / 7571
-    np.testing.assert_allclose(solved[:, 0], expected, atol=1e-10)
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (bv(0.1), np.array([3070324, -2085516, 281844]) / 3496915),
+        (mn(prior="uniform"), np.array([5720, -1448, -296]) / 7571),
+    ],
+    ids=str,
+)
+def test_any_prior_is_taken(estimator: Estimator, expected: Floats) -> None:
+    cells = Cells.of([TEN_USERS], path="full")
+    (values,) = estimator.fit_cells(cells, masses=PRIOR[:, np.newaxis]).corrected("Recall@1")
+    np.testing.assert_allclose(values, expected, atol=1e-10)
 
 
 def first_values(estimator: Estimator, metric: str, *, n: int, m: int) -> Floats:
@@ -142,57 +127,54 @@ def test_the_rank_estimate_with_m_plus_1_finds_only_the_first_of_a_sample_among_
     np.testing.assert_array_equal(values, np.eye(101)[0])
 
 
-def uniform_problem(n: int, m: int, metric: str) -> tuple[Floats, Floats, Floats]:
-    """Give the table, the Gram matrix and the metric at each rank."""
-    nodes, table = nodes_and_table(n, m)
-    ranks = nodes.above + 1
-    shapes: dict[str, Floats] = {
-        "Recall": (ranks <= 10).astype(np.float64),
-        "AP": 1 / ranks,
-        "AUC": (n - ranks) / (n - 1),
-    }
-    return table, gram(table, np.full(n, 1 / n)), shapes[metric]
+def gram(table: Floats, mass: Floats) -> Floats:
+    return (table * mass[:, np.newaxis]).T @ table
 
 
-@pytest.mark.parametrize("metric", ["Recall", "AP", "AUC"])
+def fitted_falling(metric: str, *, nonnegative: bool) -> tuple[Floats, Floats, Floats]:
+    """Give the table of 2,000 candidates, the metric at each rank, and values of CLS."""
+    _, table = nodes_and_table(2000, 60)
+    exact = rank_metric(metric)(np.arange(1, 2001), n=2000)
+    return table, exact, first_values(cls(nonnegative=nonnegative), metric, n=2000, m=60)
+
+
+@pytest.mark.parametrize("metric", ["Recall@10", "AP", "AUC"])
 @pytest.mark.parametrize("nonnegative", [True, False])
 def test_no_feasible_change_makes_a_constrained_fit_better(metric: str, nonnegative: bool) -> None:
-    table, grams, exact = uniform_problem(2000, 60, metric)
-    products = table.T @ exact / len(exact)
-    values = monotone_least_squares(grams, products, nonnegative=nonnegative)
+    table, exact, values = fitted_falling(metric, nonnegative=nonnegative)
+    assert (np.diff(values) <= 1e-12).all()
     # The gradient along each increment that the constraints allow.
-    assert (products - grams @ values).cumsum().max() <= 1e-9
+    assert (table.T @ (exact - table @ values) / 2000).cumsum().max() <= 1e-9
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["Recall", "AP", "AUC"])
-def test_constrained_fits_are_those_of_scipy(metric: str) -> None:
-    table, grams, exact = uniform_problem(2000, 60, metric)
-    products = table.T @ exact / len(exact)
-    own = table @ monotone_least_squares(grams, products, nonnegative=True)
-    orthogonal, triangle = np.linalg.qr(table.cumsum(axis=1))
-    steps = nnls(triangle, orthogonal.T @ exact)[0]
-    scipy = table @ steps[::-1].cumsum()[::-1]
-    np.testing.assert_allclose(
-        ((own - exact) ** 2).mean(), ((scipy - exact) ** 2).mean(), atol=1e-11
-    )
+@pytest.mark.parametrize("metric", ["Recall@10", "AP", "AUC"])
+def test_constrained_fits_are_those_of_all_ranks(metric: str) -> None:
+    table, exact, values = fitted_falling(metric, nonnegative=True)
+    steps = nnls(table.cumsum(axis=1), exact)[0]
+    least = table @ steps[::-1].cumsum()[::-1]
+    found, known = (((fit - exact) ** 2).mean() for fit in (table @ values, least))
+    np.testing.assert_allclose(found, known, atol=1e-11)
 
 
 @given(st.integers(2, 40), st.integers(50, 400), st.floats(0, 2))
 def test_the_gram_matrix_is_a_scaled_hankel_matrix(m: int, n: int, exponent: float) -> None:
-    nodes, table = nodes_and_table(n, m)
+    (_, table), (_, doubled) = nodes_and_table(n, m), nodes_and_table(n, 2 * m)
     mass = power_law(n, offset=1, exponent=exponent)
-    sums = doubled_sums(nodes.above, n_irrelevant=n - 1, n_negatives=m, masses=mass[:, None])
-    np.testing.assert_allclose(hankel_gram(sums[0]), gram(table, mass), atol=1e-12)
+    x = np.arange(m + 1)
+    total = x[:, np.newaxis] + x
+    scales = comb(m, x)[:, np.newaxis] * comb(m, x) / comb(2 * m, total)
+    np.testing.assert_allclose(scales * (mass @ doubled)[total], gram(table, mass), atol=1e-12)
 
 
 @pytest.mark.slow
 def test_the_spectrum_is_known_for_a_uniform_prior() -> None:
     m = 99
-    table, grams, _ = uniform_problem(10_000, m, "AP")
+    _, table = nodes_and_table(10_000, m)
     roots = np.sqrt(table.mean(axis=0))
-    found = np.linalg.eigvalsh(grams / np.outer(roots, roots))[::-1][1:11]
+    scaled = gram(table, np.full(10_000, 1e-4)) / np.outer(roots, roots)
     factors = [(m - k + 1) / (m + k + 1) for k in range(1, 11)]
+    found = np.linalg.eigvalsh(scaled)[::-1][1:11]
     np.testing.assert_allclose(found, np.cumprod(factors), rtol=1e-2)
 
 
@@ -209,19 +191,12 @@ def test_the_condition_of_the_scaled_equations_is_one_over_gamma(exponent: int) 
 
 @pytest.mark.parametrize("n_users", [400, 1000])
 def test_multinomial_with_a_uniform_prior_is_bias_variance(n_users: int) -> None:
-    n, m = 300, 20
-    nodes, table = nodes_and_table(n, m)
-    uniform, values = np.full(n, 1 / n), (nodes.above < 5)[:, np.newaxis].astype(np.float64)
-    weighted, grams = table * uniform[:, np.newaxis], gram(table, uniform)
-    mn_values = multinomial(
-        grams,
-        weighted,
-        values,
-        square=n * grams / n_users,
-        sums=table.sum(axis=0) / n_users,
+    sample = sample_of([n_users - 20] + [1] * 20, n=300)
+    found, known = (
+        each.fit(sample, path="full").corrected("Recall@5")
+        for each in (mn(prior="uniform"), bv(300 / n_users))
     )
-    bv_values = bias_variance(grams, weighted, values, gamma=n / n_users)
-    np.testing.assert_allclose(mn_values, bv_values, atol=1e-12)
+    np.testing.assert_allclose(found, known, atol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, -0.1, 1.5])

@@ -1,0 +1,67 @@
+"""What corrected values of samples must fulfil: the sums over ranks of all linear estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from analyses.sampled.estimators.shared.cells import Group
+from analyses.sampled.estimators.shared.em import FLOOR
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Sums over the ranks of a group, of which one distribution is the prior.
+
+    Parameters
+    ----------
+    group
+        Samples of one size among as many candidates.
+    mass
+        Distribution of the ranks at its nodes, p: (n_nodes,).
+    exact
+        Exact metrics there, b: (n_nodes, n_columns).
+    metrics
+        Gives them for other numbers of irrelevant items above, of some in all.
+    n_users
+        Users of the samples.
+    """
+
+    group: Group
+    mass: Floats
+    exact: Floats
+    metrics: Callable[[ArrayLike, int], Floats]
+    n_users: int
+
+    @cached_property
+    def weighted(self) -> Floats:
+        """DP, of shape (n_nodes, n_negatives + 1)."""
+        return self.group.table * self.mass[:, np.newaxis]
+
+    @property
+    def reached(self) -> Floats:
+        """Chance of each number above, c, not quite 0: (n_negatives + 1,)."""
+        return np.maximum(self.weighted.sum(axis=0), FLOOR)
+
+    @property
+    def gram(self) -> Floats:
+        """P'DP."""
+        return self.weighted.T @ self.group.table
+
+    @property
+    def products(self) -> Floats:
+        """P'Db, of the rows alone that some metric does not leave 0."""
+        depth = int(np.flatnonzero(self.exact.any(axis=1)).max(initial=-1)) + 1
+        return self.weighted[:depth].T @ self.exact[:depth]
+
+    def solve(self, matrix: Floats, scales: Floats) -> Floats:
+        """Solve for P'Db with a matrix whose rows and columns are scaled: (n_cells, n_columns)."""
+        factor = cho_factor(matrix, overwrite_a=True)
+        return scales[:, np.newaxis] * cho_solve(factor, scales[:, np.newaxis] * self.products)

@@ -1,0 +1,457 @@
+"""The one experiment: full ranks are sampled again and again, and metrics are estimated from that.
+
+Ways to estimate (an estimator with its prior and iterations, given samples of a design) by metric,
+system and repeat. Studies ask it for some ways, and look at its frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from analyses.sampled.estimators import Cells, Estimator, Fits
+from analyses.sampled.estimators.learned_priors import WithPrior
+from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
+from analyses.sampled.estimators.shared.cells import Candidates
+from analyses.sampled.estimators.shared.nodes import HEAD
+from analyses.sampled.expectation.crossings import first_of
+from analyses.sampled.expectation.designs import Adaptive, Design, scores_per_user
+from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.rank_pmf import moments
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.shared.facts import Drawn, Ranked, tidy
+from analyses.sampled.shared.settings import DrawnSettings, SampleSettings
+from analyses.shared.drawing import axes_or_new, chosen_panel
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, tables_of
+from qrels import FullRanks
+from runs import InputError
+from runs.shared.threads import single_threaded
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+Floats = NDArray[np.float64]
+Made = TypeVar("Made", bound="Experiment")
+
+CUTOFFS = range(1, 51)
+"""Where a curve is compared with the true one."""
+
+CURVES = ("Recall", "nDCG", "AP")
+"""Those that Li et al. (2023) look at."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """An estimator and its samples, maybe with an oracle: the true ranks as prior."""
+
+    estimator: Estimator
+    design: Design
+    oracle: bool = False
+
+
+def takes(estimator: Estimator, design: Design) -> bool:
+    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
+
+    Examples
+    --------
+    >>> from analyses.sampled.estimators import adaptive_mle
+    >>> from analyses.sampled.expectation.designs import FixedSize
+    >>> takes(adaptive_mle(), FixedSize(100))
+    False
+    """
+    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
+
+
+def whole_curves(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
+    """Take the whole curves of metrics, each once and up to the last cut-off; if none, the usual.
+
+    Examples
+    --------
+    >>> [str(metric) for metric in whole_curves(["Recall@10", "AP", "AUC"])]
+    ['Recall@50', 'AP@50']
+    """
+    cut = [metric for metric in map(rank_metric, names) if metric.name != "AUC"]
+    chosen = cut or map(rank_metric, CURVES)
+    return tuple(dict.fromkeys(replace(metric, cutoff=CUTOFFS[-1]) for metric in chosen))
+
+
+def relative_error(estimates: Floats, truth: Floats) -> Floats:
+    r"""Compare curves, (..., n_cutoffs), with the true one, (n_cutoffs,), in per cent: (...).
+
+    .. math:: 100 \cdot \mathrm{mean}_K \frac{|\hat M@K - M@K|}{M@K}
+
+    Cut-offs where the truth is 0 are left out, since nothing can be relative to it; it is NaN if
+    that is so at all of them. The released code of Li et al. takes estimates there for right.
+
+    References
+    ----------
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation.
+
+    Examples
+    --------
+    >>> relative_error(np.array([[0.3, 0.75, 0.5]]), np.array([0.0, 0.5, 1.0]))
+    array([50.])
+    """
+    known = truth != 0
+    if not known.any():
+        return np.full(estimates.shape[:-1], np.nan)
+    off = np.abs(estimates - truth)[..., known] / truth[known]
+    return np.asarray(100 * off.mean(axis=-1))
+
+
+def path_for(metrics: Sequence[RankMetric]) -> str:
+    """Say where to take sums over ranks: on the grid, unless a cut-off lies below its head."""
+    return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
+
+
+def curve_of(metric: RankMetric) -> tuple[RankMetric, ...]:
+    """Give a metric at all cut-offs; none if it has no cut-off."""
+    return () if metric.cutoff is None else tuple(replace(metric, cutoff=k) for k in CUTOFFS)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One system, sampled again and again.
+
+    Systems share the random numbers of a repeat, if they have the same first one.
+    """
+
+    ranks: FullRanks
+    metrics: tuple[RankMetric, ...]
+    corrected_for: Candidates
+    repeats: int
+    seed: int
+    expect: bool
+    first: int
+
+    @cached_property
+    def columns(self) -> list[RankMetric]:
+        """All that is estimated: the metrics, and those of their curves, each once."""
+        curves = (each for metric in self.metrics for each in curve_of(metric))
+        return [*dict.fromkeys([*self.metrics, *curves])]
+
+    def places(self, metrics: Sequence[RankMetric]) -> list[int]:
+        """Find metrics among the columns."""
+        return [self.columns.index(metric) for metric in metrics]
+
+    @cached_property
+    def truth(self) -> Floats:
+        """Every column among all candidates."""
+        return np.array([metric.exact(self.ranks) for metric in self.columns])
+
+    def find(self, ways: Sequence[Way]) -> dict[str, Any]:
+        """Estimate in all ways: what `Experiment` has of one system."""
+        drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
+        usual = path_for(self.columns)
+        asked = [(way.design, "full" if way.oracle else usual) for way in ways]
+        counted = {
+            (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
+            for design, path in dict.fromkeys(asked)
+        }
+        curves = [self.places(curve_of(metric)) for metric in self.metrics]
+        found = [
+            self._estimated(way, counted[key], curves)
+            | {"scored": np.mean([scores_per_user(one) for one in drawn[way.design]])}
+            for way, key in zip(ways, asked, strict=True)
+        ]
+        return {name: np.array([each[name] for each in found]) for name in found[0]} | {
+            "exact": self.truth[self.places(self.metrics)],
+            "zero_cutoffs": np.array([(self.truth[of] == 0).sum() for of in curves]),
+            "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
+        }
+
+    def _estimated(self, way: Way, cells: Cells, curves: list[list[int]]) -> dict[str, Any]:
+        masses = cells.true_masses(self.ranks) if way.oracle else None
+        fits = way.estimator.fit_cells(cells, masses=masses)
+        values = fits.estimates(self.columns)[: self.repeats]
+        likelihoods = np.full(len(values), np.nan)
+        if isinstance(way.estimator, MaximumLikelihood):
+            likelihoods = cells.likelihoods(way.estimator.learn(cells))
+        own = values[:, self.places(self.metrics)]
+        expected, variance = self._expected(way, fits, own)
+        return {
+            "estimated": own.T,
+            "errors": [relative_error(values[:, of], self.truth[of]) for of in curves],
+            "expected": expected,
+            "expected_variance": variance,
+            "likelihoods": likelihoods,
+        }
+
+    def _draw(self, design: Design) -> list[SampledRanks]:
+        """Draw the samples; if there are none, one in which nothing is above."""
+        repeats = range(self.first, self.first + max(self.repeats, 1))
+        drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].orders)]
+
+    def _expected(self, way: Way, fits: Fits, values: Floats) -> tuple[Floats, Floats]:
+        """Give what estimates are expected to be, and their variance if it is known: (n_metrics,).
+
+        Of adaptive samples it is the mean. A prior that repeats share is learned from samples as
+        they are expected: its expectation, but for its noise.
+        """
+        unknown = np.full(len(self.metrics), np.nan)
+        if not self.expect or isinstance(way.design, Adaptive):
+            return values.mean(axis=0), unknown
+        estimator, cells = way.estimator, fits.cells
+        if isinstance(estimator, WithPrior):
+            alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
+            estimator = replace(estimator, **alone)
+        expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
+        learns = not estimator.linear or fits.masses() is not None
+        if learns or len(cells.groups) > 1 or (self.ranks.n_relevant > 1).any():
+            return expected, unknown
+        corrected = np.stack([fits.corrected(metric)[0] for metric in self.metrics], axis=1)
+        return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
+
+
+def experiment(
+    kind: type[Made],
+    work: Work,
+    settings: DrawnSettings,
+    ways: Sequence[Way],
+    metrics: tuple[RankMetric, ...],
+    *,
+    label: str,
+    repeats: int,
+    without: str = "",
+    expect: bool = False,
+    curves: bool = True,
+    **facts: Any,
+) -> Made:
+    """Sample the systems, and estimate in all ways, in threads.
+
+    Parameters
+    ----------
+    kind, facts
+        The result, an `Experiment`, and what it has besides.
+    work, settings, ways, metrics
+        Who is sampled how, and what is estimated.
+    label
+        What progress is called.
+    repeats
+        Samples of each system; 0 for expectations alone.
+    without
+        An option that names of estimators leave out, as it is told apart elsewhere.
+    expect
+        Whether to say what estimates come to with more and more users; else the mean of repeats.
+    curves
+        Whether metrics stand for their curves, and are called without cut-offs.
+
+    Raises
+    ------
+    InputError
+        If samples are so few that they have no standard deviation, or systems differ in users.
+    """
+    if repeats == 1:
+        raise InputError(f"`repeats` must be at least 2, got {repeats}.")
+    first, systems = first_of(work.full_ranks), work.full_ranks
+    draws = settings.draws if isinstance(settings, SampleSettings) else ""
+    apart, own = repeats if draws == "independent" else 0, settings.corrected_for
+    trials = [
+        Trial(each, metrics, own, repeats, work.seed, expect, first=place * apart)
+        for place, each in enumerate(systems.values())
+    ]
+    workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    found = []
+    # Threads of the linear algebra may change last digits, and slow small matrices.
+    with work.progress(label, len(trials)) as bar, single_threaded("blas"):
+        for each in workers(delayed(trial.find)(ways) for trial in trials):
+            found.append(each)
+            bar.advance()
+    axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
+    names = [metric if not curves else replace(metric, cutoff=None) for metric in metrics]
+    return kind(
+        measures=Measures(Measure(str(metric)) for metric in names),
+        systems=tuple(systems),
+        estimators=tuple(way.estimator.printed(without=without) for way in ways),
+        samples=tuple(str(way.design) for way in ways),
+        priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
+        iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
+        **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
+        ranked=Ranked.of(first),
+        mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
+        n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
+        **facts,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment(Result):
+    """Estimates of metrics in several ways, from samples that are drawn again and again.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels of axes: metrics, and systems.
+    estimators, samples, priors, iterations
+        Labels of the ways: the estimator, its samples, its prior and its iterations; nothing and 0
+        where it has none.
+    exact
+        Metrics among all candidates, of shape (n_metrics, n_systems).
+    estimated
+        Of shape (n_ways, n_metrics, n_systems, n_repeats).
+    errors
+        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
+        NaN for metrics of whole lists, and where the truth is 0 everywhere.
+    expected
+        What estimates come to with more and more users, or their mean: (n_ways, n_metrics,
+        n_systems).
+    expected_variance
+        Exact variance of linear estimates of uniform priors over samples, likewise; NaN of others,
+        and where users have several relevant items or candidates of their own to be corrected for.
+    likelihoods
+        Mean log-likelihood of an item's cell, in natural units, of shape (n_ways, n_systems,
+        n_repeats); NaN but for maximum likelihood. Those of different samples are not comparable.
+    scored
+        Mean number of items scored for a user, the relevant ones included: (n_ways, n_systems).
+    zero_cutoffs
+        Cut-offs that errors leave out, because the truth is 0, of shape (n_metrics, n_systems).
+    spread
+        Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
+    ranked, mean_candidates, drawn
+        Of whom the ranks are, how many candidates a user has, and how samples were drawn.
+    n_max
+        Largest adaptive sample; 0 if there are none.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    estimators: tuple[str, ...]
+    samples: tuple[str, ...]
+    priors: tuple[str, ...]
+    iterations: tuple[int, ...]
+    exact: Floats
+    estimated: Floats
+    errors: Floats
+    expected: Floats
+    expected_variance: Floats
+    likelihoods: Floats
+    scored: Floats
+    zero_cutoffs: NDArray[np.int64]
+    spread: Floats
+    ranked: Ranked
+    mean_candidates: float
+    drawn: Drawn
+    n_max: int
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Those of the frame that a study shows."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    @property
+    def n_repeats(self) -> int:
+        """Samples of each system."""
+        return self.errors.shape[-1]
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the estimates over the repeats: (n_ways, n_metrics, n_systems)."""
+        return np.asarray(self.estimated.mean(axis=-1))
+
+    @property
+    def sd(self) -> Floats:
+        """Their standard deviation: the noise of sampling, not that of users."""
+        return np.asarray(self.estimated.std(axis=-1, ddof=1))
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the one table, called as the first that is printed; see `to_frame`."""
+        return {tables_of(type(self))[0].name: self.to_frame()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row for each way, metric and system: the columns that the study shows.
+
+        Returns
+        -------
+        Of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace; scored,
+        items for a user, and share, that of the candidates; exact and expected values, and the
+        expected_sd that goes with these; mean, sd
+        and standard_error (of the mean) of estimates over the repeats; error and error_sd, in per
+        cent, and zero_cutoffs, those left out; likelihood and likelihood_sd.
+        """
+        return self.every_column()[[*self.columns]]
+
+    def every_column(self) -> pd.DataFrame:
+        """Give all of them."""
+        frame = tidy(
+            {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
+            estimator=_by_way(self.estimators),
+            sample=_by_way(self.samples),
+            prior=_by_way(self.priors),
+            iterations=_by_way(self.iterations),
+            repeats=self.n_repeats,
+            replace=self.drawn.replace,
+            scored=self.scored[:, np.newaxis],
+            share=self.scored[:, np.newaxis] / self.mean_candidates,
+            exact=self.exact,
+            expected=self.expected,
+            expected_sd=np.sqrt(self.expected_variance),
+            zero_cutoffs=self.zero_cutoffs,
+            **(self._over_repeats() if self.n_repeats else {}),
+        )
+        return without_cutoffs(frame)
+
+    def _over_repeats(self) -> dict[str, Floats]:
+        likelihoods = self.likelihoods[:, np.newaxis]
+        return {
+            "mean": self.mean,
+            "sd": self.sd,
+            "standard_error": self.sd / np.sqrt(self.n_repeats),
+            "error": self.errors.mean(axis=3),
+            "error_sd": self.errors.std(axis=3, ddof=1),
+            "likelihood": likelihoods.mean(axis=3),
+            "likelihood_sd": likelihoods.std(axis=3, ddof=1),
+        }
+
+    def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, pd.DataFrame]:
+        """Give axes with the name of a metric, by default the first, and its rows."""
+        number = chosen_panel(self.measures.metrics, metric)
+        ax = axes_or_new(ax)
+        ax.set_title(self.measures.metrics[number])
+        frame = self.every_column()
+        return ax, frame[frame["measure"] == self.measures.metrics[number]]
+
+    @property
+    def of_samples(self) -> str:
+        """Of whom samples are, and how they were drawn, in words."""
+        samples = [f"{s} items" if " to " in s else s for s in dict.fromkeys(self.samples)]
+        adaptive = (
+            "; adaptive ones, drawn with replacement, double from their first size up to their "
+            f"last ({self.n_max:,} items at most) while the relevant item is the first"
+        )
+        return (
+            f"{self.ranked} among n = {self.ranked.n} candidates; {self.n_repeats:,} samples of "
+            f"the negatives, not of the users, seed {self.drawn.seed}, drawn uniformly "
+            f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
+            f"Corrections use {self.drawn.whose}."
+        )
+
+
+def _by_way(values: Sequence[object]) -> NDArray[Any]:
+    return np.array(values, dtype=object)[:, np.newaxis, np.newaxis]
+
+
+def without_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Take the cut-offs out of the names of metrics, which stay as measures."""
+    import pandas as pd
+
+    metrics = [*map(rank_metric, frame["metric"])]
+    return frame.assign(
+        measure=frame["metric"],
+        metric=[str(replace(metric, cutoff=None)) for metric in metrics],
+        cutoff=pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
+    )
