@@ -100,8 +100,8 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
     The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs ("full_ranks", "truth", "worlds") must be known or made before it; on request, it
-    is made only if it is named.
+    What it needs ("full_ranks", "candidate_ranks", "truth", "worlds") must be known or made before
+    it; on request, it is made only if it is named.
     """
 
     make: Callable[[Any, SettingsT], ResultT]

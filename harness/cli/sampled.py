@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def _studies() -> dict[str, Analysis[Any, Any]]:
-    """Give the studies by name, in the order of their figures."""
+    """Give the studies that a table of ranks is enough for by name, in the order of figures."""
     from analyses.shared.analysis import members_of
     from analyses.shared.result import figures_of
 
     every = sorted(members_of("sampled"), key=lambda one: figures_of(one.result)[0].number or 0)
-    return {study.name: study for study in every}
+    return {study.name: study for study in every if "candidate_ranks" not in study.needs}
 
 
 def _settings() -> type[Section]:
