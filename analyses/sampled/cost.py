@@ -129,7 +129,7 @@ def cost(work: Work, settings: Settings) -> Cost:
         zero_cutoffs=np.stack(zeros, axis=-1),
         ranked=Ranked.of(first),
         mean_candidates=_mean_candidates(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, settings.draws),
         n_max=max((each.n_max for each in designs if isinstance(each, Adaptive)), default=0),
     )
 

@@ -157,7 +157,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         spread=spread,
         users=settings.users or len(np.unique(first.user)),
         ranked=Ranked.of(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, settings.draws),
         negatives=settings.negatives,
         n_max=max((d.n_max for d in designs.values() if isinstance(d, Adaptive)), default=0),
     )

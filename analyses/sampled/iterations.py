@@ -122,7 +122,7 @@ def iterations(work: Work, settings: Settings) -> Iterations:
         errors=errors,
         likelihoods=likelihoods,
         ranked=Ranked.of(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, settings.draws),
     )
 
 

@@ -192,7 +192,7 @@ def priors(work: Work, settings: Settings) -> Priors:
         priors=names,
         errors=np.stack(errors, axis=-2),
         ranked=Ranked.of(first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, settings.draws),
         negatives=settings.negatives,
     )
 

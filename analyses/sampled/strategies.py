@@ -18,12 +18,14 @@ from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
 from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.shared.settings import (
+    ESTIMATORS,
     METRICS,
     EstimatorNames,
     MetricNames,
     RankSettings,
     read_metrics,
 )
+from analyses.sampled.shared.settings import Negatives as HowMany
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, legend_beside
 from analyses.shared.measure import Measure, Measures
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
+TESTED = 20
+"""Samples of whose systems pairs are tested."""
+
 FULL, FEWER, HARD = "full", "fewer users in full", "hard"
 WEIGHTED = ("uncorrected", "ht-plugin")
 """What is made of samples whose chances are known but not equal."""
@@ -61,10 +66,12 @@ class Settings(RankSettings):
     """Ways to draw negatives, and what each tells of the systems."""
 
     metrics: MetricNames = METRICS
-    negatives: Whole = Field(100, ge=1, description="Sampled for each user; no relevant items.")
-    estimators: EstimatorNames = ("uncorrected", "bv(gamma=0.1)", "mle(iters=100)")
-    repeats: Whole = Field(20, ge=2, description="Samples of each kind.")
-    replicates: Whole = Field(100, ge=20, description="Resampled sets of users for p-values.")
+    negatives: HowMany = 100
+    estimators: EstimatorNames = ESTIMATORS
+    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+    replicates: Whole = Field(
+        100, ge=20, description="Resampled sets of users for p-values, of the first 20 samples."
+    )
     power: float = Field(
         0.75, gt=0, description="Popular negatives are drawn by training ratings to this power."
     )
@@ -159,8 +166,8 @@ def _named(truth: Truth) -> str:
 class Measured(NamedTuple):
     """Means of the systems by a way to sample, and standard errors of differences of pairs.
 
-    They are of shape (n_repeats, n_metrics, n_systems) and (n_repeats, n_metrics, n_pairs); errors
-    are None if they are not asked for. Means are of so many users.
+    They are of shape (n_repeats, n_metrics, n_systems) and (n_tested, n_metrics, n_pairs): of the
+    first repeats, None if errors are not asked for. Means are of so many users.
     """
 
     values: Floats
@@ -169,9 +176,9 @@ class Measured(NamedTuple):
 
     @property
     def differences(self) -> Floats:
-        """Differences of all pairs, (n_repeats, n_metrics, n_pairs)."""
+        """Differences of all pairs in the first repeats, (n_tested, n_metrics, n_pairs)."""
         a, b = pair_indices(self.values.shape[2])
-        return np.asarray(self.values[..., a] - self.values[..., b])
+        return np.asarray(self.values[:TESTED, :, a] - self.values[:TESTED, :, b])
 
     def told_apart(self) -> NDArray[np.bool_]:
         """Tell which pairs a t-test has apart, p-values corrected for their number by Holm."""
@@ -185,12 +192,14 @@ class Measured(NamedTuple):
 
 def _aspects(found: Measured, exact: Measured, lost: Floats, true: Floats | None) -> Floats:
     """Give every aspect of a way to sample: (n_aspects, n_metrics, n_repeats)."""
+    numbers = np.full((len(ASPECTS), *found.values.shape[:2]), np.nan)
     apart = found.told_apart()
     wrong = apart & (found.differences * exact.differences < 0)
-    valid = np.full(apart.shape[:2], np.nan) if true is None else tau_b(found.values, true)
-    like = tau_b(found.values, exact.values), tau_b(found.values, lost)
-    parts = apart.mean(axis=2), wrong.mean(axis=2), *like, valid
-    return np.stack([part.T for part in parts])
+    numbers[:2, : len(apart)] = apart.mean(axis=2), wrong.mean(axis=2)
+    numbers[2:4] = tau_b(found.values, exact.values), tau_b(found.values, lost)
+    if true is not None:
+        numbers[4] = tau_b(found.values, true)
+    return numbers.swapaxes(1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +326,7 @@ class Trial:
         for system, ranks in self.every.items():
             samples = negatives.rank(ranks, self.relevant[system])
             values.append(estimator.fit_repeats(samples).estimates(self.metrics))
-            fits = (estimator.fit(sample) for sample in samples if replicates)
+            fits = (estimator.fit(sample) for sample in samples[:TESTED] if replicates)
             drawn = (fit.bootstrap(replicates, seed=self.seed) for fit in fits)
             resampled.append([fit.estimates(self.metrics).T for fit in drawn])
         means = np.moveaxis(np.array(values), 0, -1)
@@ -334,8 +343,9 @@ def _of_sets(sets: Sequence[Floats]) -> Measured:
     """Give means over sets of users, each of shape (n_metrics, n_systems, n_users)."""
     n_users = sets[0].shape[-1]
     a, b = pair_indices(sets[0].shape[1])
-    errors = [(one[:, a] - one[:, b]).std(axis=2, ddof=1) / np.sqrt(n_users) for one in sets]
-    return Measured(np.array([one.mean(axis=2) for one in sets]), np.array(errors), n_users)
+    errors = [(one[:, a] - one[:, b]).std(axis=2, ddof=1) for one in sets[:TESTED]]
+    means = np.array([one.mean(axis=2) for one in sets])
+    return Measured(means, np.array(errors) / np.sqrt(n_users), n_users)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +360,8 @@ class Strategies(Result):
     numbers
         Of shape (n_aspects, n_ways, n_metrics, n_repeats): shares of the pairs of systems that are
         told apart, and that wrongly, against full ranking; tau-b with full ranking, with what is
-        found where judgements of popular items are lost, and with the truth (NaN if none is known).
+        found where judgements of popular items are lost, and with the truth. NaN where no truth is
+        known, and for shares of all but the first repeats.
     n_users, n_fewer
         Users, and those whose full ranking costs as much as a sample of all.
     scored, n_candidates
@@ -404,14 +415,15 @@ class Strategies(Result):
         import pandas as pd
 
         full = np.isin(self.ways, [FULL, FEWER])
-        spread = self.numbers.std(axis=3, ddof=1)
+        spread = pd.DataFrame(self.numbers.reshape(-1, self.numbers.shape[-1])).std(axis=1)
+        deviations = spread.to_numpy().reshape(self.means.shape)
         parts = [
             pd.DataFrame(
                 {"metric": metric, "way": self.ways, "estimator": self.estimators}
                 | {"users": np.where(np.array(self.ways) == FEWER, self.n_fewer, self.n_users)}
                 | {"scored": np.where(full, self.n_candidates, self.scored)}
                 | {name: self.means[n, :, m] for n, name in enumerate(ASPECTS)}
-                | {f"{name}_sd": spread[n, :, m] for n, name in enumerate(ASPECTS)}
+                | {f"{name}_sd": deviations[n, :, m] for n, name in enumerate(ASPECTS)}
             )
             for m, metric in enumerate(self.measures.metrics)
         ]
@@ -465,9 +477,9 @@ class Strategies(Result):
             f"{len(self.systems)} systems on m = {self.negatives:,} negatives of {self.n_users:,} "
             f"users, of {self.n_candidates:,.0f} candidates, all on the same sampled items; "
             f"means over {self.numbers.shape[-1]} samples, seed {self.seed}. Told apart: pairs of "
-            f"systems by t-tests over users, p < {LEVEL} after Holm; wrongly: against the means of "
-            "full ranking. The others are tau-b: with full ranking of all users; with what the "
-            f"same way says when the {100 * self.lost:.0f} % most popular items lose their "
+            f"systems by t-tests over users in the first {TESTED} samples, p < {LEVEL} after Holm; "
+            "wrongly: against the means of full ranking. The others are tau-b: with full ranking of "
+            f"all users; with what the same way says when the {100 * self.lost:.0f} % most popular items lose their "
             f"judgements ({100 * self.lost_judgements:.0f} % of all){truth}. "
             f"Fewer users in full: {self.n_fewer:,}, who cost what the samples do. Popular: drawn "
             f"by training ratings to the power {self.power:g}; hard: the top items of "

@@ -59,16 +59,23 @@ class Drawn:
         Whether corrections take the ``"mean"`` number of candidates or that of the ``"users"``.
     seed
         Of the samples.
+    draws
+        Whether repeated samples of systems are "shared" or "independent"; nothing for one sample.
     """
 
     replace: bool
     corrected_for: str
     seed: int
+    draws: str = ""
 
     @property
     def how(self) -> str:
-        """Whether with or without replacement, in words."""
-        return f"{'with' if self.replace else 'without'} replacement"
+        """Whether with or without replacement, and what systems share, in words."""
+        shared = {
+            "shared": ", by a random number of each user that the systems share",
+            "independent": ", independently for each system",
+        }
+        return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
 
     @property
     def whose(self) -> str:

@@ -55,7 +55,7 @@ class Samples:
 class SampledSystem:
     """Full ranks that are sampled again and again, and what is estimated of them.
 
-    All systems share their random numbers.
+    Systems share the random numbers of a repeat, if they have the same first one.
     """
 
     ranks: FullRanks
@@ -63,10 +63,11 @@ class SampledSystem:
     corrected_for: Literal["mean", "users"]
     repeats: int
     seed: int
+    first: int = 0
 
     def sample(self, design: Design) -> Samples:
         """Draw and count the samples."""
-        repeats = range(self.repeats)
+        repeats = range(self.first, self.first + self.repeats)
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
         return Samples(drawn, self.points.count(drawn, n=self.corrected_for))
 
@@ -103,9 +104,11 @@ def each_system(
     """
     if settings.repeats < 2:
         raise InputError(f"`repeats` must be at least 2, got {settings.repeats}.")
+    apart = settings.repeats if settings.draws == "independent" else 0
+    facts = (points, settings.corrected_for, settings.repeats, work.seed)
     sampled = [
-        SampledSystem(ranks, points, settings.corrected_for, settings.repeats, work.seed)
-        for ranks in work.full_ranks.values()
+        SampledSystem(ranks, *facts, first=place * apart)
+        for place, ranks in enumerate(work.full_ranks.values())
     ]
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     found = []

@@ -81,6 +81,13 @@ MetricNames = Annotated[
 ]
 Negatives = Annotated[Whole, Field(ge=1, description="Sampled for each user; no relevant items.")]
 Replace = Annotated[bool, Field(strict=True, description="Whether an item may be sampled twice.")]
+Draws = Annotated[
+    Literal["shared", "independent"],
+    Field(
+        description="Whether systems share the random number by which a user is sampled, or are "
+        "sampled independently."
+    ),
+]
 Largest = Annotated[
     Whole | None,
     Field(
@@ -142,6 +149,7 @@ class SampleSettings(RankSettings):
     metrics: MetricNames = METRICS
     negatives: Negatives = 100
     replace: Replace = True
+    draws: Draws = "shared"
     corrected_for: CorrectedFor = "mean"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 

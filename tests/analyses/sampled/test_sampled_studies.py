@@ -25,7 +25,10 @@ method = "leave-one-out-last"
 [analyses]
 names = ["sampled"]
 [analyses.sampled]
-studies = ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors", "strategies"]
+studies = [
+    "estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors",
+    "strategies", "choose",
+]
 metrics = ["Recall@5", "AP"]
 estimators = ["uncorrected", "bv(gamma=0.1)", "mle", "adaptive-mle"]
 negatives = 4
@@ -54,6 +57,7 @@ def test_every_study_draws_its_figure(folder: Path) -> None:
     assert {path.stem for path in folder.glob("figures/*.svg")} == {
         *(f"figure{number}_sampled_{name}" for number, name in enumerate(names, start=11)),
         "figure27_sampled_strategies",
+        "figure28_sampled_choose",
     }
 
 
