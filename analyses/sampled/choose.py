@@ -16,7 +16,7 @@ from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.designs import require_rising, sizes_suited
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.settings import SampleSizes
-from analyses.shared.analysis import analysis
+from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -29,6 +29,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
+from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,25 @@ class Settings(repeated.Settings):
         0.9, gt=0.5, lt=1, description="Share of the pairs of systems to be in the true order."
     )
 
+    def check(self, given: Given) -> None:
+        """Refuse what estimates refuse, for any number of negatives.
+
+        Raises
+        ------
+        SettingError
+            If there is such.
+        """
+        super().check(given)
+        try:
+            for negatives in self.numbers(given.best_ranks()):
+                self.at(negatives).designs(given.best_ranks())
+        except InputError as error:
+            raise SettingError("sizes", str(error)) from None
+
+    def at(self, negatives: int) -> repeated.Settings:
+        """Ask for estimates from so many negatives; adaptive samples grow as they do by default."""
+        return self.model_copy(update={"negatives": negatives, "n_max": None})
+
     def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
         """Give the numbers of negatives: 10, 20, 50, ... up to a third of the candidates."""
         sizes = sizes_suited(ranks) if self.sizes is None else self.sizes
@@ -75,7 +95,7 @@ def choose(work: Work, settings: Settings) -> Choice:
     """
     first, systems = first_of(work.full_ranks), list(work.full_ranks)
     sizes = settings.numbers(first)
-    found = [repeated.estimates(work, settings.model_copy(update={"negatives": m})) for m in sizes]
+    found = [repeated.estimates(work, settings.at(m)) for m in sizes]
     numbers = np.array([[one.bias, one.noise, *one.ordered(), one.covered] for one in found])
     metrics = [rank_metric(name) for name in found[0].measures.metrics]
     of_users = np.array(

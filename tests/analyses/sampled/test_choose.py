@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.sampled.choose import Choice, choose
+from analyses.sampled.choose import Choice, Settings, choose
 from analyses.sampled.estimates import estimates
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.measure import Measures
 from qrels import FullRanks
 from tests.analyses.sampled.studied import study
 
@@ -61,6 +63,13 @@ def test_the_sentence_has_the_cost_and_the_users_in_full(found: Choice) -> None:
     assert said.startswith("AUC of 300 users: ")
     assert "2.8 % of the cost of full ranking" in said
     assert f"{found.full_users[0]} users ranked in full have" in said
+
+
+def test_sizes_that_the_data_lack_are_refused_before_any_work() -> None:
+    ranks = SYSTEMS["good"]
+    given = Given(("a",), Measures(()), has_training=True, best_ranks=lambda: ranks)
+    with pytest.raises(SettingError, match="must not be above the irrelevant candidates, 399"):
+        Settings(sizes=(10, 400)).check(given)
 
 
 def test_systems_that_tie_have_no_order() -> None:
