@@ -460,6 +460,7 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
         "my-world",
         "sweep",
         "like-movielens",
+        "ways-to-sample",
     ],
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
