@@ -393,9 +393,10 @@ class Strategies(Result):
 
     @property
     def labels(self) -> list[str]:
-        """Ways and estimators."""
+        """Ways and estimators, without priors that are uniform."""
         pairs = zip(self.ways, self.estimators, strict=True)
-        return [f"{way}, {name}" if name else way for way, name in pairs]
+        labels = (f"{way}, {name}" if name else way for way, name in pairs)
+        return [label.replace(",prior=uniform", "") for label in labels]
 
     @cached_property
     def means(self) -> Floats:
@@ -462,7 +463,7 @@ class Strategies(Result):
             if not np.isnan(values).all():
                 style |= {"linestyle": "none", "markersize": 5}
                 ax.plot(values[:, number], places, label=heading, alpha=0.8, **style)
-        ax.set_yticks(places, [label.replace(",prior=uniform", "") for label in self.labels])
+        ax.set_yticks(places, self.labels)
         ax.grid(axis="y", linewidth=0.4)
         ax.set_xlim(min(-0.05, 1.1 * float(np.nanmin(self.means))), 1.05)
         ax.set_title(self.measures.metrics[number])

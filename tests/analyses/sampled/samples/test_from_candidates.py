@@ -86,10 +86,14 @@ def test_a_user_is_sampled_alike_among_any_others() -> None:
     assert (some.items == every.items[:3]).all()
 
 
-def test_relevant_items_that_are_no_candidates_are_left_out() -> None:
-    full = _of_system(_ranks(1, known=24))
+def test_relevant_items_that_are_no_candidates_are_last() -> None:
+    ranks = _ranks(1, known=24)
+    full = _of_system(ranks)
     assert full.item is not None
-    assert set(full.item) == {3}
+    cold = full.item == 8
+    assert set(full.rank[cold]) == set(full.n_candidates) == {7}
+    sampled = draw_negatives(ranks, full, m=4, repeats=1, seed=1).rank(ranks, full)[0]
+    assert set(sampled.above[cold]) == {4}
 
 
 def test_too_many_negatives_are_refused() -> None:
