@@ -6,7 +6,7 @@ LensKit nor torch.
 """
 
 from recommenders.shared.as_component import component
-from recommenders.shared.full_ranks import full_ranks, rankable
+from recommenders.shared.full_ranks import candidate_ranks, full_ranks, rankable
 from recommenders.shared.memory import PROCESS_BYTES, workers_within
 from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.scorers import BatchScorer
@@ -23,6 +23,7 @@ __all__ = [
     "Range",
     "Settings",
     "SystemSpec",
+    "candidate_ranks",
     "component",
     "file_of",
     "find_system",

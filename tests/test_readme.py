@@ -284,7 +284,7 @@ def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:
 
 
 def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", "[analyses.sampled]"), tmp_path).analyses.asked
+    shown = parsed(block_with("toml", '"xyz"'), tmp_path).analyses.asked
     usual = {member.key: member.settings() for member in members_of("sampled")}
     assert shown == {key: usual[key] for key in shown}
     assert shown.keys() == {m.key for m in members_of("sampled") if not m.on_request}
@@ -292,14 +292,19 @@ def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> None:
-    block = block_with("text", "harness sampled")
+    for block in blocks("text"):
+        if "harness sampled" in block:
+            _prints_such_tables(block, tmp_path)
+
+
+def _prints_such_tables(block: str, tmp_path: Path) -> None:
     command, headings, *_, conclusion = block.splitlines()
     (tmp_path / "ranks.csv").write_text(
-        "system,user,rank,n_candidates\nX,ann,3,900\nX,bob,80,850\n"
+        "system,user,rank,n_candidates\nX,ann,3,900\nX,bob,80,850\nY,ann,4,900\nY,bob,8,850\n"
     )
     given = [str(tmp_path / word) if word == "ranks.csv" else word for word in command.split()[2:]]
     answer = CliRunner().invoke(main, [*given, "--quiet", "--repeats", "2"])
-    assert answer.stdout.splitlines()[0].split() == headings.split()
+    assert answer.stdout.splitlines()[0].split() == headings.replace("351", "2").split()
     assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index(" of ")])
 
 
@@ -406,6 +411,33 @@ def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     assert collection.facts["ratings"]["ratings"] == 40
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> None:
+    """On a world in place of MovieLens 1M, in files like those of the given split."""
+    ratings = make_world(WorldSettings.model_validate(WORLD)).ratings
+    (tmp_path / "ncf").mkdir()
+    last = {user: row for row, user in enumerate(ratings.user.tolist())}
+    for part, kept in (("train", False), ("test", True)):
+        lines = [
+            f"{user}\t{ratings.item[row]}\t{ratings.rating[row]:g}\t{row}\n"
+            for row, user in enumerate(ratings.user.tolist())
+            if (last[user] == row) is kept
+        ]
+        (tmp_path / "ncf" / f"ml-1m.{part}.rating").write_text("".join(lines))
+    (tmp_path / "ncf" / "ml-1m.test.negative").write_text("(0,1)\t2\n")
+    text = block_with("toml", '"krichene-rendle"').replace("negatives = 100", "negatives = 10")
+    few = {"krichene-x": {"epochs": 1, "factors": 4}}
+    systems = {"names": list(parsed(text, tmp_path).systems.names), "settings": few}
+    text = text.replace("repeats = 100", "repeats = 2")
+    study = parsed(text, tmp_path, systems=systems, output=tmp_path / "study")
+    folder = run_study(study, n_jobs=1, progress=Silent()).parent
+    frame = pd.read_csv(folder / "tables/sampled.csv")
+    assert set(frame.system) == {"krichene-x", "krichene-y", "krichene-z"}
+    assert frame.estimator.nunique() == 7
+    assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]
+
+
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.experiment.search is not None
@@ -429,6 +461,7 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
         "sweep",
         "like-movielens",
         "other-systems",
+        "ways-to-sample",
     ],
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:

@@ -100,9 +100,9 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
     The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs must be known or made before it: "full_ranks", "truth", "worlds", or "single
-    lists" of each system for each user, which replicates are not. On request, it is made only if it
-    is named.
+    What it needs must be known or made before it: "full_ranks", "candidate_ranks", "truth",
+    "worlds", or "single lists" of each system for each user, which replicates are not. On request,
+    it is made only if it is named.
     """
 
     make: Callable[[Any, SettingsT], ResultT]

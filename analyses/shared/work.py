@@ -18,6 +18,7 @@ from runs.shared.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from qrels import FullRanks, Qrels
+    from qrels.ranks.candidate_ranks import CandidateRanks
 
 
 CountedIn = Literal["train", "test", "all"]
@@ -101,6 +102,14 @@ class Work(Protocol):
         """By system: where the relevant items stand among all candidates."""
 
     @property
+    def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
+        """By system: where all candidates of some users stand."""
+
+    @property
+    def known_truth(self) -> Truth | None:
+        """What the systems are truly worth, if that is known."""
+
+    @property
     def truth(self) -> Truth:
         """What the systems are truly worth."""
 
@@ -152,6 +161,16 @@ class Alone:
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """Refuse: there are none."""
         self._refuse("ranks among all candidates")
+
+    @property
+    def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
+        """Refuse: there are none."""
+        self._refuse("ranks of all candidates, which studies that train systems have")
+
+    @property
+    def known_truth(self) -> Truth | None:
+        """There is none."""
+        return None
 
     @cached_property
     def truth(self) -> Truth:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def _studies() -> dict[str, Analysis[Any, Any]]:
-    """Give the studies by name, in the order of their figures."""
+    """Give the studies that a table of ranks is enough for by name, in the order of figures."""
     from analyses.shared.analysis import members_of
     from analyses.shared.result import figures_of
 
     every = sorted(members_of("sampled"), key=lambda one: figures_of(one.result)[0].number or 0)
-    return {study.name: study for study in every}
+    return {study.name: study for study in every if "candidate_ranks" not in study.needs}
 
 
 def _settings() -> type[Section]:
@@ -61,13 +61,17 @@ def _settings() -> type[Section]:
     "--study",
     "studies",
     type=click.Choice(
-        ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors", "all"]
+        [
+            *("estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"),
+            *("choose", "all"),
+        ]
     ),
     multiple=True,
     help="May be repeated. Estimates (the default): from repeated samples; ranks: where relevant "
     "items stand; sizes: expected metrics by number of negatives; cost: error by items scored; "
     "adaptive: sizes of adaptive samples, not among all; iterations: error by iterations of EM; "
-    "priors: error by the prior of BV and MN.",
+    "priors: error by the prior of BV and MN; choose: which of them at which cost, beside fewer "
+    "users in full, not among all.",
 )
 @click.option(
     "--example",

@@ -61,7 +61,7 @@ from harness.study.provenance import (
 from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
 from harness.study.study import Study
-from harness.study.true_judgements import TrueJudgements
+from harness.study.true_judgements import TrueJudgements, drawn_places
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import (
@@ -179,7 +179,16 @@ class Stages:
     @property
     def ranked_in_full(self) -> tuple[str, ...]:
         """Names of the systems whose full ranks are kept: all, if an analysis needs them."""
-        needed = any("full_ranks" in analysis.needs for analysis, _ in self.wanted)
+        return self._trained_for("full_ranks")
+
+    @property
+    def ranked_whole(self) -> tuple[str, ...]:
+        """Names of the systems whose ranks of all candidates are kept."""
+        return self._trained_for("candidate_ranks")
+
+    def _trained_for(self, need: str) -> tuple[str, ...]:
+        """Name all trained systems, if an analysis needs it."""
+        needed = any(need in analysis.needs for analysis, _ in self.wanted)
         return tuple(self.study.systems.labels) if needed else ()
 
     @property
@@ -236,6 +245,7 @@ class Stages:
         ranks = [ranks_part(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
         hidden = [hidden_part(system) for system in self.ranked_hidden]
+        hidden += [candidates_part(system) for system in self.ranked_whole]
         truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
         truth += [true_part(system) for system in self.listed_truly]
         worlds = [
@@ -562,6 +572,9 @@ class Stages:
             ranks={
                 system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
             },
+            whole={
+                system: self.store.folder / candidates_name(system) for system in self.ranked_whole
+            },
             known_truth=truth,
             replicates=self._replicates(runs),
             worlds=self._worlds,
@@ -575,6 +588,9 @@ class Stages:
         if "worlds" in analysis.needs:
             return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
+        if "candidate_ranks" in analysis.needs:
+            parts = [*map(candidates_part, self.ranked_whole), TRUE_QRELS, TRUE_SCORES]
+            return content_key(self._scores_key, self._files_of(parts))
         if "truth" in analysis.needs:
             return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
         return made_from
@@ -601,6 +617,7 @@ class Stages:
         by = self._trained_by
         hidden, hidden_keys = self._hidden(split), self._hidden_keys(split, keys)
         lists, list_keys = self._own_lists(split), self._list_keys(keys)
+        whole, whole_keys = self._whole(split), self._whole_keys(split, keys)
         unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
         pending = [
             s
@@ -609,6 +626,7 @@ class Stages:
             or not self._has(ranks_part(s), ranks_keys.get(s))
             or not self._has(hidden_part(s), hidden_keys.get(s))
             or not self._has(true_part(s), list_keys.get(s))
+            or not self._has(candidates_part(s), whole_keys.get(s))
         ]
         if not pending:
             return
@@ -633,6 +651,7 @@ class Stages:
                 positives=positives[system],
                 hidden=hidden,
                 lists=lists,
+                ranked_whole=whole,
             )
             for system in pending
         )
@@ -647,6 +666,13 @@ class Stages:
                 for part, key, name, ranks, ranks_cost in (
                     (ranks_part, ranks_keys, ranks_name, made.ranks, made.ranks_cost),
                     (hidden_part, hidden_keys, hidden_name, made.hidden, made.hidden_cost),
+                    (
+                        candidates_part,
+                        whole_keys,
+                        candidates_name,
+                        made.candidates,
+                        made.candidates_cost,
+                    ),
                 ):
                     if ranks is not None and not self._has(part(system), key[system]):
                         files = {name(system): to_evidence(ranks)}
@@ -655,7 +681,7 @@ class Stages:
                         )
                 if made.listed is not None and not self._has(true_part(system), list_keys[system]):
                     self._write_true_list(made.listed, list_keys[system], made.listed_cost)
-                beside = (made.ranks_cost, made.hidden_cost, made.listed_cost)
+                beside = made.ranks_cost, made.hidden_cost, made.listed_cost, made.candidates_cost
                 seconds = cost.seconds + sum(each.seconds for each in beside)
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
@@ -675,6 +701,16 @@ class Stages:
             return {}
         marks = (ratings_digest(split.test), digest(self.collection.qrels.relevant))
         return {s: content_key(keys[s], *marks, self.hidden_under) for s in self.ranked_hidden}
+
+    def _whole(self, split: Split) -> NDArray[np.int64] | None:
+        """Say whose candidates are all ranked: places of test users; None if nobody's are."""
+        if not self.ranked_whole:
+            return None
+        return drawn_places(split.test_users, len(split.train.items), self.study.seed)
+
+    def _whole_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
+        whole = self._whole(split)
+        return {} if whole is None else {s: content_key(keys[s], digest(whole)) for s in keys}
 
     def _own_lists(self, split: Split) -> OwnLists | None:
         """Say whom the truth asks other lists for; None if it judges the usual ones."""
@@ -858,6 +894,16 @@ def hidden_name(system: str) -> str:
 def hidden_part(system: str) -> str:
     """Name the part of the study that is the hidden ranks of a system."""
     return f"hidden-{file_stem(system)}"
+
+
+def candidates_name(system: str) -> str:
+    """Name the file that keeps the ranks of all candidates by a system."""
+    return f"ranks/all/{file_stem(system)}.npz"
+
+
+def candidates_part(system: str) -> str:
+    """Name the part of the study that is the ranks of all candidates by a system."""
+    return f"ranks-all-{file_stem(system)}"
 
 
 def true_name(system: str) -> str:

@@ -165,7 +165,7 @@ def of_world(
         If no judgement is relevant.
     """
     n_items = len(split.train.items)
-    users = _drawn(split.test_users, n_items, seed)
+    users = split.test_users[drawn_places(split.test_users, n_items, seed)]
     rows = truth.users.numbers(split.train.users.ids[users])
     columns = truth.items.numbers(split.train.items.ids)
     rated = split.train.matrix()
@@ -194,13 +194,13 @@ def of_world(
     return _over(ranked, users, qrels, "of the simulated world", candidates, facts)
 
 
-def _drawn(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[np.int32]:
-    """Draw as many users as may be judged on all items, if not all may."""
+def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[np.int64]:
+    """Draw places of as many users as may be judged or ranked on all items, if not all may."""
     most = max(MOST_PAIRS // n_items, 1)
     if len(users) <= most:
-        return users
+        return np.arange(len(users))
     order = np.argsort(random_uniforms(np.arange(len(users)), seed, "truth"), kind="stable")
-    return users[np.sort(order[:most])]
+    return np.sort(order[:most])
 
 
 def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
 from qrels import Catalogue, FullRanks, Qrels
+from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.progress import Progress
@@ -45,6 +46,8 @@ class StudyWork:
         Weights of the users, by which scores are multiplied already; None if all weigh the same.
     ranks
         By system: the file that keeps its full ranks.
+    whole
+        By system: the file that keeps its ranks of all candidates.
     known_truth
         What the systems are truly worth, if that is known.
     replicates
@@ -63,6 +66,7 @@ class StudyWork:
     metrics: Mapping[str, Metric]
     catalogue: Catalogue
     ranks: Mapping[str, Path]
+    whole: Mapping[str, Path] = field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
     known_truth: Truth | None = None
     replicates: Replicates | None = None
@@ -105,6 +109,11 @@ class StudyWork:
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""
         return {system: read_evidence(path, FullRanks) for system, path in self.ranks.items()}
+
+    @cached_property
+    def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
+        """By system: where all candidates of some users stand."""
+        return {system: read_evidence(path, CandidateRanks) for system, path in self.whole.items()}
 
     @property
     def truth(self) -> Truth:

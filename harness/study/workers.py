@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings, Split
+from qrels.ranks.candidate_ranks import CandidateRanks
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
-from recommenders import BatchScorer, full_ranks, label_of, recommend, train
+from recommenders import BatchScorer, candidate_ranks, full_ranks, label_of, recommend, train
 from recommenders.kernels.hidden import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
@@ -27,7 +28,7 @@ Label = TypeVar("Label")
 class Trained(NamedTuple):
     """What a system recommends, where it ranks relevant and hidden items, and what each cost.
 
-    Beside it are its lists for the users of a truth.
+    Beside it are its lists for the users of a truth, and ranks of all candidates of some users.
     """
 
     run: Run
@@ -38,6 +39,8 @@ class Trained(NamedTuple):
     hidden_cost: Cost
     listed: Run | None
     listed_cost: Cost
+    candidates: CandidateRanks | None
+    candidates_cost: Cost
 
 
 class OwnLists(NamedTuple):
@@ -71,6 +74,7 @@ def train_and_rank(
     positives: float | None = None,
     hidden: Hidden | None = None,
     lists: OwnLists | None = None,
+    ranked_whole: NDArray[np.int64] | None = None,
 ) -> Trained:
     """Train one system, rank for the users, and find full and hidden ranks of relevant items.
 
@@ -95,6 +99,8 @@ def train_and_rank(
         What is hidden in turn; None if no hidden ranks are asked for.
     lists
         What other lists are made; None if none are asked for.
+    ranked_whole
+        Places of the users, among those to rank for, all of whose candidates are ranked.
     """
     clock = Clock()
     scorer = train(system, settings, learnt_from(ratings, positives), seed=seed)
@@ -123,7 +129,23 @@ def train_and_rank(
             candidates=candidates if lists.items is None else None,
             own=lists.items,
         )
-    return Trained(run, cost, ranks, ranks_cost, judged, hidden_cost, listed, clock.cost())
+    listed_cost, clock = clock.cost(), Clock()
+    whole = None
+    if ranked_whole is not None:
+        asked = users[ranked_whole]
+        whole = candidate_ranks(scorer, ratings, asked, topic=ranked_whole, candidates=candidates)
+    return Trained(
+        run,
+        cost,
+        ranks,
+        ranks_cost,
+        judged,
+        hidden_cost,
+        listed,
+        listed_cost,
+        whole,
+        clock.cost(),
+    )
 
 
 def _hidden_ranks(

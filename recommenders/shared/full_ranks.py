@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
+from qrels.ranks.candidate_ranks import CandidateRanks
 from qrels.ranks.ties import Ties, limits, priorities, require_ties
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.scorers import BatchScorer
@@ -74,6 +75,48 @@ def full_ranks(
     )
 
 
+def candidate_ranks(
+    scorer: BatchScorer,
+    train: Ratings,
+    users: NDArray[np.int32],
+    *,
+    topic: NDArray[np.int64],
+    candidates: NDArray[np.bool_] | None = None,
+) -> CandidateRanks:
+    """Rank all candidates of some users, as :func:`full_ranks` does with ties by item.
+
+    Parameters
+    ----------
+    scorer, train, candidates
+        As of :func:`full_ranks`.
+    users
+        Numbers of the users.
+    topic
+        What they are called in what is given back.
+    """
+    trained = train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
+    kind = np.uint16 if len(allowed) <= np.iinfo(np.uint16).max else np.int32
+    ranks, rated = np.zeros((len(users), len(allowed)), dtype=kind), train.matrix()
+    with single_threaded():
+        for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
+            scores = _comparable(scorer, users[block])
+            scores[:, ~allowed] = np.nan
+            known = rated[users[block]]
+            scores[row_of_entry(known), known.indices] = np.nan
+            order = np.argsort(-scores, axis=1, kind="stable")
+            places = np.arange(1, len(allowed) + 1, dtype=kind)[np.newaxis]
+            np.put_along_axis(ranks[block], order, places, axis=1)
+            ranks[block][np.isnan(scores)] = 0
+    return CandidateRanks(topic, ranks)
+
+
+def _comparable(scorer: BatchScorer, users: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Score all items; those that cannot be scored are below all others."""
+    scores = scorer.score_batch(users).astype(np.float32, copy=False)
+    return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
 class Rankable(NamedTuple):
     """Held-out relevant items, and which items are candidates of some user: (n_items,).
 
@@ -120,8 +163,7 @@ class _Task:
         allowed, relevant, n_candidates = self.ranked
         rows = slice(*np.searchsorted(relevant.user, [users[0], users[-1] + 1]))
         row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
-        scores = self.scorer.score_batch(users).astype(np.float32, copy=False)
-        np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        scores = _comparable(self.scorer, users)
         own = np.where(allowed[item], scores[row, item], np.nan)
         first = self._priorities(users)
         own_first = first[row if len(first) > 1 else 0, item]

@@ -17,6 +17,7 @@ from analyses.shared.truth import Truth
 from analyses.shared.work import CountedIn, ScoresAlone, StudyWorld, SumSamples
 from analyses.shared.worlds import OtherWorld
 from qrels import FullRanks, Qrels
+from qrels.ranks.candidate_ranks import CandidateRanks
 from runs.shared.progress import Progress, Silent
 
 
@@ -70,6 +71,7 @@ class JudgedWork:
     scales: Mapping[Measure, int] = field(default_factory=dict)
     name: str = "made"
     known_truth: Truth | None = None
+    candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict)
 
     @property
     def truth(self) -> Truth:

@@ -148,13 +148,21 @@ def test_every_study_has_tables_a_figure_and_a_caption(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("member", members_of("sampled"))
+@pytest.mark.parametrize(
+    "member", [m for m in members_of("sampled") if "full_ranks" in m.needs], ids=lambda m: m.name
+)
 def test_every_study_prints_latex_and_json(table: Path, member: Analysis[Any, Any]) -> None:
     asked = (table, *SMALL, "--study", member.name)
     assert r"\begin{tabular}" in sampled(*asked, "--format", "latex").stdout
     document = json.loads(sampled(*asked, "--format", "json").stdout)
     assert document["sampled" if member.name == "estimates" else member.key]
     assert document["captions"][member.key]
+
+
+def test_a_table_of_ranks_is_not_enough_for_strategies(table: Path) -> None:
+    answer = sampled(table, *SMALL, "--study", "strategies")
+    assert answer.exit_code == MISUSED
+    assert "'strategies' is not one of" in answer.stderr
 
 
 @pytest.mark.slow

@@ -25,12 +25,17 @@ method = "leave-one-out-last"
 [analyses]
 names = ["sampled"]
 [analyses.sampled]
-studies = ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"]
+studies = [
+    "estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors",
+    "strategies", "choose",
+]
 metrics = ["Recall@5", "AP"]
 estimators = ["uncorrected", "bv(gamma=0.1)", "mle", "adaptive-mle"]
 negatives = 4
 n_max = 10
 repeats = 3
+replicates = 20
+lost = 0.3
 sizes = [2, 4]
 iterations = [1, 5]
 priors = ["uniform", "mle", "true"]
@@ -50,7 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_study_draws_its_figure(folder: Path) -> None:
     names = ("estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors")
     assert {path.stem for path in folder.glob("figures/*.svg")} == {
-        f"figure{number}_sampled_{name}" for number, name in enumerate(names, start=11)
+        *(f"figure{number}_sampled_{name}" for number, name in enumerate(names, start=11)),
+        "figure27_sampled_strategies",
+        "figure28_sampled_choose",
     }
 
 

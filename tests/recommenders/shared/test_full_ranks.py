@@ -157,3 +157,16 @@ def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.Mon
     monkeypatch.setattr("recommenders.shared.blocks.BLOCK_ROWS", 7)
     cut = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
     np.testing.assert_array_equal(whole.rank, cut.rank)
+
+
+def test_ranks_of_all_candidates_are_the_full_ranks_of_each() -> None:
+    scorer = _scorer(9, 8, np.nan, 2, 2, 7)
+    every = recommenders.candidate_ranks(
+        scorer, TRAIN, np.array([0, 1], dtype=np.int32), topic=np.array([0, 1])
+    )
+    for user in (0, 1):
+        for item in np.flatnonzero(every.rank[user]).tolist():
+            alone = recommenders.full_ranks(scorer, TRAIN, _ratings((user, item)))
+            assert alone.rank.item() == every.rank[user, item]
+            assert alone.n_candidates.item() == (every.rank[user] > 0).sum()
+    assert (every.rank > 0).sum(axis=1).tolist() == [3, 2]

@@ -1,0 +1,519 @@
+"""Strategies of sampling: what each tells of systems, against full ranking and the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy.stats import t as student
+
+from analyses.ordering.kendall import tau_b
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
+from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.shared.settings import (
+    ESTIMATORS,
+    METRICS,
+    EstimatorNames,
+    MetricNames,
+    RankSettings,
+    read_metrics,
+)
+from analyses.sampled.shared.settings import Negatives as HowMany
+from analyses.shared.analysis import Given, SettingError, analysis
+from analyses.shared.drawing import axes_or_new, categories, chosen_panel, legend_beside
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
+from analyses.significance.corrections.adjustments import holm
+from analyses.significance.permutation.pairs import pair_indices
+from analyses.verdicts.rulers import oriented
+from qrels import FullRanks, Qrels
+from runs import InputError
+from runs.shared.settings import Whole
+from runs.shared.streams import random_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.truth import Truth
+    from analyses.shared.work import Work
+    from qrels.ranks.candidate_ranks import CandidateRanks
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.05
+TESTED = 20
+"""Samples of whose systems pairs are tested."""
+
+FULL, FEWER, HARD = "full", "fewer users in full", "hard"
+WEIGHTED = ("uncorrected", "ht-plugin")
+"""What is made of samples whose chances are known but not equal."""
+
+ASPECTS = ("apart", "wrong", "fidelity", "exposure", "validity")
+HEADINGS = ("told apart", "wrongly", "full ranking", "popular lost", "truth")
+"""Of the columns with the aspects."""
+
+
+class Settings(RankSettings):
+    """Ways to draw negatives, and what each tells of the systems."""
+
+    metrics: MetricNames = METRICS
+    negatives: HowMany = 100
+    estimators: EstimatorNames = ESTIMATORS
+    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+    replicates: Whole = Field(
+        100, ge=20, description="Resampled sets of users for p-values, of the first 20 samples."
+    )
+    power: float = Field(
+        0.75, gt=0, description="Popular negatives are drawn by training ratings to this power."
+    )
+    hard_by: str | None = Field(
+        None, description="System whose top items are hard negatives; by default the first."
+    )
+    lost: float = Field(
+        0.1, gt=0, lt=1, description="Share of the items, the most popular, that lose judgements."
+    )
+
+    def check(self, given: Given) -> None:
+        """Refuse what has no ranks, too few systems, and hard negatives of no system.
+
+        Raises
+        ------
+        SettingError
+            If it is so.
+        """
+        super().check(given)
+        if len(given.systems) < 2:
+            raise SettingError("studies", "strategies compare systems; there must be two or more.")
+        if self.hard_by is not None and self.hard_by not in given.systems:
+            raise SettingError("hard_by", f"`hard_by` is no system of the study: {self.hard_by!r}.")
+
+    def designs(self, ranks: FullRanks) -> None:
+        """Refuse more negatives than some user has."""
+        require_negatives(self.negatives, ranks.n_irrelevant)
+
+
+@analysis(
+    "strategies",
+    source="Pereira, Said & Santos (2025)",
+    needs=("candidate_ranks",),
+    on_request=True,
+)
+def strategies(work: Work, settings: Settings) -> Strategies:
+    """Sample negatives in several ways, and compare what full ranking and the truth say.
+
+    All systems rank the same sampled items of a user.
+
+    Raises
+    ------
+    InputError
+        If a name or number makes no sense, or no judgement is left without popular items.
+    """
+    counts = work.popularity_counts["train"]
+    popular = np.argsort(-counts, kind="stable")[: int(settings.lost * np.sum(counts >= 0))]
+    left = work.qrels.keep(~np.isin(work.qrels.items, popular))
+    trial, without = (Trial.of(work, judged, settings) for judged in (work.qrels, left))
+    if trial.n_users < 2 or not len(without.first):
+        raise InputError("strategies need two users, and judgements of other than popular items.")
+    true = None if work.known_truth is None else _true_means(work.known_truth)
+    names, found = [], []
+    with work.progress("Trying ways to sample", len(trial.ways)) as bar:
+        for (*name, all_judged), (*_, some_lost) in zip(
+            trial.measured(settings.replicates), without.measured(0), strict=True
+        ):
+            names.append(name)
+            found.append(_aspects(all_judged, trial.exact, some_lost.values, true))
+            bar.advance()
+    sizes = trial.first.n_relevant
+    return Strategies(
+        measures=Measures(Measure(str(metric)) for metric in trial.metrics),
+        systems=tuple(trial.every),
+        ways=tuple(way for way, _ in names),
+        estimators=tuple(estimator for _, estimator in names),
+        numbers=np.stack(found, axis=1),
+        n_users=trial.n_users,
+        n_fewer=trial.n_fewer,
+        scored=settings.negatives + float(np.average(sizes, weights=1 / sizes)),
+        n_candidates=trial.mean_candidates,
+        negatives=settings.negatives,
+        power=settings.power,
+        hard_by=trial.hard_by,
+        lost=settings.lost,
+        lost_judgements=1 - len(without.first) / len(trial.first),
+        truth="" if work.known_truth is None else _named(work.known_truth),
+        seed=work.seed,
+    )
+
+
+def _true_means(truth: Truth) -> Floats:
+    """Say how much the systems are worth by the first reference: (n_systems,)."""
+    scores = oriented(truth.scores)
+    return np.asarray(scores.values[scores.measures.index(truth.references[0])].mean(axis=1))
+
+
+def _named(truth: Truth) -> str:
+    return f"{truth.references[0]} {truth.origin}"
+
+
+class Measured(NamedTuple):
+    """Means of the systems by a way to sample, and standard errors of differences of pairs.
+
+    They are of shape (n_repeats, n_metrics, n_systems) and (n_tested, n_metrics, n_pairs): of the
+    first repeats, None if errors are not asked for. Means are of so many users.
+    """
+
+    values: Floats
+    errors: Floats | None
+    n_users: int
+
+    @property
+    def differences(self) -> Floats:
+        """Differences of all pairs in the first repeats, (n_tested, n_metrics, n_pairs)."""
+        a, b = pair_indices(self.values.shape[2])
+        return np.asarray(self.values[:TESTED, :, a] - self.values[:TESTED, :, b])
+
+    def told_apart(self) -> NDArray[np.bool_]:
+        """Tell which pairs a t-test has apart, p-values corrected for their number by Holm."""
+        if self.errors is None:
+            raise InputError("standard errors were not asked for.")
+        apart = np.abs(self.differences)
+        far = np.divide(apart, self.errors, out=np.zeros_like(apart), where=self.errors > 0)
+        far[(self.errors == 0) & (apart > 0)] = np.inf
+        return np.asarray(holm(2 * student.sf(far, self.n_users - 1)) < LEVEL)
+
+
+def _aspects(found: Measured, exact: Measured, lost: Floats, true: Floats | None) -> Floats:
+    """Give every aspect of a way to sample: (n_aspects, n_metrics, n_repeats)."""
+    numbers = np.full((len(ASPECTS), *found.values.shape[:2]), np.nan)
+    apart = found.told_apart()
+    wrong = apart & (found.differences * exact.differences < 0)
+    numbers[:2, : len(apart)] = apart.mean(axis=2), wrong.mean(axis=2)
+    numbers[2:4] = tau_b(found.values, exact.values), tau_b(found.values, lost)
+    if true is not None:
+        numbers[4] = tau_b(found.values, true)
+    return numbers.swapaxes(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Relevant items whose ranks among all candidates are known, and the ways to sample these.
+
+    Parameters
+    ----------
+    every
+        Ranks of all candidates, by system.
+    relevant
+        Ranks of the relevant items, by system.
+    counts
+        Training ratings of every item, (n_items,).
+    settings, seed
+        What is asked, and the key of all that is random.
+    """
+
+    every: Mapping[str, CandidateRanks]
+    relevant: Mapping[str, FullRanks]
+    counts: NDArray[np.intp]
+    settings: Settings
+    seed: int
+
+    @classmethod
+    def of(cls, work: Work, judged: Qrels, settings: Settings) -> Trial:
+        """Take the systems of a study, and judgements."""
+        every = work.candidate_ranks
+        relevant = {name: ranks.of_relevant(judged) for name, ranks in every.items()}
+        return cls(every, relevant, work.popularity_counts["train"], settings, work.seed)
+
+    @property
+    def first(self) -> FullRanks:
+        """Relevant items, as the first system ranks them."""
+        return next(iter(self.relevant.values()))
+
+    @property
+    def metrics(self) -> tuple[RankMetric, ...]:
+        """What is estimated."""
+        return read_metrics(self.settings.metrics)
+
+    @property
+    def hard_by(self) -> str:
+        """Name of the system whose top items are hard negatives."""
+        return self.settings.hard_by or next(iter(self.every))
+
+    @cached_property
+    def n_users(self) -> int:
+        """Users with relevant items."""
+        return len(np.unique(self.first.user))
+
+    @cached_property
+    def mean_candidates(self) -> float:
+        """Mean number of candidates over the users."""
+        return float(np.average(self.first.n_candidates, weights=1 / self.first.n_relevant))
+
+    @property
+    def n_fewer(self) -> int:
+        """Users whose full ranking costs what the samples of all do; at least two."""
+        sampled = self.n_users * self.settings.negatives + len(self.first)
+        return min(max(round(sampled / self.mean_candidates), 2), self.n_users)
+
+    @cached_property
+    def of_users(self) -> Floats:
+        """Exact metrics of the users: (n_metrics, n_systems, n_users)."""
+        every = self.relevant.values()
+        return np.array([[metric.of_users(full) for full in every] for metric in self.metrics])
+
+    @cached_property
+    def exact(self) -> Measured:
+        """Means of full ranking, the same for all repeats."""
+        return _of_sets([self.of_users] * self.settings.repeats)
+
+    @property
+    def fewer(self) -> Measured:
+        """Means of full ranking over some users, others in each repeat."""
+        orders = (
+            random_words(self.n_users, self.seed, "fewer users", repeat).argsort(kind="stable")
+            for repeat in range(self.settings.repeats)
+        )
+        return _of_sets([self.of_users[..., order[: self.n_fewer]] for order in orders])
+
+    @property
+    def ways(self) -> list[tuple[str, str]]:
+        """Ways to sample, each with what is made of its samples."""
+        uniform = [("uniform", name) for name in self.settings.estimators]
+        weighted = [(way, name) for way in ("popular", "half hard") for name in WEIGHTED]
+        return [(FULL, ""), (FEWER, ""), *uniform, *weighted, (HARD, WEIGHTED[0])]
+
+    def measured(self, replicates: int) -> Iterator[tuple[str, str, Measured]]:
+        """Give means by every way, with its name and that of the estimator."""
+        drawn: dict[str, Negatives] = {}
+        for way, name in self.ways:
+            if not name:
+                yield way, name, self.exact if way == FULL else self.fewer
+                continue
+            drawn = drawn if way in drawn else {way: self.negatives(way)}
+            estimator = str(find_estimator(name))
+            yield way, estimator, self._estimated(drawn[way], name, replicates)
+
+    def negatives(self, way: str) -> Negatives:
+        """Draw the negatives of all users."""
+        m, repeats = self.settings.negatives, self.settings.repeats
+        ranks = self.every[self.hard_by]
+        top = partial(
+            top_negatives, ranks, self.first, m=m, repeats=1 if "half" in way else repeats
+        )
+        draw = partial(draw_negatives, ranks, self.first, m=m, repeats=repeats, seed=self.seed)
+        if way == HARD:
+            return top()
+        if way == "uniform":
+            return draw()
+        if way == "popular":
+            weights = self.counts.astype(np.float64) ** self.settings.power
+            return draw(weigh=lambda _, items: weights[items])
+        hard = top().items[:, 0]
+        return draw(weigh=lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m)
+
+    def _estimated(self, negatives: Negatives, name: str, replicates: int) -> Measured:
+        estimator = find_estimator(name)
+        if name != "ht-plugin":
+            negatives = replace(negatives, inverse_chances=None)
+        values, resampled = [], []
+        for system, ranks in self.every.items():
+            samples = negatives.rank(ranks, self.relevant[system])
+            values.append(estimator.fit_repeats(samples).estimates(self.metrics))
+            fits = (estimator.fit(sample) for sample in samples[:TESTED] if replicates)
+            drawn = (fit.bootstrap(replicates, seed=self.seed) for fit in fits)
+            resampled.append([fit.estimates(self.metrics).T for fit in drawn])
+        means = np.moveaxis(np.array(values), 0, -1)
+        if not replicates:
+            return Measured(means, None, self.n_users)
+        pairs = zip(*pair_indices(len(self.every)), strict=True)
+        every = np.array(resampled)
+        errors = np.stack([(every[a] - every[b]).std(axis=2, ddof=1) for a, b in pairs], axis=-1)
+        # The variance over resampled users lacks the factor n / (n - 1).
+        return Measured(means, errors * np.sqrt(self.n_users / (self.n_users - 1)), self.n_users)
+
+
+def _of_sets(sets: Sequence[Floats]) -> Measured:
+    """Give means over sets of users, each of shape (n_metrics, n_systems, n_users)."""
+    n_users = sets[0].shape[-1]
+    a, b = pair_indices(sets[0].shape[1])
+    errors = [(one[:, a] - one[:, b]).std(axis=2, ddof=1) for one in sets[:TESTED]]
+    means = np.array([one.mean(axis=2) for one in sets])
+    return Measured(means, np.array(errors) / np.sqrt(n_users), n_users)
+
+
+@dataclass(frozen=True, eq=False)
+class Strategies(Result):
+    """What ways to sample negatives tell of systems.
+
+    Parameters
+    ----------
+    measures, systems, ways, estimators
+        Metrics with their cut-offs, systems, ways to sample and, of the same length, what is made
+        of the samples.
+    numbers
+        Of shape (n_aspects, n_ways, n_metrics, n_repeats): shares of the pairs of systems that are
+        told apart, and that wrongly, against full ranking; tau-b with full ranking, with what is
+        found where judgements of popular items are lost, and with the truth. NaN where no truth is
+        known, and for shares of all but the first repeats.
+    n_users, n_fewer
+        Users, and those whose full ranking costs as much as a sample of all.
+    scored, n_candidates
+        Items that are scored for a user, in a sample and in all.
+    negatives, power, hard_by, lost, seed
+        What was asked.
+    lost_judgements
+        Share of the judgements that popular items have.
+    truth
+        What the truth is, or nothing.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    ways: tuple[str, ...]
+    estimators: tuple[str, ...]
+    numbers: Floats
+    n_users: int
+    n_fewer: int
+    scored: float
+    n_candidates: float
+    negatives: int
+    power: float
+    hard_by: str
+    lost: float
+    lost_judgements: float
+    truth: str
+    seed: int
+
+    @property
+    def labels(self) -> list[str]:
+        """Ways and estimators, without priors that are uniform."""
+        pairs = zip(self.ways, self.estimators, strict=True)
+        labels = (f"{way}, {name}" if name else way for way, name in pairs)
+        return [label.replace(",prior=uniform", "") for label in labels]
+
+    @cached_property
+    def means(self) -> Floats:
+        """Means over the repeats in which there are numbers: (n_aspects, n_ways, n_metrics)."""
+        known = ~np.isnan(self.numbers)
+        sums, counts = np.where(known, self.numbers, 0.0).sum(axis=3), known.sum(axis=3)
+        return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``sampled_strategies``: a row for each metric, way and estimator.
+
+        Returns
+        -------
+        Columns metric, way, estimator; users and scored, the items scored for each; apart, wrong,
+        fidelity, exposure and validity, means over the repeats, and their standard deviations.
+        """
+        import pandas as pd
+
+        full = np.isin(self.ways, [FULL, FEWER])
+        spread = pd.DataFrame(self.numbers.reshape(-1, self.numbers.shape[-1])).std(axis=1)
+        deviations = spread.to_numpy().reshape(self.means.shape)
+        parts = [
+            pd.DataFrame(
+                {"metric": metric, "way": self.ways, "estimator": self.estimators}
+                | {"users": np.where(np.array(self.ways) == FEWER, self.n_fewer, self.n_users)}
+                | {"scored": np.where(full, self.n_candidates, self.scored)}
+                | {name: self.means[n, :, m] for n, name in enumerate(ASPECTS)}
+                | {f"{name}_sd": deviations[n, :, m] for n, name in enumerate(ASPECTS)}
+            )
+            for m, metric in enumerate(self.measures.metrics)
+        ]
+        return {"sampled_strategies": pd.concat(parts, ignore_index=True)}
+
+    @table("sampled_strategies", "ways to sample negatives, against full ranking and the truth")
+    def compared(self) -> Table:
+        """Tabulate all aspects by metric and way to sample."""
+        told = len(ASPECTS) if self.truth else len(ASPECTS) - 1
+        rows: list[list[Cell]] = [
+            [f"{metric}, {label}", *self.means[:told, w, m].tolist()]
+            for m, metric in enumerate(self.measures.metrics)
+            for w, label in enumerate(self.labels)
+        ]
+        return Table(
+            name="sampled_strategies",
+            title="Ways to sample negatives: pairs told apart, and tau with ...",
+            note=self.caption(),
+            headings=["metric, way to sample", *HEADINGS[:told]],
+            rows=rows,
+        )
+
+    @figure(
+        "sampled_strategies",
+        "Ways to sample negatives, against full ranking and the truth",
+        number=27,
+        panels="metric",
+        comparable=False,
+    )
+    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
+        """Draw every aspect of every way to sample; the first metric by default."""
+        number = chosen_panel(self.measures.metrics, metric)
+        ax = axes_or_new(ax)
+        places = np.arange(len(self.ways))[::-1]
+        for (heading, style), values in zip(categories(HEADINGS), self.means, strict=True):
+            if not np.isnan(values).all():
+                style |= {"linestyle": "none", "markersize": 5}
+                ax.plot(values[:, number], places, label=heading, alpha=0.8, **style)
+        ax.set_yticks(places, self.labels)
+        ax.grid(axis="y", linewidth=0.4)
+        ax.set_xlim(min(-0.05, 1.1 * float(np.nanmin(self.means))), 1.05)
+        ax.set_title(self.measures.metrics[number])
+        ax.set_xlabel("share of the pairs, tau-b")
+        legend_beside(ax)
+        return ax
+
+    def caption(self) -> str:
+        """Say what is shown."""
+        truth = f"; with the truth, {self.truth}" if self.truth else ""
+        return (
+            f"{len(self.systems)} systems on m = {self.negatives:,} negatives of {self.n_users:,} "
+            f"users, of {self.n_candidates:,.0f} candidates, all on the same sampled items; "
+            f"means over {self.numbers.shape[-1]} samples, seed {self.seed}. Told apart: pairs of "
+            f"systems by t-tests over users in the first {TESTED} samples, p < {LEVEL} after Holm; "
+            "wrongly: against the means of full ranking. The others are tau-b: with full ranking "
+            "of all users; with what the same way says when the "
+            f"{100 * self.lost:.0f} % most popular items lose their "
+            f"judgements ({100 * self.lost_judgements:.0f} % of all){truth}. "
+            f"Fewer users in full: {self.n_fewer:,}, who cost what the samples do. Popular: drawn "
+            f"by training ratings to the power {self.power:g}; hard: the top items of "
+            f"{self.hard_by}, all, or half of the draws beside uniform ones. HT: Horvitz-Thompson."
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Say for each metric which way is nearest to full ranking, and to the truth."""
+        return [
+            f"{metric} at the cost of {self.negatives:,} negatives of {self.n_users:,} users: "
+            + "; ".join(self._said(place))
+            + "."
+            for place, metric in enumerate(self.measures.metrics)
+        ]
+
+    def _said(self, place: int) -> Iterator[str]:
+        values = self.means[:, :, place]
+        plain = self.ways.index(FEWER)
+        sampled = np.where(np.isin(self.ways, [FULL, FEWER]), np.nan, values[2])
+        near = int(np.nan_to_num(sampled, nan=-2).argmax())
+        told = self._told(near, values[2])
+        yield f"of the samples, most like full ranking is {told}, {self._apart(near, values)}"
+        few = f"{self.n_fewer:,} users in full have {values[2, plain]:.2f}"
+        yield f"{few}, {self._apart(plain, values)}"
+        if self.truth:
+            best = int(np.nan_to_num(values[4], nan=-2).argmax())
+            full = "" if best == 0 else f", full ranking has {values[4, 0]:.2f}"
+            yield f"most like the truth is {self._told(best, values[4])}{full}"
+
+    def _told(self, way: int, taus: Floats) -> str:
+        return f"{self.labels[way]} (tau {taus[way]:.2f})"
+
+    def _apart(self, way: int, values: Floats) -> str:
+        wrong = f", {100 * values[1, way]:.0f} % wrongly" if values[1, way] >= 0.005 else ""
+        return f"{100 * values[0, way]:.0f} % of the pairs told apart{wrong}"

@@ -1,0 +1,98 @@
+"""Which samples to choose, beside fewer users in full."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyses.sampled.choose import Choice, Settings, choose
+from analyses.sampled.estimates import estimates
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.measure import Measures
+from qrels import FullRanks
+from tests.analyses.sampled.studied import study
+
+N, USERS = 400, 300
+RANDOM = np.random.default_rng(3)
+EASE = RANDOM.beta(0.4, 5, USERS)
+SYSTEMS = {
+    name: FullRanks.of(1 + (np.minimum(factor * EASE, 1) * (N - 1)).astype(int), n_candidates=N)
+    for name, factor in (("good", 1.0), ("fair", 1.3), ("poor", 3.0))
+}
+ASKED: dict[str, Any] = {
+    "metrics": ["nDCG@10", "AUC"],
+    "estimators": ["uncorrected", "bv(gamma=0.1)"],
+    "repeats": 20,
+    "draws": "independent",
+    "seed": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> Choice:
+    return study(choose, SYSTEMS, **ASKED, sizes=[10, 50])
+
+
+def test_numbers_are_those_of_the_estimates(found: Choice) -> None:
+    alone = study(estimates, SYSTEMS, **ASKED, negatives=50)
+    assert (found.numbers[0, 1] == alone.bias).all()
+    assert (found.numbers[3, 1] == alone.ordered()[1]).all()
+
+
+def test_full_ranking_costs_what_the_samples_do(found: Choice) -> None:
+    assert found.full_users.tolist() == [round(USERS * 11 / N), round(USERS * 51 / N)]
+
+
+def test_fewer_users_in_full_are_in_order_as_often_as_drawn_ones_are(found: Choice) -> None:
+    ranks = np.array([system.rank for system in SYSTEMS.values()])
+    auc = 1 - (ranks - 1) / (N - 1)
+    drawn = [RANDOM.choice(USERS, found.full_users[0], replace=False) for _ in range(4000)]
+    good, fair, poor = np.array([auc[:, users].mean(axis=1) for users in drawn]).T
+    shares = [(good > fair).mean(), (good > poor).mean(), (fair > poor).mean()]
+    assert found.full[1, 0, 1] == pytest.approx(np.mean(shares), abs=0.05)
+
+
+def test_more_users_are_needed_of_fewer_negatives(found: Choice) -> None:
+    few, many = np.nan_to_num(found.needed[:, 1, 0], nan=np.inf)
+    assert few >= many
+    assert np.isfinite(many)
+
+
+def test_the_sentence_has_the_cost_and_the_users_in_full(found: Choice) -> None:
+    said = found.findings()[1]
+    assert said.startswith("AUC of 300 users: ")
+    assert "2.8 % of the cost of full ranking" in said
+    assert f"{found.full_users[0]} users ranked in full have" in said
+
+
+def test_sizes_that_the_data_lack_are_refused_before_any_work() -> None:
+    ranks = SYSTEMS["good"]
+    given = Given(("a",), Measures(()), has_training=True, best_ranks=lambda: ranks)
+    with pytest.raises(SettingError, match="must not be above the irrelevant candidates, 399"):
+        Settings(sizes=(10, 400)).check(given)
+
+
+def test_systems_that_tie_have_no_order() -> None:
+    twins = {"a": SYSTEMS["good"], "b": SYSTEMS["good"]}
+    found = study(choose, twins, **ASKED, sizes=[10])
+    assert found.findings()[0].endswith("all systems tie, and there is no order to find.")
+    assert found.advised().rows[0][1] == "-"
+
+
+def test_shared_numbers_tie_twins_and_independent_ones_do_not() -> None:
+    twins = {"a": SYSTEMS["good"], "b": SYSTEMS["good"]}
+    apart = {
+        draws: np.diff(study(estimates, twins, **ASKED | {"draws": draws}).estimated, axis=2)
+        for draws in ("shared", "independent")
+    }
+    assert (apart["shared"] == 0).all()
+    assert (apart["independent"] != 0).any()
+
+
+def test_captions_say_what_systems_share() -> None:
+    captions = {
+        draws: study(estimates, SYSTEMS, **ASKED | {"draws": draws}).caption()
+        for draws in ("shared", "independent")
+    }
+    assert "by a random number of each user that the systems share" in captions["shared"]
+    assert "independently for each system" in captions["independent"]
