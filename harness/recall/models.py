@@ -38,6 +38,23 @@ def model_of(
     return MODELS[name](settings, seed, n_jobs)
 
 
+def parse_model(text: str) -> tuple[str, str, tuple[str, ...]]:
+    """Read what a model is called, which it is, and its settings.
+
+    Examples
+    --------
+    >>> parse_model("few=item-cosines:neighbours=5,shrinkage=1")
+    ('few', 'item-cosines', ('neighbours=5', 'shrinkage=1'))
+    >>> parse_model("als-knn")
+    ('als-knn', 'als-knn', ())
+    """
+    head, _, settings = text.partition(":")
+    label, _, name = head.rpartition("=")
+    if name not in MODELS:
+        raise InputError(f"a model is {' or '.join(MODELS)}, got {name!r} in {text!r}.")
+    return label or text, name, tuple(filter(None, settings.split(",")))
+
+
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
     from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 

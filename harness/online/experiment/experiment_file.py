@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
-from harness.online.arm_search.search_section import SearchSection
-from harness.online.simulation.world.click_world import ClickWorldSettings
-from harness.online.simulation.world.simulation_settings import SimulationSettings
+from harness.online.arm_search import SearchSection
+from harness.online.simulation.click_world import ClickWorldSettings
+from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
@@ -57,7 +57,8 @@ class ArmSection(Section):
     model: Literal["als-knn", "item-cosines", "lottery"] = "item-cosines"
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(
-        default_factory=dict, description="Of als-knn: see EmbeddingSettings; neighbours; power."
+        default_factory=dict,
+        description="Of als-knn: see EmbeddingSettings; neighbours and shrinkage.",
     )
 
 
@@ -163,7 +164,7 @@ class ExperimentStudy(StudyFile):
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "als-knn": tuple(asdict(EmbeddingSettings())),
     "item-cosines": ("neighbours", "shrinkage"),
-    "lottery": ("power",),
+    "lottery": (),
 }
 """Settings of the models of arms."""
 

@@ -8,12 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analyses.online.arms.arm_truth import Truth
-from analyses.online.arms.offline_values import Place
-from analyses.online.arms.record import Record
-from analyses.online.clicks.off_policy import cross_fitted_clicks, off_policy
+from analyses.online.arms.record import Place, Record
+from analyses.online.clicks.click_result import Known
+from analyses.online.clicks.off_policy import cross_fitted, off_policy
+from analyses.online.clicks.truth import Truth
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.study_arms import (
     all_arms,
@@ -22,13 +21,10 @@ from harness.online.experiment.study_arms import (
     settings_frame,
 )
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms.arms import Arm
-from harness.online.simulation.arms.logging_policy import LoggingPolicy
-from harness.online.simulation.arms.served_models import NeighbourRecommender
+from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender
+from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.simulated import SimulatedExperiment
-from harness.online.simulation.simulation import simulate
-from harness.online.simulation.world.click_world import interactions_of, make_click_world
+from harness.online.simulation.simulation import SimulatedExperiment, simulate
 from harness.study.stages import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
@@ -48,33 +44,33 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from harness.online.experiment.experiment_file import ExperimentStudy
-    from harness.online.experiment.experiment_run import ExperimentRun
+    from harness.online.experiment.run_experiment import ExperimentSource
     from harness.study.store import Store
 
 LOG = "log"
 FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
-TABLES = ("rates", "clicks", "shown_rates")
+TABLES = ("users", "slates", "expected")
 """Of the truth, by arm and period."""
 
 
-def make_record(run: ExperimentRun) -> dict[str, bytes]:
+def make_record(run: ExperimentSource) -> dict[str, bytes]:
     """Simulate the experiment, or train the models of a log; give the files of the record."""
     return _simulated(run) if run.study.experiment.logs is None else _logged(run)
 
 
-def _simulated(run: ExperimentRun) -> dict[str, bytes]:
+def _simulated(run: ExperimentSource) -> dict[str, bytes]:
     study, section = run.study, run.study.experiment
     assert section.world is not None
     with run.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
-    test_users = _test_users(study, history)
-    found = find_models(run, history, test_users)
+    test_users, workers = _test_users(study, history), {"n_jobs": run.n_jobs}
+    found = find_models(study, history, test_users, **workers, progress=run.progress)
     arms = all_arms(study, found)
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
-        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
+        experiment = simulate(world, arms, section, test_users=test_users, **workers)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
     similarities = [
@@ -85,17 +81,18 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     ]
     files = _rank(run, "Ranking hidden items", hidden, similarities, len(similarities))
     files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
+    truth = experiment.truth
     return files | _facts(
         test_users,
         settings_frame(study, found),
         [] if found is None else [found.caption()],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
-        truth=_truth_to_json(experiment.truth),
+        truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
         estimates=_estimate(experiment, arms, seed=study.seed, progress=run.progress),
     )
 
 
-def _logged(run: ExperimentRun) -> dict[str, bytes]:
+def _logged(run: ExperimentSource) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live."""
     study = run.study
     with run.progress("Reading the log", 1) as bar:
@@ -122,7 +119,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
 
 
 def _rank(
-    run: ExperimentRun,
+    run: ExperimentSource,
     doing: str,
     hidden: Interactions,
     similarities: Iterable[tuple[Place, csr_array[Any]]],
@@ -171,27 +168,11 @@ def _read_logs(study: ExperimentStudy) -> Logs:
     return read_logs(**study.experiment.logs.model_dump(exclude_none=True))
 
 
-def _truth_to_json(truth: Truth) -> dict[str, Any]:
-    tables: dict[str, NDArray[np.float64]] = {name: getattr(truth, name) for name in TABLES}
-    return {"arms": list(truth.arms), "users": truth.n_users.tolist()} | {
-        name: np.where(np.isnan(table), np.array(None), table).tolist()
-        for name, table in tables.items()
-    }
-
-
-def _truth_from_json(facts: Mapping[str, Any] | None) -> Truth | None:
-    if facts is None:
-        return None
-    tables = {name: np.array(facts[name], dtype=np.float64) for name in TABLES}
-    users = np.array(facts["users"], dtype=np.int64)
-    return Truth(arms=tuple(facts["arms"]), n_users=users, **tables)
-
-
 def _estimate(
     experiment: SimulatedExperiment, arms: list[Arm], *, seed: int, progress: Progress
 ) -> list[Any]:
     """Estimate the clicks of every arm from the lists that an arm drew with known chances."""
-    drawn = [arm.name for arm in arms if isinstance(arm.model, LoggingPolicy)]
+    drawn = [arm.name for arm in arms if isinstance(arm.model, Lottery)]
     if not drawn:
         return []
     number = experiment.arms.index(drawn[0])
@@ -201,12 +182,11 @@ def _estimate(
     with progress("Estimating off policy", len(others)) as bar:
         for name in others:
             shown = lists_of_arm(experiment, name, slates)
-            expected = cross_fitted_clicks(slates, shown, seed=seed)
             # Too few lists for anything of this arm to match: there is no estimate.
             with suppress(InputError):
-                frame = off_policy(slates, shown, expected=expected).to_frame()
+                frame = off_policy(slates, cross_fitted(slates, shown, seed=seed)).to_frame()
                 frame.insert(0, "arm", name)
-                rows += frame.to_dict("records")
+                rows += frame.drop(columns="unsupported_share").to_dict("records")
             bar.advance()
     return rows
 
@@ -217,46 +197,38 @@ def read_record(study: ExperimentStudy, store: Store) -> Record:
     logs = _kept_logs(study, store)
     numbering = {"users": logs.slates.users, "items": logs.slates.items}
     hidden = hidden_from_parquet(store.read(HIDDEN), **numbering)
-    ranks, starts = {}, starts_of(logs)
-    for place in starts:
-        name = ranks_name(*place)
-        if (store.folder / name).exists():
-            ranks[place] = ranks_from_parquet(store.read(name), hidden)
+    starts = starts_of(logs)
+    kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
+    truth = facts["truth"] and Truth(
+        tuple(facts["truth"]["arms"]), *(np.array(facts["truth"][name]) for name in TABLES)
+    )
+    rows = (tuple(facts[name]) for name in ("off-policy", "remarks"))
     return Record(
         logs=logs,
         events=interactions_of(logs.events),
         test_users=Numbering.of(facts["test users"]),
-        ranks=ranks,
-        starts={place: starts[place] for place in ranks},
+        ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
+        starts={place: starts[place] for place in kept},
         shares=facts["shares"],
-        truth=_truth_from_json(facts["truth"]),
-        off_policy=facts["off-policy"],
-        settings=facts["settings"],
-        remarks=facts["remarks"],
+        known=Known(tuple(facts["settings"]), truth, *rows),
     )
 
 
 def _kept_logs(study: ExperimentStudy, store: Store) -> Logs:
     if study.experiment.logs is not None:
         return _read_logs(study)
-    folder = store.folder / LOG
-    return read_logs(
-        folder / "recommendations.parquet",
-        folder / "interactions.parquet",
-        models=folder / "models.parquet",
-        assignment=folder / "assignment.parquet",
-    )
+    tables = ("recommendations", "interactions", "models", "assignment")
+    return read_logs(**{name: store.folder / LOG / f"{name}.parquet" for name in tables})
 
 
 def starts_of(logs: Logs) -> dict[Place, int]:
     """Say when the model of each arm and period became live."""
     if logs.models is None:
         return {(arm, 0): logs.facts.first_time for arm in logs.slates.arms}
-    starts: dict[Place, int] = {}
-    for arm, start in zip(logs.models.arm, logs.models.valid_from.tolist(), strict=True):
-        name = str(logs.models.arms.ids[arm])
-        starts[name, sum(known == name for known, _ in starts)] = start
-    return starts
+    models = logs.models
+    names = models.arms.ids[models.arm].tolist()
+    places = zip(names, models.numbers.tolist(), strict=True)
+    return dict(zip(places, models.valid_from.tolist(), strict=True))
 
 
 def ranks_name(arm: str, period: int) -> str:
