@@ -304,6 +304,24 @@ def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_logs_lead_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = block_with("python", "# logs.py")
+    exec(code.replace("3_000", "400").replace("600,", "400, most_events=60,"), {})
+    commands = block_with("bash", "harness recall history.parquet").replace("\\\n", " ")
+    for line in commands.splitlines():
+        small = ["--share", "0.4"] if "recall history" in line else []
+        answer = CliRunner().invoke(main, [*split(line)[1:], *small, "--quiet"])
+        assert answer.exit_code == 0, answer.output
+    found = pd.read_csv("answer/online_noise.csv")
+    assert found["low"].le(found["rho"]).all()
+    models = pd.read_csv("answer/online_models.csv")["model"]
+    assert sorted(models) == ["fifty", "five", "one", "shrunk"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("logs_of_1970")
 def test_the_command_for_logs_prints_such_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

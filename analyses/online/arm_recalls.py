@@ -169,7 +169,7 @@ class ArmRecalls(Result):
         side, first = VALIDATIONS.index(validation), self.grids[0]
         own = [g.values for g, at in zip(self.grids, self.places, strict=True) if at[0] == arm]
         shares = np.mean([grid.effective_shares for grid in self.grids], axis=0)
-        axes = {"betas": first.betas, "cutoffs": first.cutoffs}
+        axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs}
         means = np.mean(own, axis=0)[side]
         ax = draw_recalls(axes_or_new(ax), means, **axes, effective_shares=shares[side])
         ax.set_ylabel("recall")

@@ -255,7 +255,7 @@ class ClickStudy(Result):
     @table("online_noise", "what the noise of clicks and values does to the best rhos")
     def noise_table(self) -> Table:
         """Tabulate the intervals of the best rhos, reliabilities, and rhos without attenuation."""
-        rows = [
+        rows: list[list[Cell]] = [
             [
                 f"{measure}, {part.experiment}" if len(self.noise) > 1 else measure,
                 float(part.rhos[row]),

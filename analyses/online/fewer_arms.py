@@ -56,7 +56,7 @@ class FewerArms(Result):
 
     Parameters
     ----------
-    measures, sizes
+    names, sizes
         Labels of the first two axes: offline measures, and numbers of models (arms).
     n_models
         Number of all models.
@@ -69,7 +69,7 @@ class FewerArms(Result):
         Smallest rho whose one-sided p is at most `ALPHA`, of shape (n_sizes,); NaN if none.
     """
 
-    measures: tuple[str, ...]
+    names: tuple[str, ...]
     sizes: tuple[int, ...]
     n_models: int
     is_true: bool
@@ -95,7 +95,7 @@ class FewerArms(Result):
         low, high = percentiles(self.rhos)
         frame = pd.DataFrame(
             {
-                "measure": [self.measures[number] for number in measure],
+                "measure": [self.names[number] for number in measure],
                 "arms": np.array(self.sizes)[size],
                 "true_rho": self.true_rhos[measure],
                 "mean": mean_of_defined(self.rhos).ravel(),
@@ -122,7 +122,7 @@ class FewerArms(Result):
     def findings(self) -> Sequence[str]:
         """Say how many arms it takes to show the sign of each measure's rho."""
         said = []
-        for measure, true, shown in zip(self.measures, self.true_rhos, self.shown, strict=True):
+        for measure, true, shown in zip(self.names, self.true_rhos, self.shown, strict=True):
             enough = np.logical_and.accumulate((shown >= WANTED_POWER)[::-1])[::-1]
             where = (
                 f"from {self.sizes[int(enough.argmax())]} arms on"
@@ -140,7 +140,7 @@ class FewerArms(Result):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often the sign of each measure's rho is shown, over the number of arms."""
         ax = axes_or_new(ax)
-        for row, (label, style) in enumerate(categories(self.measures)):
+        for row, (label, style) in enumerate(categories(self.names)):
             ax.plot(self.sizes, self.shown[row], label=label, **style)
         for level, dashes in ((WANTED_POWER, "-"), (ALPHA, ":")):
             ax.axhline(level, color="0.6", linewidth=0.8, linestyle=dashes, zorder=0)

@@ -38,7 +38,7 @@ def model_of(
     return MODELS[name](settings, seed, n_jobs)
 
 
-def parse_model(text: str) -> tuple[str, str, tuple[str, ...]]:
+def parse_model(text: str) -> tuple[str, ModelName, tuple[str, ...]]:
     """Read what a model is called, which it is, and its settings.
 
     Examples
@@ -50,9 +50,10 @@ def parse_model(text: str) -> tuple[str, str, tuple[str, ...]]:
     """
     head, _, settings = text.partition(":")
     label, _, name = head.rpartition("=")
-    if name not in MODELS:
+    found = next((known for known in MODELS if known == name), None)
+    if found is None:
         raise InputError(f"a model is {' or '.join(MODELS)}, got {name!r} in {text!r}.")
-    return label or text, name, tuple(filter(None, settings.split(",")))
+    return label or text, found, tuple(filter(None, settings.split(",")))
 
 
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:

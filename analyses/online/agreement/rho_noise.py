@@ -116,7 +116,8 @@ def noise_of(experiment: Experiment, measures: Sequence[int], *, seed: int) -> R
     deviations and any correlation, as likely a priori (a normal measurement-error model, Fuller
     1987; uniform priors on standard deviations, Gelman 2006, and on the angle of the correlation).
     Given these, what is true is drawn for every model from what was observed and its errors; the
-    interval holds the middle 95 % of the rhos of such draws. Where neither side has an error it is the rho itself.
+    interval holds the middle 95 % of the rhos of such draws. Where neither side has an error it is
+    the rho itself.
     """
     if experiment.rate_errors is None or len(experiment.models) < FEWEST_MODELS:
         return None

@@ -88,7 +88,7 @@ class BothSides:
         return {place: self._measured(place) for place in self.record.ranks}
 
     def _measured(self, place: Place, **changed: Any) -> RecallGrid:
-        asked = {"betas": self.settings.betas, "cutoffs": self.settings.cutoffs}
+        asked: dict[str, Any] = {"betas": self.settings.betas, "cutoffs": self.settings.cutoffs}
         how = replace(self.settings.stratification, **changed)
         if changed:
             asked["betas"] = (0.0,)
@@ -170,7 +170,7 @@ class BothSides:
         """The same of the recall variants alone."""
         n, whole = len(self.variants), self.experiment
         assert whole.value_errors is not None
-        parts = {"values": whole.values[:n], "value_errors": whole.value_errors[:n]}
+        parts: dict[str, Any] = {"values": whole.values[:n], "value_errors": whole.value_errors[:n]}
         return replace(whole, measures=whole.measures[:n], **parts)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,6 +187,6 @@ def placebo(
     if not all(np.array_equal(*pair) for pair in (*same, (slates.time, alternatives.time))):
         raise InputError("a placebo must be for the users, arms and times of the lists shown.")
     accepted, by_chance = accept(slates).astype(np.int64), accept(alternatives).astype(np.int64)
-    of = {"user": slates.user, "arm": slates.arm, "arms": slates.arms}
+    of: dict[str, Any] = {"user": slates.user, "arm": slates.arm, "arms": slates.arms}
     shown, others = (click_through(tally(credits, **of)) for credits in (accepted, by_chance))
     return Placebo(shown, others, click_through(tally(accepted - by_chance, **of), exact=False))

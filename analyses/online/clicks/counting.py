@@ -75,7 +75,7 @@ class Lists:
         """Fit cycles of day and week, if the lists are of two days at least."""
         if int(np.ptp(self.time)) < 2 * PERIODS[0] / 24 * MILLISECONDS_PER_DAY:
             return None
-        columns = {"time": self.time, "arm": self.arm, "arms": self.arms}
+        columns: dict[str, Any] = {"time": self.time, "arm": self.arm, "arms": self.arms}
         return periodicity(self.accepted, **columns, zone=question.zone, seed=question.seed)
 
 
@@ -270,7 +270,7 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
     if len(kept) == 0:
         raise InputError(f"`--robots {question.robots}` leaves nobody: take a larger number.")
     tallies, over_time = kept.tallies(), question.over_time
-    drawn = {"replicates": question.replicates, "seed": question.seed}
+    drawn: dict[str, Any] = {"replicates": question.replicates, "seed": question.seed}
     rates = click_through(tallies, over_time=over_time, **drawn)
     pooled = rates if over_time == "pooled" else click_through(tallies)
     by_type = {
@@ -306,5 +306,5 @@ def _placebo(logs: Logs, lists: Lists, question: Question) -> Placebo | None:
         replace(slates.select(counts), arm=lists.arm.astype(np.int32))
         for slates in (logs.slates, alternatives)
     )
-    how = {"window": question.window, "credit": question.credit}
+    how: dict[str, Any] = {"window": question.window, "credit": question.credit}
     return placebo(shown, others, partial(followed, events=logs.events, **how))

@@ -72,7 +72,8 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     else by commas. The first column is called model, arm or system. In a wide table every other
     column is a measure, such as ``nDCG@10`` or ``LLOO(beta=0.35)@5``; a long one has the columns
     measure, value and perhaps error, or metric, cutoff and mean as ``tables/means.csv`` of a study,
-    which is meant by the folder of a study. A column experiment names data sets, in the order of the file.
+    which is meant by the folder of a study. A column experiment names data sets, in the order of
+    the file.
 
     Raises
     ------

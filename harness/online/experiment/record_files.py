@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from harness.online.experiment.experiment_file import ExperimentStudy
-    from harness.online.experiment.run_experiment import ExperimentSource
+    from harness.online.experiment.experiment_run import ExperimentRun
     from harness.study.store import Store
 
 LOG = "log"
@@ -54,12 +54,12 @@ TABLES = ("users", "slates", "expected")
 """Of the truth, by arm and period."""
 
 
-def make_record(run: ExperimentSource) -> dict[str, bytes]:
+def make_record(run: ExperimentRun) -> dict[str, bytes]:
     """Simulate the experiment, or train the models of a log; give the files of the record."""
     return _simulated(run) if run.study.experiment.logs is None else _logged(run)
 
 
-def _simulated(run: ExperimentSource) -> dict[str, bytes]:
+def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     study, section = run.study, run.study.experiment
     assert section.world is not None
     with run.progress("Making the world", 1) as bar:
@@ -92,7 +92,7 @@ def _simulated(run: ExperimentSource) -> dict[str, bytes]:
     )
 
 
-def _logged(run: ExperimentSource) -> dict[str, bytes]:
+def _logged(run: ExperimentRun) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live."""
     study = run.study
     with run.progress("Reading the log", 1) as bar:
@@ -119,7 +119,7 @@ def _logged(run: ExperimentSource) -> dict[str, bytes]:
 
 
 def _rank(
-    run: ExperimentSource,
+    run: ExperimentRun,
     doing: str,
     hidden: Interactions,
     similarities: Iterable[tuple[Place, csr_array[Any]]],
@@ -218,7 +218,8 @@ def _kept_logs(study: ExperimentStudy, store: Store) -> Logs:
     if study.experiment.logs is not None:
         return _read_logs(study)
     tables = ("recommendations", "interactions", "models", "assignment")
-    return read_logs(**{name: store.folder / LOG / f"{name}.parquet" for name in tables})
+    kept: dict[str, Any] = {name: store.folder / LOG / f"{name}.parquet" for name in tables}
+    return read_logs(**kept)
 
 
 def starts_of(logs: Logs) -> dict[Place, int]:

@@ -12,6 +12,7 @@ from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides
 from analyses.online.arms.record import Record
 from harness.online.experiment.experiment_file import ExperimentStudy
+from harness.online.experiment.experiment_run import ExperimentRun
 from harness.online.experiment.record_files import make_record, read_record
 from harness.study.pipeline import make_analysis, make_part, run_source
 from harness.study.provenance import SYSTEMS, TRAINING, made_by
@@ -27,18 +28,12 @@ CODE = (*SYSTEMS, "analyses.shared", "analyses.recall", "analyses.online", "harn
 
 
 @dataclass(frozen=True)
-class ExperimentSource:
+class ExperimentSource(ExperimentRun):
     """An experiment as the source of a study; see `harness.study.pipeline.Source`.
 
-    It is what its analyses use, too; see `ExperimentWork`. Results depend neither on workers nor on
-    the cluster that ranks.
+    It is what its analyses use, too; see `ExperimentWork`.
     """
 
-    study: ExperimentStudy
-    store: Store
-    n_jobs: int
-    dask: str | None
-    progress: Progress
     _sides: dict[str, BothSides] = field(default_factory=dict)
 
     @property
@@ -60,7 +55,7 @@ class ExperimentSource:
         """Give both sides of the experiment, which analyses with equal settings share."""
         key = settings.model_dump_json()
         if key not in self._sides:
-            keys = {"name": self.name, "seed": self.seed, "progress": self.progress}
+            keys: dict[str, Any] = {"name": self.name, "seed": self.seed, "progress": self.progress}
             self._sides[key] = BothSides(self.record, settings, **keys)
         return self._sides[key]
 

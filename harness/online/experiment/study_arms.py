@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.online.simulation.arms import Arm, Lottery, NeighbourModel
 from qrels.interactions.interactions import Interactions
@@ -69,7 +69,7 @@ def find_models(
         return None
     from harness.online.arm_search import search_models
 
-    users = {"test_users": test_users, "seed": study.seed}
+    users: dict[str, Any] = {"test_users": test_users, "seed": study.seed, "n_jobs": n_jobs}
     with study.errors_at("experiment", "search"):
         return search_models(
             history, section, section.space, **users, n_jobs=n_jobs, progress=progress

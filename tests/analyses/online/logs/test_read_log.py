@@ -369,6 +369,7 @@ def test_a_list_that_stands_again_is_left_out_and_counted(tmp_path: Path) -> Non
     path = write_parquet(tmp_path / "lists.parquet", again)
     logs = read_logs(path, write_csv(tmp_path, clicks=CLICKS)["clicks"])
     assert logs.slates.item.tolist() == [0, 1, 0]
+    assert logs.slates.clicked is not None
     assert logs.slates.clicked.tolist() == [False, True, False]
     assert logs.facts.set_aside["lists whose id stands before"] == 1
 
