@@ -19,7 +19,7 @@ from analyses.online.agreement.rank_agreement import BINS, Agreement, study_agre
 from analyses.online.agreement.rho_figures import draw_rhos, plot_bins, rho_panels
 from analyses.online.agreement.rho_noise import RhoNoise, noise_of
 from analyses.online.agreement.spearman_null import smallest_rho
-from analyses.online.agreement.wording import ALPHA, caution, print_p, print_rho
+from analyses.online.agreement.wording import ALPHA, are_enough, caution, print_p, print_rho
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
 from analyses.online.tables.links import Linked, link
@@ -197,12 +197,22 @@ class ClickStudy(Result):
 
     def findings(self) -> Sequence[str]:
         """Say what the best measure amounts to, and what so few models can show."""
-        whole = " ".join([self.best.conclusion(), self._of_ties(), self.of_few()])
+        said = [self._answer(), self.best.conclusion(), self._of_ties(), self.of_few()]
+        whole = " ".join(filter(None, said))
         several = len(self.noise) > 1
         return [
             whole,
             *(f"{part.experiment}: " * several + part.finding() for part in self.noise),
         ]
+
+    def _answer(self) -> str:
+        """Answer the question plainly, where there are models enough."""
+        best = self.best
+        if not are_enough(min(best.n_models)):
+            return ""
+        if float(best.p_adjusted[best.best]) <= ALPHA:
+            return "Yes, offline measures follow clicks here, some of them."
+        return "Whether any offline measure follows clicks is not shown."
 
     def cautions(self) -> Sequence[str]:
         """Say what clicks are not."""

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.online.clicks.checks import Halves, Placebo
 from analyses.online.clicks.cycles import PERIODS, Periodicity
@@ -42,6 +43,8 @@ COLUMNS: Final = {
     "clicks per list": "clicks_per_slate",
 }
 """Where columns of frames are called otherwise than in tables."""
+
+Floats = NDArray[np.float64]
 
 _rounded = partial(shown, decimals=5)
 Rows = tuple[Mapping[str, Any], ...]
@@ -90,8 +93,9 @@ class Clicks(Result):
         Users of two arms; lists that count.
     groups
         By name: everyone, and then, if asked, those who are not robots. The last counts.
-    periods
-        Rates of the last group by version of the models; empty if the log names none.
+    periods, hours
+        Rates of the last group by version of the models; empty if the log names none. How long
+        versions were live, of shape (n_arms, n_periods).
     cycles
         Of the day and the week; None if the log has less than two days.
     halves, policy, placebo
@@ -110,6 +114,7 @@ class Clicks(Result):
     n_lists: int
     groups: Mapping[str, Group]
     periods: Mapping[str, ClickThrough]
+    hours: Floats
     cycles: Periodicity | None
     halves: Halves | None
     policy: OffPolicy | None
@@ -168,7 +173,9 @@ class Clicks(Result):
             "sample_ratio": _joined({name: split.to_frame() for name, split in self.splits.items()})
             if self.splits
             else None,
-            "periods": _by(self.periods, label="period") if self.periods else None,
+            "periods": _by(self.periods, label="period").assign(hours=self.hours.T.ravel())
+            if self.periods
+            else None,
             "cycles": cycles.to_frame() if cycles else None,
             "bins": cycles.bins() if cycles else None,
             "day_profile": cycles.profile() if cycles else None,
@@ -305,7 +312,8 @@ class Clicks(Result):
         """Tabulate the rates by version, if the log names them."""
         frame = self.frames().get("periods")
         rows = [
-            {"version, arm": f"{row['period']}, {row['arm']}", **_cells(row, *COUNTED)}
+            {"version, arm": f"{row['period']}, {row['arm']}", "hours": f"{row['hours']:.1f}"}
+            | _cells(row, *COUNTED)
             for row in _rows(frame)
             if row["slates"]
         ]

@@ -134,6 +134,7 @@ def count_clicks(
         n_lists=len(lists),
         groups=groups,
         periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(tallies),
+        hours=_hours(logs, chosen),
         cycles=chosen.cycles(question),
         halves=_halves(logs, chosen, question),
         policy=None
@@ -205,6 +206,19 @@ def periods_of(logs: Logs) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     if slates.version is not None:
         return slates.versions, slates.version.astype(np.int64)
     return WHOLE_LOG, np.zeros(len(slates), dtype=np.int64)
+
+
+def _hours(logs: Logs, lists: Lists) -> NDArray[np.float64]:
+    """Say how long each version was live, or showed lists, in hours: (n_arms, n_periods)."""
+    hours = np.full((len(lists.arms), len(lists.periods)), np.nan)
+    if logs.models is not None:
+        models = logs.models
+        hours[models.arm, models.numbers] = (models.valid_to - models.valid_from) / 3_600_000
+        return hours
+    first, last = np.full_like(hours, np.inf), np.full_like(hours, -np.inf)
+    np.minimum.at(first, (lists.arm, lists.period), lists.time / 3_600_000)
+    np.maximum.at(last, (lists.arm, lists.period), lists.time / 3_600_000)
+    return np.where(first <= last, last - first, hours)
 
 
 def _accepted(logs: Logs, question: Question) -> Flags:

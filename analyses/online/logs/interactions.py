@@ -44,7 +44,11 @@ class Interactions:
 
     def events(self, slates: Slates) -> Events:
         """Number users and items as the lists do, of the types that are known."""
-        kept = self._kept(self.value < 0, "interactions of an unknown type", "type", "unknown: {}")
+        unnamed = np.array([not name for name in self.type.ids.tolist()])[self.type.places]
+        unknown = (self.value < 0) & ~unnamed
+        kept = self._kept(unknown, "interactions of an unknown type", "type", "unknown: {}")
+        self.set_aside["interactions of a type without a name"] = int(unnamed.sum())
+        kept &= ~unnamed
         types = Numbering.of([name for name in self.type.ids.tolist() if name])
         user, item = self.user.numbers(slates.users), self.item.numbers(slates.items)
         named = None if self.rec is None else self._named(self.rec, slates, user, item)

@@ -87,7 +87,7 @@ class LogFacts:
             yield f"{self.repeated_events:,} interactions are repeated in every column."
         for what, count in self.set_aside.items():
             if count:
-                yield f"{count:,} {what}: set aside (--strict refuses them)."
+                yield f"{count:,} {what}: set aside, and not counted."
         if self.without_version:
             yield (
                 f"{self.without_version:.1%} of the lists were shown when no version of their "

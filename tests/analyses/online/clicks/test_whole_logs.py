@@ -8,7 +8,8 @@ from analyses.online.clicks.tallies import tally
 from analyses.online.logs import read_logs
 from analyses.online.logs.acceptance import implicit_clicks
 from runs import InputError
-from tests.analyses.online.clicks.experiments import WINDOW, experiment, studied, written
+from tests.analyses.online.clicks.experiments import DAY, WINDOW, experiment, studied, written
+from tests.analyses.online.logs.writing import write_csv
 
 
 def test_numbers_are_those_of_the_library(tmp_path: Path) -> None:
@@ -97,3 +98,17 @@ def test_halves_depend_on_ids_alone(tmp_path: Path) -> None:
 def test_an_unknown_zone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="IANA name"):
         studied(tmp_path, experiment({"A": (5, 0.5)}), zone="Prague")
+
+
+def test_versions_have_their_hours(tmp_path: Path) -> None:
+    """Of four days, two each; without a table of models, from the first list to the last."""
+    frame = studied(tmp_path, experiment(days=4)).frames()["periods"]
+    assert frame["hours"].tolist() == pytest.approx([24 + 1 + 59 / 60] * 4)
+    text = f"arm,model_version,valid_from,valid_to\nA,v,0,{DAY}\nA,w,{DAY},{4 * DAY}\nB,v,0,{DAY}\n"
+    models = write_csv(tmp_path, models=text)["models"]
+    frame = studied(tmp_path, experiment(days=4), models=models).frames()["periods"]
+    assert frame.set_index(["period", "arm"])["hours"].dropna().to_dict() == {
+        ("v", "A"): 24.0,
+        ("w", "A"): 72.0,
+        ("v", "B"): 24.0,
+    }
