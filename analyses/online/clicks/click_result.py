@@ -16,7 +16,7 @@ from analyses.online.clicks.cycles import PERIODS, Periodicity
 from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
 from analyses.online.clicks.sample_ratio import SampleRatio
-from analyses.online.clicks.truth import Truth
+from analyses.online.clicks.arm_truth import Truth
 from analyses.online.logs import LogFacts
 from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Cell, Table, shown
@@ -312,8 +312,11 @@ class Clicks(Result):
         """Tabulate the rates by version, if the log names them."""
         frame = self.frames().get("periods")
         rows = [
-            {"version, arm": f"{row['period']}, {row['arm']}", "hours": f"{row['hours']:.1f}"}
-            | _cells(row, *COUNTED)
+            {
+                "version, arm": f"{row['period']}, {row['arm']}",
+                "hours": f"{row['hours']:.1f}",
+                **_cells(row, *COUNTED),
+            }
             for row in _rows(frame)
             if row["slates"]
         ]

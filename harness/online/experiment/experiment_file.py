@@ -37,10 +37,21 @@ MOVED: Mapping[str, str] = {
 class LogsSection(Section):
     """Logs of an experiment that took place; see `harness clicks`."""
 
-    recommendations: Path = Field(description="Lists that were shown, Parquet or CSV.")
-    interactions: Path = Field(description="What users did, Parquet or CSV.")
+    recommendations: Path = Field(
+        description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
+    )
+    interactions: Path = Field(description="What users did, alike.")
     models: Path | None = Field(None, description="When which version of a model was live.")
     assignment: Path | None = Field(None, description="Arm of each user, where it is known.")
+    merged: Path | None = Field(None, description="Ids of users that are one person.")
+    types: dict[str, str] | None = Field(
+        None, description="What types of interactions are to be called; '' leaves them out."
+    )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Give the tables that there are, by name."""
+        return {name: value for name, value in self if isinstance(value, Path)}
 
 
 class UsersSection(Section):
@@ -198,6 +209,6 @@ def parse_experiment_study(
     if section.logs is None:
         return study
     anchor = Origin(source, text, base).anchor
-    paths = {name: anchor(path) for name, path in section.logs if path is not None}
+    paths = {name: anchor(path) for name, path in section.logs.files.items()}
     logs = section.logs.model_copy(update=paths)
     return study.model_copy(update={"experiment": section.model_copy(update={"logs": logs})})

@@ -12,7 +12,7 @@ import numpy as np
 from analyses.online.arms.record import Place, Record
 from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.off_policy import cross_fitted, off_policy
-from analyses.online.clicks.truth import Truth
+from analyses.online.clicks.arm_truth import Truth
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.study_arms import (
     all_arms,

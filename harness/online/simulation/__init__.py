@@ -1,6 +1,6 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
-from analyses.online.clicks.truth import Truth
+from analyses.online.clicks.arm_truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import Arm, Lottery, Model, NeighbourModel, Recommender
 from harness.online.simulation.click_world import (

@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.truth import Truth
+from analyses.online.clicks.arm_truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
