@@ -103,15 +103,16 @@ class Periodicity:
         return pd.DataFrame({"hour": np.arange(24), **columns})
 
     def plot(self, ax: Axes | None = None, *, arm: str | None = None) -> Axes:
-        """Draw the fitted rate of one arm over time before those of all, with its hours as dots."""
+        """Draw the fitted rate of one arm over time before those of all, with its days as dots."""
         axes = axes_or_new(ax)
         days = (self.times - self.times[0]) / (24 * MILLISECONDS_PER_HOUR)
-        number = self.arms.index(arm or self.arms[0])
-        rates = _rates(self.n_slates[number], self.n_accepted[number])
-        axes.plot(days, rates, ".", color="#0072B2", markersize=2, alpha=0.4)
+        number, starts = self.arms.index(arm or self.arms[0]), np.arange(0, len(self.times), 24)
+        shown, taken = (
+            np.add.reduceat(of[number], starts) for of in (self.n_slates, self.n_accepted)
+        )
+        axes.plot(days[starts] + 0.5, _rates(shown, taken), ".", color="#0072B2")
         draw_among(axes, days, self.fitted, number)
-        top = np.nanquantile(_rates(self.n_slates, self.n_accepted), 0.99)
-        axes.set_ylim(0, 1.05 * max(top, float(self.fitted.max())))
+        axes.set_ylim(bottom=0)
         axes.set_title(self.arms[number])
         axes.set_xlabel("days")
         axes.set_ylabel("click-through rate")

@@ -44,7 +44,7 @@ class Interactions:
 
     def events(self, slates: Slates) -> Events:
         """Number users and items as the lists do, of the types that are known."""
-        unnamed = np.array([not name for name in self.type.ids.tolist()])[self.type.places]
+        unnamed = (self.type.ids == "")[self.type.places]
         unknown = (self.value < 0) & ~unnamed
         kept = self._kept(unknown, "interactions of an unknown type", "type", "unknown: {}")
         self.set_aside["interactions of a type without a name"] = int(unnamed.sum())

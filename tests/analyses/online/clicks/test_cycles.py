@@ -114,5 +114,5 @@ def test_an_arm_is_drawn_before_all_others() -> None:
     dots, other, own = found.plot(arm="B").get_lines()
     assert own.get_ydata() == pytest.approx(found.fitted[1])
     assert other.get_ydata() == pytest.approx(found.fitted[0])
-    assert len(np.asarray(dots.get_ydata())) == len(found.times)
+    assert len(np.asarray(dots.get_ydata())) == 3
     assert len(found.plot_profile().get_lines()) == 1
