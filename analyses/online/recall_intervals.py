@@ -90,7 +90,7 @@ class RecallIntervals(Result):
         return tuple(name for name, pairs_of in FAMILIES.items() if pairs_of(self.variants))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``summary``, and ``differences`` of all pairs, not corrected for their number.
+        """Give ``recall_summary``, and ``recall_differences`` of all pairs, not corrected.
 
         Columns compared, measure, validation, beta, cutoff, weights (of the first), then those of
         `differences`.
@@ -103,7 +103,10 @@ class RecallIntervals(Result):
             labels = pd.DataFrame(label_columns([self.variants[first] for first, _ in pairs]))
             labels.insert(0, "compared", name)
             parts.append(pd.concat([labels, self.differences(pairs)], axis=1))
-        return {"summary": self.summary(), "differences": pd.concat(parts, ignore_index=True)}
+        return {
+            "recall_summary": self.summary(),
+            "recall_differences": pd.concat(parts, ignore_index=True),
+        }
 
     def differences(self, pairs: Sequence[Pair]) -> pd.DataFrame:
         """Compare pairs of variants, by number.
@@ -169,13 +172,15 @@ class RecallIntervals(Result):
             )
         return said
 
-    summary_table = frame_table("summary", "mean differences of rho between recall variants")
+    recall_summary_table = frame_table(
+        "recall_summary", "mean differences of rho between recall variants"
+    )
 
     @figure("differences", "Differences of rho, with intervals", panels="kind", comparable=False)
     def plot(self, ax: Axes | None = None, *, kind: str) -> Axes:
         """Draw the differences of a family over the exponent, at one cut-off."""
         ax = axes_or_new(ax)
-        frame = self.frames()["differences"]
+        frame = self.frames()["recall_differences"]
         frame = frame[(frame["cutoff"] == self.cutoff) & (frame["compared"] == kind)]
         curves = [curve for _, curve in frame.groupby("validation", sort=False)]
         labels = [str(curve["validation"].iloc[0]) for curve in curves]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyses.online.arms.record import Place, Record
+from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.off_policy import cross_fitted, off_policy
-from analyses.online.clicks.arm_truth import Truth
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.study_arms import (
     all_arms,

@@ -51,7 +51,7 @@ def test_differences_are_paired_and_hold_their_percentiles(found: RecallInterval
 
 
 def test_families_pair_what_differs_in_one_thing(found: RecallIntervals) -> None:
-    frame = found.frames()["differences"]
+    frame = found.frames()["recall_differences"]
     assert frame[["measure", "second"]].to_numpy().tolist() == [
         ["LLOO(beta=0)@5", "LOO(beta=0)@5"],
         ["LLOO(beta=1)@5", "LOO(beta=1)@5"],
@@ -62,9 +62,9 @@ def test_families_pair_what_differs_in_one_thing(found: RecallIntervals) -> None
 
 def test_the_summary_averages_a_family(found: RecallIntervals) -> None:
     frames = found.frames()
-    means = frames["differences"].groupby("compared", sort=False)["difference"].mean()
-    assert frames["summary"]["difference"].tolist() == pytest.approx(means.tolist())
-    assert frames["summary"]["pairs"].tolist() == [2, 2]
+    means = frames["recall_differences"].groupby("compared", sort=False)["difference"].mean()
+    assert frames["recall_summary"]["difference"].tolist() == pytest.approx(means.tolist())
+    assert frames["recall_summary"]["pairs"].tolist() == [2, 2]
     assert "the noise of users" in found.findings()[0]
 
 

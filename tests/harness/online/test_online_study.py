@@ -62,7 +62,8 @@ TABLES = {
     "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts", "fewer_arms",
     "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
     "online_null", "online_orderings", "online_rhos", "online_validations",
-    "periods", "rates", "recall", "recall_of_arms", "sample_ratio", "settings", "summary", "truth",
+    "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",
+    "sample_ratio", "settings", "truth",
     "values",
 }  # fmt: skip
 
