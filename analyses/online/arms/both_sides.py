@@ -24,7 +24,7 @@ from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import popularity_counts
-from analyses.recall.user_recalls import user_recalls
+from analyses.recall.user_recalls import errors_of_means, user_recalls
 from qrels.interactions.test_users import split_users
 from runs.shared.progress import Progress
 from runs.shared.streams import random_uniforms
@@ -128,7 +128,7 @@ class BothSides:
         values = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
         # What moves the recalls of all arms alike moves none past another.
         again = self.values_again - np.nanmean(self.values_again, axis=2, keepdims=True)
-        errors = [np.nanstd(again, axis=0, ddof=1), np.zeros((len(others), len(self.arms)))]
+        errors = [np.nanstd(again, axis=0, ddof=1), self._errors_of_others()]
         for value, error in estimates.values():
             values.append(value[np.newaxis])
             errors.append(error[np.newaxis])
@@ -151,6 +151,31 @@ class BothSides:
             parts = [self.grids[place], *grids]
             values.append(np.concatenate([grid.values.ravel() for grid in parts]))
         return np.asarray(np.mean(values, axis=0))
+
+    def _errors_of_others(self) -> Floats:
+        """Give errors over users of the other metrics, of shape (n_others, n_arms).
+
+        They are those of a period in which all arms are measured, as users are the same in all.
+        """
+        places, settings = self.record.ranks, self.settings
+        periods = [{at: places[at] for at in places if at[1] == k} for _, k in places]
+        whole = next((each for each in periods if len(each) == len(self.arms)), None)
+        n_others = len(settings.metrics) * len(VALIDATIONS) * len(settings.cutoffs)
+        if whole is None or not n_others:
+            return np.zeros((n_others, len(self.arms)))
+        ranks = {arm: whole[arm, period] for arm, period in whole}
+        parts = [
+            errors_of_means(
+                ranks,
+                self.counts[next(iter(whole))],
+                validation=validation,
+                betas=[0.0],
+                cutoffs=settings.cutoffs,
+                stratification=replace(settings.stratification, metric=metric),
+            )[:, 0]
+            for metric, validation in product(settings.metrics, VALIDATIONS)
+        ]
+        return np.concatenate(parts, axis=1).T
 
     def _estimates(self) -> dict[str, tuple[Floats, Floats]]:
         """Give off-policy estimates of the arms and errors by estimator, where all have one."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,7 @@ from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
+from recommenders import find_system, read_settings
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
 from runs import InputError
@@ -65,7 +66,10 @@ class UsersSection(Section):
 class ArmSection(Section):
     """What an arm serves."""
 
-    model: Literal["als-knn", "item-cosines", "lottery"] = "item-cosines"
+    model: str = Field(
+        "item-cosines",
+        description="als-knn, item-cosines, lottery, or a system of the harness or of yours.",
+    )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(
         default_factory=dict,
@@ -115,6 +119,9 @@ class ExperimentSection(SimulationSettings):
                 "[experiment.arms.NAME], or [experiment.search] for some"
             )
         for name, arm in self.arms.items():
+            if arm.model not in SETTINGS:
+                _require_system(name, arm)
+                continue
             known = SETTINGS[arm.model]
             unknown = [setting for setting in arm.settings if setting not in known]
             if unknown:
@@ -123,6 +130,16 @@ class ExperimentSection(SimulationSettings):
                     f"are {', '.join(known)}"
                 )
         return self
+
+
+def _require_system(name: str, arm: ArmSection) -> None:
+    """Refuse what is no system, or none that scores what a stranger did, or wrong settings."""
+    try:
+        read_settings(arm.model, arm.settings)
+        if not find_system(arm.model).scores_histories:
+            raise InputError(f"{arm.model} scores none but those it learned from.")
+    except InputError as error:
+        raise ValueError(f"[experiment.arms.{name}]: {str(error).rstrip('.')}") from None
 
 
 class ExperimentStudy(StudyFile):

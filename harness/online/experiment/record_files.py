@@ -21,7 +21,7 @@ from harness.online.experiment.study_arms import (
     settings_frame,
 )
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender
+from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.simulation import SimulatedExperiment, simulate
@@ -35,14 +35,11 @@ from qrels.ranks.hidden_ranks import (
     ranks_from_parquet,
     ranks_to_parquet,
 )
-from recommenders.kernels.hidden import rank_hidden
 from runs import InputError, Numbering
 from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from harness.online.experiment.experiment_file import ExperimentStudy
     from harness.online.experiment.experiment_run import ExperimentRun
     from harness.study.store import Store
@@ -73,13 +70,13 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         experiment = simulate(world, arms, section, test_users=test_users, **workers)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
-    similarities = [
-        ((name, period), model.similarity)
+    live = [
+        ((name, period), model)
         for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
         for period, model in enumerate(models)
-        if isinstance(model, NeighbourRecommender)
+        if isinstance(model, NeighbourRecommender | SystemRecommender)
     ]
-    files = _rank(run, "Ranking hidden items", hidden, similarities, len(similarities))
+    files = _rank(run, "Ranking hidden items", hidden, live, len(live))
     files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
     truth = experiment.truth
     return files | _facts(
@@ -110,7 +107,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     others = events.select(~np.isin(events.user, np.unique(hidden.user)))
     starts = {place: at for place, at in starts_of(logs).items() if place[0] in models}
     trained = (
-        (place, models[place[0]].similarity(others.select(others.time < start)))
+        (place, models[place[0]].fit(others.select(others.time < start)))
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
@@ -122,16 +119,16 @@ def _rank(
     run: ExperimentRun,
     doing: str,
     hidden: Interactions,
-    similarities: Iterable[tuple[Place, csr_array[Any]]],
+    live: Iterable[tuple[Place, NeighbourRecommender | SystemRecommender]],
     n_models: int,
 ) -> dict[str, bytes]:
-    """Rank hidden items by the similarities of the model of each place; give the files."""
+    """Rank hidden items by the model of each place; give the files."""
     hiding = run.study.hiding
     items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
     files = {HIDDEN: hidden_to_parquet(items)}
     with on_cluster(run.dask), run.progress(doing, n_models) as bar:
-        for place, similarity in similarities:
-            ranks = rank_hidden(similarity, hidden, hiding, n_jobs=run.n_jobs)
+        for place, model in live:
+            ranks = model.hidden_ranks(hidden, hiding, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
     return files

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from harness.online.simulation.arms import Arm, Lottery, NeighbourModel
+from harness.online.simulation.arms import Arm, Lottery, NeighbourModel, SystemModel
 from qrels.interactions.interactions import Interactions
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
 
 
-def _model(section: ArmSection, *, seed: int) -> NeighbourModel | Lottery:
+def _model(section: ArmSection, *, seed: int) -> NeighbourModel | SystemModel | Lottery:
     if section.model == "lottery":
         return Lottery()
     if section.model == "item-cosines":
         return NeighbourModel(ItemCosines(**section.settings))
-    return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+    if section.model == "als-knn":
+        return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+    return SystemModel(section.model, section.settings, seed)
 
 
 def _embedded(settings: EmbeddingSettings, *, seed: int) -> NeighbourModel:
@@ -87,7 +89,7 @@ def all_arms(study: ExperimentStudy, found: Search | None) -> list[Arm]:
     return [*named, *searched]
 
 
-def served_models(study: ExperimentStudy) -> Mapping[str, NeighbourModel]:
+def served_models(study: ExperimentStudy) -> Mapping[str, NeighbourModel | SystemModel]:
     """Give the models of the arms of a log, by name; those that draw their lists have none."""
     models = {name: _model(section, seed=study.seed) for name, section in study.arms.items()}
-    return {name: model for name, model in models.items() if isinstance(model, NeighbourModel)}
+    return {name: model for name, model in models.items() if not isinstance(model, Lottery)}

@@ -2,7 +2,14 @@
 
 from analyses.online.clicks.arm_truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms import Arm, Lottery, Model, NeighbourModel, Recommender
+from harness.online.simulation.arms import (
+    Arm,
+    Lottery,
+    Model,
+    NeighbourModel,
+    Recommender,
+    SystemModel,
+)
 from harness.online.simulation.click_world import (
     NOW,
     ClickWorld,
@@ -27,6 +34,7 @@ __all__ = [
     "Recommender",
     "SimulatedExperiment",
     "SimulationSettings",
+    "SystemModel",
     "Truth",
     "interactions_of",
     "lists_of_arm",

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
-from runs import InputError, Numbering
+from recommenders import train
+from recommenders.shared.blocks import row_blocks
+from recommenders.shared.sparse import row_of_entry
+from runs import InputError, Numbering, top_items
 from runs.shared.streams import id_hashes, random_uniforms
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from qrels.ranks.hidden_ranks import HiddenRanks
+    from recommenders.kernels.hidden import Hiding
     from recommenders.kernels.hidden.fixed_point import FixedPoint
+    from recommenders.shared.scorers import HistoriesScorer
 
 Floats = NDArray[np.float64]
 Lists = NDArray[np.int32]
@@ -26,7 +32,7 @@ Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
 
 
 class Recommender(Protocol):
-    """A model that has learnt."""
+    """A model that has learnt; those whose recall is measured have `hidden_ranks`, too."""
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend items that a profile does not hold, as numbers of shape (n, depth).
@@ -133,6 +139,60 @@ class NeighbourRecommender:
         starts, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
         votes = (self.votes.starts, self.votes.neighbours, self.votes.weights)
         return list_neighbours(starts, items, *votes, self.by_popularity, depth)
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users."""
+        from recommenders.kernels.hidden import rank_hidden
+
+        return rank_hidden(self.similarity, hidden, hiding, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class SystemModel:
+    """A system of the harness, or a user's own, that scores whatever somebody did so far.
+
+    It learns from the values of what users did with items, added up, as from ratings.
+    """
+
+    system: str
+    settings: Mapping[str, Any]
+    seed: int
+
+    def fit(self, history: Interactions) -> SystemRecommender:
+        """Train the system."""
+        scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
+        counts = history.event_counts()
+        by_popularity = np.argsort(np.argsort(-counts, kind="stable"))
+        return SystemRecommender(scorer, by_popularity / len(by_popularity))
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRecommender:
+    """A trained system, and the place of each item by popularity, from 0 up to 1."""
+
+    scorer: HistoriesScorer
+    by_popularity: Floats
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend by falling score, then popular ones that have none, but for what is known."""
+        lists = np.empty((profiles.shape[0], depth), dtype=np.int32)
+        for rows in row_blocks(len(lists), row_bytes=8 * profiles.shape[1]):
+            known = profiles[rows]
+            scores = self.scorer.score_histories(known).astype(np.float64)
+            least = np.nanmin(scores, initial=0.0) - 1.0
+            scores = np.where(np.isnan(scores), least - self.by_popularity, scores)
+            scores[row_of_entry(known), known.indices] = -np.inf
+            lists[rows] = top_items(scores, depth=depth)
+        return lists
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users, whichever sign scores have."""
+        from recommenders.kernels.hidden import rank_hidden_by_scores
+
+        how = replace(hiding, lists=None, reachable="all")
+        return rank_hidden_by_scores(
+            lambda profiles, _: self.scorer.score_histories(profiles), hidden, how, n_jobs=n_jobs
+        )
 
 
 def require_arms(arms: Sequence[Arm]) -> None:

@@ -206,6 +206,11 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (WORLD + ARMS + '[experiment.arms.x]\nmodel = "eas"', "did you mean 'ease'?"),
+        (
+            WORLD + ARMS + '[experiment.arms.x]\nmodel = "ease"\nsettings = { factors = 3 }',
+            "system 'ease'",
+        ),
         ('name = "a"\n' + ARMS, "begins with [experiment.world] or with [experiment.logs]"),
         (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
         (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
@@ -278,6 +283,16 @@ def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> No
         for each in (folder, finished)
     )
     assert hidden > first
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
+    arms = ARMS + '[experiment.arms.ease]\nmodel = "ease"\n[experiment.arms.top]\nmodel = '
+    folder = _run(WORLD + arms + '"popularity"\n' + REST, tmp_path / "systems")
+    values = _values(folder)["LOO(beta=0)@20"]
+    assert set(values.index) == {"few", "many", "all", "ease", "top"}
+    assert values["top"] < values["ease"]
+    assert set(_table(folder, "online_noise")["experiment"]) == {"small"}
 
 
 def test_a_lost_log_is_named(tmp_path: Path) -> None:

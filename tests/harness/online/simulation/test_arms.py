@@ -3,8 +3,15 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
-from harness.online.simulation import ItemCosines, Lottery, NeighbourModel, interactions_of
-from recommenders.kernels.hidden import rank_hidden
+from harness.online.simulation import (
+    ItemCosines,
+    Lottery,
+    NeighbourModel,
+    SystemModel,
+    interactions_of,
+)
+from harness.online.simulation.arms import recommended
+from recommenders.kernels.hidden import Hiding, rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
 from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
 from runs import top_items
@@ -82,6 +89,22 @@ def test_rare_items_have_no_neighbours() -> None:
 def test_shrinkage_lowers_similarities() -> None:
     plain, shrunk = (ItemCosines(300, beta)(HISTORY) for beta in (0.0, 10.0))
     assert shrunk.sum() < plain.sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["ease", "popularity", "puresvd"])
+def test_a_system_of_the_harness_is_a_model(system: str) -> None:
+    """Its lists are the tops of its scores; an item of rank 1 leads the list that lacks it."""
+    learned = SystemModel(system, {}, seed=1).fit(HISTORY)
+    known = profiles(200)
+    lists = recommended(learned, known, depth=5, arm="A")
+    scores = learned.scorer.score_histories(known).astype(np.float64)
+    scores[known.toarray() > 0] = -np.inf
+    scores[np.isnan(scores)] = -np.inf
+    rows = np.isfinite(scores).sum(axis=1) >= 5
+    np.testing.assert_array_equal(lists[rows], top_items(scores[rows], depth=5))
+    ranks = learned.hidden_ranks(HISTORY.select(HISTORY.user < 20), Hiding(), n_jobs=1)
+    assert ((ranks.rank_loo >= 1) & (ranks.rank_lloo >= 1)).all()
 
 
 def test_a_lottery_shows_every_item_at_every_place_as_often() -> None:
