@@ -427,7 +427,7 @@ def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.experiment.search is not None
-    assert study.experiment.search.models + len(study.arms) == 14
+    assert study.experiment.search.models + len(study.arms) == 15
 
 
 def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None:
