@@ -37,6 +37,12 @@ def closed_figures() -> Iterator[None]:
 
 
 @pytest.fixture
+def logs_of_1970(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the times of logs be small numbers, which are taken for seconds else."""
+    monkeypatch.setattr("qrels.interactions.table.EARLIEST", -(2**62))
+
+
+@pytest.fixture
 def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures blank but for the names of their curves, where no test looks at them.
 

@@ -309,6 +309,24 @@ def _prints_such_tables(block: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_logs_lead_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = block_with("python", "# logs.py")
+    exec(code.replace("3_000", "400").replace("600,", "400, most_events=60,"), {})
+    commands = block_with("bash", "harness recall history.parquet").replace("\\\n", " ")
+    for line in commands.splitlines():
+        small = ["--share", "0.4"] if "recall history" in line else []
+        answer = CliRunner().invoke(main, [*split(line)[1:], *small, "--quiet"])
+        assert answer.exit_code == 0, answer.output
+    found = pd.read_csv("answer/online_noise.csv")
+    assert found["low"].le(found["rho"]).all()
+    models = pd.read_csv("answer/online_models.csv")["model"]
+    assert sorted(models) == ["fifty", "five", "one", "shrunk"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("logs_of_1970")
 def test_the_command_for_logs_prints_such_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +459,7 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert study.experiment.search is not None
-    assert study.experiment.search.models + len(study.arms) == 14
+    assert study.experiment.search.models + len(study.arms) == 15
 
 
 def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from analyses.online.arms.arm_clicks import ArmRates
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import ExperimentWork
+from analyses.online.clicks.click_result import Clicks
 from analyses.shared.analysis import analysis
 
 
 @analysis(
     "arm_rates", source="Kasalický (2021), section 4.2", needs=["experiment"], on_request=True
 )
-def arm_rates(work: ExperimentWork, settings: ArmSettings) -> ArmRates:
+def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
     """Count how often the lists of every arm are accepted, and by whom."""
-    with work.progress("Counting clicks", 1) as bar:
-        found, _ = work.sides(settings).counted
-        bar.advance()
-    return found
+    return work.sides(settings).counted[0]

@@ -14,10 +14,12 @@ from analyses.online.agreement.measure_names import Parametrisation
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
 from analyses.online.arms.frame_tables import frame_table
-from analyses.online.arms.offline_values import Place
+from analyses.online.arms.record import Place
+from analyses.online.clicks.rates import REACH
+from analyses.online.clicks.small_multiples import draw_among
 from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid, measure_recall
-from analyses.recall.recall_curves import draw_recall_over_time, draw_recalls
+from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-REACH = 1.96
-"""Standard deviations to either side of a value that hold 95 %."""
-
 
 @analysis(
     "arm_recalls", source="Kasalický (2021), section 4.3", needs=["experiment"], on_request=True
@@ -39,15 +38,16 @@ def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     """Measure the recall of every arm's model in every period, with intervals over users."""
     with work.progress("Measuring recall", 1) as bar:
         sides = work.sides(settings)
-        grids = sides.measured.grids
+        whole = sides.experiment
+        assert whole.value_errors is not None
         found = ArmRecalls(
-            arms=sides.measured.arms,
-            names=sides.experiment.measures,
-            values=sides.experiment.values,
-            rates=sides.experiment.rates,
-            places=tuple(grids),
-            starts=np.array([sides.record.starts[place] for place in grids]),
-            grids=tuple(grids.values()),
+            arms=sides.arms,
+            names=whole.measures,
+            values=whole.values,
+            errors=whole.value_errors,
+            rates=whole.rates,
+            places=tuple(sides.grids),
+            grids=tuple(sides.grids.values()),
             shown=tuple(sides.shown),
             at_highest=tuple(_at_highest(sides)),
         )
@@ -65,16 +65,13 @@ class ArmRecalls(Result):
         Those that were measured.
     names
         Of all measures: the recall variants, then others.
-    values
-        Means over the periods, of shape (n_measures, n_arms).
+    values, errors
+        Means over the periods, and their standard errors over users, of differences between arms;
+        of shape (n_measures, n_arms).
     rates
         Click-through rates, of shape (n_arms,).
-    places
-        Arms and periods (from 0) of the grids.
-    starts
-        When the model of each place became live, in milliseconds since 1970 in UTC.
-    grids
-        Recalls, by place.
+    places, grids
+        Recalls, and of which arm and period (from 0) they are.
     shown
         Numbers of the measures that are followed over the periods.
     at_highest
@@ -84,9 +81,9 @@ class ArmRecalls(Result):
     arms: tuple[str, ...]
     names: tuple[str, ...]
     values: Floats
+    errors: Floats
     rates: Floats
     places: tuple[Place, ...]
-    starts: NDArray[np.int64]
     grids: tuple[RecallGrid, ...]
     shown: tuple[int, ...]
     at_highest: tuple[Mapping[str, Any], ...]
@@ -104,33 +101,30 @@ class ArmRecalls(Result):
 
         Returns
         -------
-        ``values``, a row for each arm, as `harness online` reads it; ``recall``, every recall in
-        every period with what it rests on; ``recall_by_period``, the shown ones; and
-        ``recall_of_arms`` (table 4.3): columns arm, measure, recall; low and high, 1.96 standard
-        deviations over resampled users to either side; ceiling, the most that the validation lets
-        a model reach; and without_first, the recall if first items are not hidden, of leave last
-        one out.
+        ``values`` (model, measure, value, error), as `harness online` reads it; ``recall``, every
+        recall in every period with what it rests on; and ``recall_of_arms`` (table 4.3): columns
+        arm, measure, recall, low and high (95 % over resampled users), ceiling, the most that the
+        validation lets a model reach, and without_first, the recall if first items are not hidden,
+        of leave last one out.
         """
         import pandas as pd
 
-        values = pd.DataFrame(self.values.T, columns=list(self.names))
-        values.insert(0, "model", list(self.arms))
-        parts = list(zip(self.places, self.grids, strict=True))
-        rows = [
-            (arm, period + 1, self.names[number], grid.values.ravel()[number])
-            for (arm, period), grid in parts
-            for number in self.shown
+        model, measure = (axis.ravel() for axis in np.indices(self.values.T.shape))
+        values = pd.DataFrame(
+            {
+                "model": np.array(self.arms, dtype=object)[model],
+                "measure": np.array(self.names, dtype=object)[measure],
+                "value": self.values.T.ravel(),
+                "error": self.errors.T.ravel(),
+            }
+        )
+        recall = [
+            grid.to_frame().assign(arm=arm, period=period + 1)
+            for (arm, period), grid in zip(self.places, self.grids, strict=True)
         ]
         return {
             "values": values,
-            "recall": pd.concat(
-                [
-                    grid.to_frame().assign(arm=arm, period=period + 1)
-                    for (arm, period), grid in parts
-                ],
-                ignore_index=True,
-            ),
-            "recall_by_period": pd.DataFrame(rows, columns=["arm", "period", "measure", "value"]),
+            "recall": pd.concat(recall, ignore_index=True),
             "recall_of_arms": pd.DataFrame(self.at_highest),
         }
 
@@ -146,17 +140,23 @@ class ArmRecalls(Result):
 
     recall_of_arms_table = frame_table("recall_of_arms", "recall of the arms (table 4.3)")
 
-    @figure("recall_over_time", "Recall over time (figure 4.6)")
-    def plot_over_time(self, ax: Axes | None = None) -> Axes:
-        """Draw one recall variant of every arm over the periods."""
-        number = self.shown[-1]
-        recalls, times = {}, {}
-        for arm in self.arms:
-            rows = [n for n, place in enumerate(self.places) if place[0] == arm]
-            rows.sort(key=lambda n: self.places[n])
-            recalls[arm] = np.array([self.grids[n].values.ravel()[number] for n in rows])
-            times[arm] = self.starts[rows].astype("datetime64[ms]")
-        return draw_recall_over_time(recalls, times, label=self.names[number], ax=ax)
+    @figure("recall_over_time", "Recall over time (figure 4.6)", panels="arm")
+    def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
+        """Draw one recall variant of an arm over the periods, with errors, before all others."""
+        ax, number = axes_or_new(ax), self.shown[-1]
+        n_periods = 1 + max(period for _, period in self.places)
+        curves = np.full((len(self.arms), n_periods), np.nan)
+        for (name, period), grid in zip(self.places, self.grids, strict=True):
+            curves[self.arms.index(name), period] = grid.values.ravel()[number]
+        row, periods = self.arms.index(arm), np.arange(n_periods) + 1
+        draw_among(ax, periods, curves, row)
+        # Of one period, whose users are those of all.
+        reach = REACH * self.errors[number, row]
+        ax.fill_between(periods, curves[row] - reach, curves[row] + reach, alpha=0.15, linewidth=0)
+        ax.set_title(arm)
+        ax.set_xlabel("period")
+        ax.set_ylabel(self.names[number])
+        return ax
 
     @figure(
         "recall_over_beta",
@@ -167,17 +167,11 @@ class ArmRecalls(Result):
         """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
         arm, _, validation = panel.rpartition(", ")
         side, first = VALIDATIONS.index(validation), self.grids[0]
-        own = [
-            g.values for g, place in zip(self.grids, self.places, strict=True) if place[0] == arm
-        ]
+        own = [g.values for g, at in zip(self.grids, self.places, strict=True) if at[0] == arm]
         shares = np.mean([grid.effective_shares for grid in self.grids], axis=0)
-        ax = draw_recalls(
-            axes_or_new(ax),
-            np.mean(own, axis=0)[side],
-            betas=first.betas,
-            cutoffs=first.cutoffs,
-            effective_shares=shares[side],
-        )
+        axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs}
+        means = np.mean(own, axis=0)[side]
+        ax = draw_recalls(axes_or_new(ax), means, **axes, effective_shares=shares[side])
         ax.set_ylabel("recall")
         ax.set_title(panel)
         return ax
@@ -185,25 +179,22 @@ class ArmRecalls(Result):
 
 def _at_highest(sides: BothSides) -> Iterator[Mapping[str, Any]]:
     """Give recall at the highest of the shown exponents, by validation and arm."""
-    measured, again = sides.measured, sides.values_again
-    shown = [n for n in sides.shown if measured.parametrisations[n].beta > 0]
-    highest = max((measured.parametrisations[n].beta for n in shown), default=0.0)
-    for number in shown:
-        each = measured.parametrisations[number]
-        if each.beta != highest:
-            continue
-        place = measured.settings.betas.index(each.beta)
-        side = VALIDATIONS.index(each.validation)
-        for column, arm in enumerate(measured.arms):
-            value = measured.of_arm(arm)[number]
-            sd = again[:, number, column].std(ddof=1)
-            grids = [grid for at, grid in measured.grids.items() if at[0] == arm]
+    again, variants = sides.values_again, sides.variants
+    shown = [n for n in sides.shown if variants[n].beta > 0]
+    highest = max((variants[n].beta for n in shown), default=0.0)
+    for number in (n for n in shown if variants[n].beta == highest):
+        each = variants[number]
+        place, side = sides.settings.betas.index(each.beta), VALIDATIONS.index(each.validation)
+        for column, arm in enumerate(sides.arms):
+            value = float(sides.experiment.values[number, column])
+            reach = REACH * float(np.nanstd(again[:, number, column], ddof=1))
+            grids = [grid for at, grid in sides.grids.items() if at[0] == arm]
             yield {
                 "arm": arm,
                 "measure": str(each),
-                "recall": float(value),
-                "low": float(value - REACH * sd),
-                "high": float(value + REACH * sd),
+                "recall": value,
+                "low": value - reach,
+                "high": value + reach,
                 "ceiling": float(np.mean([grid.ceilings[side, place] for grid in grids])),
                 "without_first": _without_first(sides, each, arm),
             }
@@ -214,16 +205,10 @@ def _without_first(sides: BothSides, asked: Parametrisation, arm: str) -> float:
     if asked.validation == "LOO":
         return float("nan")
     skipping = replace(sides.settings.stratification, first_item="skip")
+    how = {"validations": ["LLOO"], "betas": [asked.beta], "cutoffs": [asked.cutoff]}
     values = [
-        measure_recall(
-            ranks,
-            sides.counts[place],
-            validations=["LLOO"],
-            betas=[asked.beta],
-            cutoffs=[asked.cutoff],
-            stratification=skipping,
-        ).values.item()
-        for place, ranks in sides.record.ranks.items()
-        if place[0] == arm
+        measure_recall(ranks, sides.counts[at], stratification=skipping, **how).values.item()  # type: ignore[arg-type]
+        for at, ranks in sides.record.ranks.items()
+        if at[0] == arm
     ]
     return float(np.mean(values))

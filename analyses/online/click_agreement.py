@@ -15,11 +15,11 @@ import numpy as np
 from pydantic import Field
 
 from analyses.online.agreement.best_of_many import BestOfMany, best_of_many
-from analyses.online.agreement.rank_agreement import Agreement, study_agreement
-from analyses.online.agreement.rho_bins import BINS
-from analyses.online.agreement.rho_panels import draw_rhos, rho_panels
+from analyses.online.agreement.rank_agreement import BINS, Agreement, study_agreement
+from analyses.online.agreement.rho_figures import draw_rhos, plot_bins, rho_panels
+from analyses.online.agreement.rho_noise import RhoNoise, noise_of
 from analyses.online.agreement.spearman_null import smallest_rho
-from analyses.online.agreement.wording import ALPHA, caution, print_p, print_rho
+from analyses.online.agreement.wording import ALPHA, are_enough, caution, print_p, print_rho
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
 from analyses.online.tables.links import Linked, link
@@ -115,10 +115,15 @@ def click_agreement(work: Work, settings: Settings) -> ClickStudy:
 
 @dataclass(frozen=True, eq=False)
 class ClickStudy(Result):
-    """Every measure with the rates, in every experiment, and the best one with that by chance."""
+    """Every measure with the rates, in every experiment, and the best one with that by chance.
+
+    Where errors of the rates are known: what noise does to the rhos of the best measures, by
+    experiment.
+    """
 
     agreement: Agreement
     best: BestOfMany
+    noise: tuple[RhoNoise, ...]
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -155,6 +160,11 @@ class ClickStudy(Result):
             "online_bins": self.agreement.bins(),
             "online_null": self.best.null_frame(),
         }
+        if self.noise:
+            import pandas as pd
+
+            parts = [part.to_frame() for part in self.noise]
+            whole["online_noise"] = pd.concat(parts, ignore_index=True)
         compared = {
             "online_levels": self.agreement.levels(),
             "online_validations": self.agreement.validations(),
@@ -187,7 +197,22 @@ class ClickStudy(Result):
 
     def findings(self) -> Sequence[str]:
         """Say what the best measure amounts to, and what so few models can show."""
-        return [" ".join([self.best.conclusion(), self._of_ties(), self.of_few()])]
+        said = [self._answer(), self.best.conclusion(), self._of_ties(), self.of_few()]
+        whole = " ".join(filter(None, said))
+        several = len(self.noise) > 1
+        return [
+            whole,
+            *(f"{part.experiment}: " * several + part.finding() for part in self.noise),
+        ]
+
+    def _answer(self) -> str:
+        """Answer the question plainly, where there are models enough."""
+        best = self.best
+        if not are_enough(min(best.n_models)):
+            return ""
+        if float(best.p_adjusted[best.best]) <= ALPHA:
+            return "Yes, offline measures follow clicks here, some of them."
+        return "Whether any offline measure follows clicks is not shown."
 
     def cautions(self) -> Sequence[str]:
         """Say what clicks are not."""
@@ -236,6 +261,39 @@ class ClickStudy(Result):
         }
         title = "The best measures by their agreement with click-through rates"
         return _table("online", title, self.agreement.caption(), frame, columns)
+
+    @table("online_noise", "what the noise of clicks and values does to the best rhos")
+    def noise_table(self) -> Table:
+        """Tabulate the intervals of the best rhos, reliabilities, and rhos without attenuation."""
+        rows: list[list[Cell]] = [
+            [
+                f"{measure}, {part.experiment}" if len(self.noise) > 1 else measure,
+                float(part.rhos[row]),
+                f"{part.low[row]:.4f} to {part.high[row]:.4f}",
+                float(part.corrected[row]),
+                float(part.of_values[row]),
+                part.of_rates,
+            ]
+            for part in self.noise
+            for row, measure in enumerate(part.measures)
+        ]
+        return Table(
+            name="online_noise",
+            title="What the noise of clicks and values does to the best rhos",
+            note="Intervals, of measures named beforehand, hold the rho that the same models would "
+            "have without noise. Without attenuation: rho divided by the root of both "
+            "reliabilities (Spearman 1904); a reliability is the share of the variance between "
+            "models that is not noise.",
+            headings=[
+                "measure",
+                "rho",
+                "95 % interval",
+                "without attenuation",
+                "reliability of values",
+                "of rates",
+            ],
+            rows=rows,
+        )
 
     @table("online_orderings", "different orderings of the models behind the measures")
     def orderings(self) -> Table:
@@ -327,8 +385,8 @@ class ClickStudy(Result):
         of="agreement",
     )
     def plot_bins(self, ax: Axes | None = None, *, experiment: str) -> Axes:
-        """Draw how many measures of an experiment have how large a rho; see `Agreement`."""
-        return self.agreement.plot_bins(ax, experiment=experiment)
+        """Draw how many measures of an experiment have how large a rho."""
+        return plot_bins(self.agreement, ax, experiment=experiment)
 
     plot_online_best = part_figure(
         "online_best", "The best of all offline measures by chance", of="best", number=20
@@ -354,7 +412,10 @@ def study_clicks(
     """
     best = best_of_many(experiments, permutations=permutations, seed=seed, chosen=chosen)
     agreement = study_agreement(experiments, seed=seed, left_out=left_out)
-    return ClickStudy(agreement, best)
+    names = agreement.best(N_BEST, chosen=best.chosen)["measure"].iloc[:N_BEST]
+    numbers = [agreement.measures.index(name) for name in names]
+    noise = [noise_of(one, numbers, seed=seed) for one in experiments]
+    return ClickStudy(agreement, best, tuple(part for part in noise if part is not None))
 
 
 def _signs(name: str, title: str, frame: pd.DataFrame, headings: Mapping[str, str]) -> Table:

@@ -1,14 +1,14 @@
-"""Recall over beta, and over time: figures 4.6 to 4.11 of Kasalický (2021)."""
+"""Recall over beta: figures 4.7 to 4.11 of Kasalický (2021)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
+from analyses.shared.drawing import gradations, legend_beside
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -47,40 +47,6 @@ def draw_recalls(
     some = sorted({round(place) for place in np.linspace(0, len(betas) - 1, 5)})
     above.set_xticks([betas[n] for n in some], [f"{effective_shares[n]:.0%}" for n in some])
     above.set_xlabel("effective share of hidden items", fontsize="small")
-    legend_beside(ax)
-    return ax
-
-
-def draw_recall_over_time(
-    recalls: Mapping[str, Floats],
-    times: Mapping[str, NDArray[np.datetime64]],
-    *,
-    label: str = "recall",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw recall over the periods of an experiment, a line each (figure 4.6).
-
-    By name of the line (a model, a validation) there are the recall of each period, and when it
-    began.
-
-    Raises
-    ------
-    InputError
-        If recalls and times do not fit.
-    """
-    import matplotlib.dates
-
-    dates: Any = matplotlib.dates
-    ax = axes_or_new(ax)
-    locator = dates.AutoDateLocator()
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
-    for (name, style), values in zip(categories([*recalls]), recalls.values(), strict=True):
-        if name not in times or times[name].shape != values.shape:
-            raise InputError(f"{name}: every recall needs the time of its period.")
-        when = np.asarray(dates.date2num(times[name]))
-        ax.plot(when, values, label=name, **style)
-    ax.set_ylabel(label)
     legend_beside(ax)
     return ax
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +58,40 @@ def user_recalls(
     weights = [item_weights(counts, beta=beta, stratification=chosen) for beta in betas]
     for first in range(0, len(part.users), block_users):
         yield _recalls_of(part.block(first, first + block_users), weights, cutoffs, chosen)
+
+
+def errors_of_means(
+    ranks: Mapping[str, HiddenRanks],
+    counts: NDArray[np.integer],
+    *,
+    validation: Validation,
+    betas: Sequence[float] = BETAS,
+    cutoffs: Sequence[int] = CUTOFFS,
+    stratification: Stratification | None = None,
+) -> Floats:
+    """Give standard errors over users of the mean recalls of models, of differences between them.
+
+    It is what a bootstrap over users, the same for all models, comes to with ever more replicates.
+    What moves the recalls of all models alike, of a user who is easy to serve, is no error of
+    theirs; of one model alone it is. Ranks are those of the same hidden items.
+
+    Returns
+    -------
+    Of shape (n_models, n_betas, n_cutoffs).
+    """
+    asked = {"betas": betas, "cutoffs": cutoffs, "stratification": stratification}
+    blocks = (user_recalls(each, counts, validation=validation, **asked) for each in ranks.values())  # type: ignore[arg-type]
+    sums, squares, n_users = 0.0, 0.0, 0
+    for parts in zip(*blocks, strict=True):
+        shares = np.stack([part.shares for part in parts]).astype(np.float64)
+        if len(shares) > 1:
+            shares -= shares.mean(axis=0)
+        sums, squares = sums + shares.sum(axis=1), squares + (shares**2).sum(axis=1)
+        n_users += shares.shape[1]
+    if n_users < 2:
+        return np.full(np.shape(sums), np.nan)
+    variances = (squares - np.square(sums) / n_users) / (n_users - 1)
+    return np.sqrt(np.maximum(variances, 0.0) / n_users)
 
 
 def _recalls_of(

@@ -49,7 +49,7 @@ def clicks(
     arms, whether users are split as planned (if not, no winner is named), cycles of day and week,
     and how far the tables fit together.
     """
-    from analyses.online.clicks.click_study import study_log
+    from analyses.online.clicks.counting import study_log
     from analyses.shared.publish import PRINTED, write_results
     from runs.shared.files import write_whole
 

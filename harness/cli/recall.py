@@ -34,13 +34,20 @@ QUESTION = imported("harness.recall.recall_question.RecallQuestion")
 @click.argument("interactions", type=PATH)
 @click.option(
     "--model",
-    type=click.Choice(["item-cosines", "als-knn"]),
-    default="item-cosines",
-    show_default=True,
-    help="Item neighbours by common users; or by learned factors, which needs implicit.",
+    "models",
+    multiple=True,
+    default=["item-cosines"],
+    metavar="MODEL",
+    help="item-cosines (the default): item neighbours by common users; als-knn: by learned "
+    "factors, which needs implicit. With settings and a name of yours: "
+    "few=item-cosines:neighbours=5. Several are measured in one reading.",
 )
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the model."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the model, or of all models.",
 )
 @click.option(
     "--ranks",
@@ -57,7 +64,7 @@ QUESTION = imported("harness.recall.recall_question.RecallQuestion")
 @quietly
 def recall(
     interactions: Path,
-    model: Any,
+    models: tuple[str, ...],
     settings: tuple[str, ...],
     rank_table: Path | None,
     dask: str | None,
@@ -74,19 +81,20 @@ def recall(
     popularity to the power of minus beta. The others train the model.
     """
     from harness.recall.measure import measure
+    from harness.recall.measured_recalls import MeasuredRecalls
 
     result = measure(
         interactions,
         given(QUESTION(), asked),
         rank_table=rank_table,
-        model=model,
+        models=models,
         settings=settings,
         dask=dask,
         n_jobs=n_jobs,
         progress=progress,
     )
     publish({"recall": result}, format_, output)
-    if output is not None:
+    if output is not None and isinstance(result, MeasuredRecalls):
         result.write_ranks(output)
     for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)

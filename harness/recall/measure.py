@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import Weights, popularity_counts
-from harness.recall.measured_recalls import MeasuredRecalls
-from harness.recall.models import ModelName, Train, model_of
+from analyses.recall.user_recalls import errors_of_means
+from harness.recall.measured_recalls import MeasuredRecalls, RecallsOfModels
+from harness.recall.models import ModelName, Train, model_of, parse_model
 from harness.recall.recall_question import RecallQuestion
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
@@ -34,13 +36,13 @@ def measure(
     question: RecallQuestion,
     *,
     rank_table: Path | None,
-    model: ModelName,
+    models: Sequence[str],
     settings: Sequence[str],
     dask: str | None,
     n_jobs: int,
     progress: Progress,
-) -> MeasuredRecalls:
-    """Measure a model, or a table of ranks if there is one.
+) -> MeasuredRecalls | RecallsOfModels:
+    """Measure a model, several in one reading, or a table of ranks if there is one.
 
     Raises
     ------
@@ -48,15 +50,14 @@ def measure(
         If a file or what is asked breaks a rule.
     """
     if rank_table is None:
-        return measure_model(
-            interactions,
-            question,
-            model=model,
-            settings=settings,
-            dask=dask,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        parsed = [parse_model(text) for text in models]
+        how: dict[str, Any] = {"dask": dask, "n_jobs": n_jobs, "progress": progress}
+        if len(parsed) > 1:
+            own = {label: (name, (*settings, *given)) for label, name, given in parsed}
+            return measure_models(interactions, question, own, **how)
+        _, model, given = parsed[0]
+        every = (*settings, *given)
+        return measure_model(interactions, question, model=model, settings=every, **how)
     if settings or dask is not None:
         raise InputError("with --ranks nothing is trained or ranked; leave out --set and --dask.")
     return measure_ranks(interactions, rank_table, question, progress=progress)
@@ -89,6 +90,44 @@ def measure_model(
             ranks = rank_hidden(learned.similarity, learned.test, hiding, n_jobs=n_jobs)
     facts = [*learned.facts, learned.unreachable_in_words(ranks.hidden)]
     return _measured(name, ranks, learned.counts, question, facts, progress)
+
+
+def measure_models(
+    path: Path,
+    question: RecallQuestion,
+    models: Mapping[str, tuple[ModelName, Sequence[str]]],
+    *,
+    dask: str | None,
+    n_jobs: int,
+    progress: Progress,
+) -> RecallsOfModels:
+    """Train several models on the same users, and measure them on the same others.
+
+    The log is read once; users who count alike are what recalls are means of.
+    """
+    trained = {
+        label: model_of(name, settings, seed=question.seed, n_jobs=n_jobs)
+        for label, (name, settings) in models.items()
+    }
+    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs))
+    train, test, facts = _read_apart(path, question, progress)
+    counts, ranks = popularity_counts(train, of=question.popularity), {}
+    with on_cluster(dask), progress("Training and ranking", len(trained)) as bar:
+        for label, (_, train_model) in trained.items():
+            ranks[label] = rank_hidden(train_model(train), test, hiding, n_jobs=n_jobs)
+            bar.advance()
+    how: dict[str, Any] = {
+        "betas": question.betas,
+        "cutoffs": question.cutoffs,
+        "stratification": question.stratification("uniform"),
+    }
+    with progress("Measuring recall", len(ranks)) as bar:
+        grids = {}
+        for label, of_model in ranks.items():
+            grids[label] = measure_recall(of_model, counts, **how)
+            bar.advance()
+    errors = [errors_of_means(ranks, counts, validation=each, **how) for each in VALIDATIONS]
+    return RecallsOfModels(grids, np.stack(errors, axis=1), tuple(facts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from analyses.recall.hidden_parts import Validation
 from analyses.recall.recall import RecallGrid
@@ -102,6 +106,63 @@ class MeasuredRecalls(Result):
         """Write the hidden items, and their ranks."""
         write_whole(folder / "hidden.parquet", hidden_to_parquet(self.ranks.hidden))
         write_whole(folder / "ranks.parquet", ranks_to_parquet(self.ranks))
+
+
+@dataclass(frozen=True, eq=False)
+class RecallsOfModels(Result):
+    """Recalls of several models on the same test users, who count alike.
+
+    Grids are by model, errors of shape (n_models, n_validations, n_betas, n_cutoffs).
+    """
+
+    grids: Mapping[str, RecallGrid]
+    errors: NDArray[np.float64]
+    facts: Sequence[str]
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``values``: columns model, measure, value, error, as `harness online` reads them."""
+        import pandas as pd
+
+        first = next(iter(self.grids.values()))
+        names = [
+            f"{validation}(beta={repr(float(beta)).removesuffix('.0')})@{cutoff}"
+            for validation, beta, cutoff in product(first.validations, first.betas, first.cutoffs)
+        ]
+        values = np.concatenate([grid.values.ravel() for grid in self.grids.values()])
+        columns = {"measure": names * len(self.grids), "value": values}
+        models = np.repeat(list(self.grids), len(names))
+        return {"values": pd.DataFrame({"model": models, **columns, "error": self.errors.ravel()})}
+
+    def caption(self) -> str:
+        """Say what values are means of."""
+        grid = next(iter(self.grids.values()))
+        return f"{len(self.grids)} models. {grid.caption()} Errors are of differences of models."
+
+    def cautions(self) -> Sequence[str]:
+        """Say what was left out."""
+        return self.facts
+
+    def findings(self) -> Sequence[str]:
+        """Say what to do with the values."""
+        return ["With rates of these models: harness online values.csv rates.csv"]
+
+    @table("recall_models", "recall of hidden items by several models")
+    def models_table(self) -> Table:
+        """Tabulate a few measures, a column for each model."""
+        first = next(iter(self.grids.values()))
+        cutoff = min(first.cutoffs, key=lambda k: abs(k - 10))
+        at = first.cutoffs.index(cutoff)
+        rows: list[list[Cell]] = [
+            [f"{validation}(beta={beta:g})@{cutoff}"]
+            + [
+                float(grid.values[side, first.betas.index(beta), at])
+                for grid in self.grids.values()
+            ]
+            for side, validation in enumerate(first.validations)
+            for beta in _shown(first.betas, SHOWN_BETAS)
+        ]
+        headings = ["", *self.grids]
+        return Table("recall_models", "Recall of several models", self.caption(), headings, rows)
 
 
 def _table(weights: Weights, grid: RecallGrid | None, *, model: str) -> Table:

@@ -38,6 +38,24 @@ def model_of(
     return MODELS[name](settings, seed, n_jobs)
 
 
+def parse_model(text: str) -> tuple[str, ModelName, tuple[str, ...]]:
+    """Read what a model is called, which it is, and its settings.
+
+    Examples
+    --------
+    >>> parse_model("few=item-cosines:neighbours=5,shrinkage=1")
+    ('few', 'item-cosines', ('neighbours=5', 'shrinkage=1'))
+    >>> parse_model("als-knn")
+    ('als-knn', 'als-knn', ())
+    """
+    head, _, settings = text.partition(":")
+    label, _, name = head.rpartition("=")
+    found = next((known for known in MODELS if known == name), None)
+    if found is None:
+        raise InputError(f"a model is {' or '.join(MODELS)}, got {name!r} in {text!r}.")
+    return label or text, found, tuple(filter(None, settings.split(",")))
+
+
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
     from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 

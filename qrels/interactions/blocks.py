@@ -43,6 +43,10 @@ def read_blocks(
     """
     import pyarrow as pa
 
+    for part in table.parts:
+        yield from read_blocks(part, names, rows=rows)
+    if table.parts:
+        return
     if table.file is None:
         yield Block(table, 0, {name: table.column(name) for name in names})
         return

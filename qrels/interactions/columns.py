@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +37,13 @@ class Ids:
     def numbers(self, numbering: Numbering) -> NDArray[np.int32]:
         """Give the number of each row's id; -1 where there is none, or it is unknown."""
         return np.append(numbering.numbers(self.ids), np.int32(-1))[self.places]
+
+    def renamed(self, names: Mapping[str, str]) -> Ids:
+        """Give some ids other names, which may make them one."""
+        new, places = np.unique(
+            [names.get(str(one), str(one)) for one in self.ids], return_inverse=True
+        )
+        return Ids(new.astype(np.str_), np.append(places, -1)[self.places])
 
     def repetition(self) -> tuple[int, int] | None:
         """Find the first row whose id occurs before, and the row where; None if all differ."""

@@ -13,13 +13,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.interactions.columns import Fail, is_text
+from qrels.interactions.columns import Fail, is_text, read_times
 from runs import InputError
 
 PARQUET_MAGIC: Final = b"PAR1"
 
 CODED: Final = ("rec_id", "user", "arm", "model_version", "item", "type")
 """Columns of ids, whose text Parquet may keep once, with a number in each row: read as it is."""
+
+
+EARLIEST: Final = 946_684_800_000
+"""The beginning of the year 2000, in milliseconds since 1970 in UTC: earlier times are seconds."""
 
 
 class Lists(NamedTuple):
@@ -32,11 +36,16 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """A file with named columns: Parquet, which is open, or CSV, which is not."""
+    """A file with named columns: Parquet, which is open, or CSV, which is not.
+
+    A folder of Parquet files, with others in it, is a table of the rows of all, in the order of
+    their paths; what they have in common are its columns.
+    """
 
     path: Path
     names: tuple[str, ...]
     file: Any = None
+    parts: tuple[LogTable, ...] = ()
 
     @classmethod
     def open(cls, path: str | Path) -> LogTable:
@@ -51,6 +60,8 @@ class LogTable:
         from pyarrow import csv
 
         path = Path(path)
+        if path.is_dir():
+            return cls._of_folder(path)
         try:
             if _is_parquet(path):
                 file = _open_parquet(path)
@@ -61,11 +72,25 @@ class LogTable:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(path, error) from error
 
+    @classmethod
+    def _of_folder(cls, path: Path) -> LogTable:
+        found = sorted(path.rglob("*.parquet"))
+        if not found:
+            raise InputError(f"{path}: the folder has no file *.parquet.")
+        parts = tuple(cls.open(part) for part in found)
+        common = [name for name in parts[0].names if all(name in part for part in parts)]
+        return cls(path, tuple(common), parts=parts)
+
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
     def error(self, name: str, row: int, finding: str) -> InputError:
         """Name the file, the row (from 1, without a header; given from 0) and the column."""
+        for part in self.parts:
+            n_rows = part.file.metadata.num_rows
+            if row < n_rows:
+                return part.error(name, row, finding)
+            row -= n_rows
         return InputError(f"{self.path}, row {row + 1}, column {name!r}: {finding}")
 
     def fail(self, name: str) -> Fail:
@@ -97,6 +122,17 @@ class LogTable:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(self.path, error) from error
 
+    def times(self, name: str) -> NDArray[np.int64]:
+        """Read a column of times, as `read_times`, none of which is before the year 2000."""
+        times = read_times(self.column(name), self.fail(name))
+        early = times < EARLIEST
+        if early.any():
+            row = int(early.argmax())
+            day = np.datetime64(int(times[row]), "ms").astype("datetime64[D]")
+            finding = f"a time must be of the year 2000 or later, got {times[row]} ms, {day}"
+            raise self.error(name, row, f"{finding}: seconds?")
+        return times
+
     def lists(self, name: str) -> Lists:
         """Read a column of lists.
 
@@ -123,6 +159,8 @@ class LogTable:
         return Lists(first, column.flatten(), fail)
 
     def _read(self, name: str) -> Any:
+        if self.parts:
+            return self._joined(name)
         if self.file is not None:
             return self.file.read(columns=[name])
         import pyarrow as pa
@@ -135,6 +173,25 @@ class LogTable:
             null_values=[""],
         )
         return csv.read_csv(self.path, *_csv_options(), as_text)
+
+    def _joined(self, name: str) -> Any:
+        """Put a column of the files of a folder together, if it is of one kind."""
+        import pyarrow as pa
+
+        columns = [part.column(name) for part in self.parts]
+        plain = [
+            c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in columns
+        ]
+        tables = [pa.table({name: column}) for column in plain]
+        joined = tables[0]
+        for part, following in zip(self.parts[1:], tables[1:], strict=True):
+            try:
+                joined = pa.concat_tables([joined, following], promote_options="permissive")
+            except pa.ArrowException:
+                found, first = (each.column(0).type for each in (following, joined))
+                finding = f"a column must be of one type, found {found}, but {first} before."
+                raise part.error(name, 0, finding) from None
+        return joined
 
 
 def _csv_options() -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.agreement.model_ranks import distinct_orderings, whole_ranks
-from analyses.online.agreement.permuted_rates import all_orders, random_orders
+from analyses.online.agreement.permuted_rates import all_orders, joint_orders, together
 from analyses.online.agreement.wording import caution, print_p, print_rho, word_finding
 from analyses.online.tables.experiment import Experiment, check_experiments
 from analyses.shared.drawing import axes_or_new
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MOST_ENUMERATED: Final = 9
-"""Models of a single data set up to which all orders are gone through: 362,880."""
+"""Models up to which all orders are gone through, 362,880, if all data sets have the same."""
 
 TOLERANCE: Final = 1e-9
 """Statistics that differ by less tie, and count as reached."""
@@ -60,6 +60,8 @@ class BestOfMany:
         Different sets of orderings of the models behind the measures.
     is_exact
         Whether all orders were gone through, the observed one among them.
+    is_joint
+        Whether data sets share models, whose rates are dealt out jointly.
     seed
         Of random orders.
     """
@@ -74,6 +76,7 @@ class BestOfMany:
     maxima: Floats
     n_orderings: int
     is_exact: bool
+    is_joint: bool
     seed: int
 
     @property
@@ -142,8 +145,10 @@ class BestOfMany:
     def _orders(self) -> str:
         among = f"the {self.n_models[0]} models" if len(self.n_models) == 1 else "the models"
         if self.is_exact:
-            return f"dealt out among {among} in all {len(self.maxima):,} orders"
+            jointly = "" if len(self.n_models) == 1 else ", jointly in all data sets"
+            return f"dealt out among {among} in all {len(self.maxima):,} orders{jointly}"
         where = "" if len(self.n_models) == 1 else " of each data set"
+        where += ", jointly where data sets share models" if self.is_joint else ""
         return (
             f"dealt out among {among}{where} in {len(self.maxima):,} random orders "
             f"(seed {self.seed})"
@@ -161,11 +166,13 @@ def best_of_many(
 
     The statistic of measure p is its rho, :math:`T_p = \frac1k \sum_s \rho_{ps}` over k data sets.
     The null hypothesis is that the rates have nothing to do with the models: within each data set
-    every order of them is as likely. With :math:`M_b = \max_p T_p` under order b,
+    every order of them is as likely, and of data sets that share models, one order of all
+    their models: what makes a model's rate high in one of them does so in others. With
+    :math:`M_b = \max_p T_p` under order b,
 
     .. math:: \tilde p_p = \frac{1 + \#\{b : M_b \ge T_p\}}{B + 1},
 
-    or, for one data set of up to 9 models, the share among all L! orders. The chance that any
+    or, for data sets of the same up to 9 models, the share among all L! orders. The chance that any
     measure gets :math:`\tilde p \le \alpha` is at most :math:`\alpha`.
 
     If the statistic is of data sets that were chosen after looking at the rhos, every order takes,
@@ -209,11 +216,13 @@ def best_of_many(
     ranks = [_standardised(whole_ranks(one.rates)) for one in experiments]
     observed = _rhos(orderings, [rates[:, np.newaxis] for rates in ranks])
     statistics = observed[sets, :, 0].mean(axis=0)
-    is_exact = len(experiments) == 1 and len(experiments[0].models) <= MOST_ENUMERATED
+    models = [one.models for one in experiments]
+    first = models[0]
+    is_exact = len(first) <= MOST_ENUMERATED and all({*own} == {*first} for own in models)
     orders = (
-        ([every] for every in all_orders(len(ranks[0])))
+        (_in_each(every, models) for every in all_orders(len(first)))
         if is_exact
-        else _random_orders(experiments, permutations, seed)
+        else joint_orders(permutations, groups=names, models=models, seed=seed)
     )
     dealt = ([rates[order].T for rates, order in zip(ranks, some, strict=True)] for some in orders)
     maxima, reached = _go_through(orderings, dealt, statistics, sets)
@@ -232,6 +241,7 @@ def best_of_many(
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
+        is_joint=len(together(models)) < len(models),
         seed=seed,
     )
 
@@ -268,15 +278,19 @@ def _standardised(ranks: Floats) -> Floats:
     return ranks / np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
 
 
-def _random_orders(
-    experiments: Sequence[Experiment], permutations: int, seed: int
-) -> Iterator[tuple[Indices, ...]]:
-    """Give random orders of the models of each experiment, some at a time."""
-    streams = [
-        random_orders(permutations, len(one.models), seed=seed, experiment=one.name)
-        for one in experiments
-    ]
-    yield from zip(*streams, strict=True)
+def _in_each(orders: Indices, models: Sequence[tuple[str, ...]]) -> list[Indices]:
+    """Deal one order of the first data set's models out in all, which have the same models.
+
+    Place by place, the model at that place of the first data set gets the rate of the one that is
+    there in the order, in every data set.
+    """
+    first = models[0]
+    dealt = []
+    for own in models:
+        mine = np.array([own.index(model) for model in first])
+        back = np.array([first.index(model) for model in own])
+        dealt.append(mine[orders[:, back]])
+    return dealt
 
 
 def _rhos(orderings: Sequence[Floats], rates: Sequence[Floats]) -> Floats:

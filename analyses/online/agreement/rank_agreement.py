@@ -18,27 +18,27 @@ from analyses.intervals.resampling import percentiles
 from analyses.online.agreement.measure_names import (
     Pair,
     beta_pairs,
-    find_parametrisation,
     label_columns,
     validation_pairs,
 )
 from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
-from analyses.online.agreement.rho_bins import BINS, bin_random_rates, count_bins
+from analyses.online.agreement.permuted_rates import random_orders
 from analyses.online.agreement.wording import caution
 from analyses.online.tables.experiment import Experiment, check_experiments
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 SIGNS: Final = {">": 1.0, "=": 0.0, "<": -1.0}
 """How the first of a pair compares with the second."""
+
+BINS: Final = ("[-1, -.5]", "(-.5, 0]", "(0, .5]", "(.5, 1]")
+"""Of rho, as in table 4.6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,9 @@ class Agreement:
     ----------
     measures, experiments
         Labels of the axes.
-    models
-        Names of the models of each experiment.
-    values
-        Offline values of each experiment, of shape (n_measures, n_models).
-    rates
-        Click-through rates of each experiment, of shape (n_models,).
+    models, values, rates
+        Names of the models of each experiment, offline values of shape (n_measures, n_models), and
+        click-through rates of shape (n_models,).
     rhos, taus
         Spearman's rho and Kendall's tau-b, of shape (n_measures, n_experiments); NaN where all
         models of a side are equal. Equal rhos within an experiment are equal to the last bit.
@@ -78,6 +75,11 @@ class Agreement:
     seed: int
     left_out: tuple[str, ...] = ()
 
+    @property
+    def n_models(self) -> int:
+        """Number of models; of several experiments, the smallest."""
+        return min(len(models) for models in self.models)
+
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and experiment.
 
@@ -88,13 +90,10 @@ class Agreement:
 
         labels = pd.DataFrame(label_columns(self.measures))
         parts = [
-            labels.assign(
-                experiment=name,
-                models=len(self.models[column]),
-                rho=self.rhos[:, column],
-                tau_b=self.taus[:, column],
+            labels.assign(experiment=name, models=len(models), rho=rhos, tau_b=taus)
+            for name, models, rhos, taus in zip(
+                self.experiments, self.models, self.rhos.T, self.taus.T, strict=True
             )
-            for column, name in enumerate(self.experiments)
         ]
         return pd.concat(parts, ignore_index=True)
 
@@ -109,7 +108,7 @@ class Agreement:
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self._columns(chosen)]
+        rhos = self.rhos[:, self.columns(chosen)]
         frame = pd.DataFrame(label_columns(self.measures)).assign(
             min=rhos.min(axis=1),
             mean=rhos.mean(axis=1).round(DECIMALS),
@@ -191,27 +190,28 @@ class Agreement:
         return self._compared([(loo, lloo) for lloo, loo in validation_pairs(self.measures)])
 
     def betas(self) -> pd.DataFrame:
-        """Table 4.9: whether beta = 0 follows the rates better than a beta above 0.
-
-        Columns as in `validations`: ``>`` where beta = 0 is better.
-        """
+        """Table 4.9, with the columns of `validations`: ``>`` where beta = 0 is better."""
         return self._compared([(zero, above) for above, zero in beta_pairs(self.measures)])
 
     def crossed(self, chosen: Sequence[str] | None = None) -> pd.DataFrame:
         """Tables 4.10 and 4.11: `validations` by `betas`.
 
         A cell is an experiment, a cut-off, a validation and a beta above 0; LOO and LLOO are
-        compared at that beta, and beta = 0 with that beta under that validation.
-
-        Returns
-        -------
-        Counts with rows LOO ``>``, ``=``, ``<`` LLOO and columns beta = 0 ``>``, ``=``, ``<`` the
-        beta above 0. Cells with an undefined rho are in none.
+        compared at that beta, and beta = 0 with that beta under that validation. Given are counts
+        with rows LOO ``>``, ``=``, ``<`` LLOO and columns beta = 0 ``>``, ``=``, ``<`` the beta
+        above 0; cells with an undefined rho are in none.
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self._columns(chosen)]
-        rows, columns = (np.sign(rhos[a] - rhos[b]) for a, b in self._cells())
+        rhos = self.rhos[:, self.columns(chosen)]
+        partners = {number: pair for pair in validation_pairs(self.measures) for number in pair}
+        cells = [
+            (*partners[above], zero, above)
+            for above, zero in beta_pairs(self.measures)
+            if above in partners
+        ]
+        lloo, loo, zero, above = np.array(cells, dtype=np.intp).reshape(-1, 4).T
+        rows, columns = np.sign(rhos[loo] - rhos[lloo]), np.sign(rhos[zero] - rhos[above])
         counts = [
             [int(((rows == row) & (columns == column)).sum()) for column in SIGNS.values()]
             for row in SIGNS.values()
@@ -222,62 +222,11 @@ class Agreement:
             columns=pd.Index(SIGNS, name="beta = 0 and beta > 0"),
         )
 
-    def plot(
-        self, ax: Axes | None = None, *, experiment: str | None = None, validation: str = "LLOO"
-    ) -> Axes:
-        """Draw the rhos of one experiment and validation: cut-offs up, betas to the right.
-
-        Undefined ones are grey. The experiment is the first by default.
-
-        Raises
-        ------
-        InputError
-            If there is no such experiment, or no recall with that validation.
-        """
-        from matplotlib import colormaps
-
-        ax = axes_or_new(ax)
-        (column,) = self._columns([experiment or self.experiments[0]])
-        betas, cutoffs, cells = self._grid(validation, column)
-        shades = colormaps["RdBu"].with_extremes(bad="0.8")
-        image = ax.imshow(cells, cmap=shades, vmin=-1, vmax=1, origin="lower", aspect="auto")
-        every = max(1, len(betas) // 5)
-        ax.set_xticks(range(0, len(betas), every), [f"{beta:g}" for beta in betas[::every]])
-        ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs], fontsize="small")
-        ax.set_xlabel("beta")
-        ax.set_ylabel("cut-off")
-        ax.set_title(f"{self.experiments[column]}, {validation}")
-        if ax.figure is not None:
-            ax.figure.colorbar(image, ax=ax, label="rho with click-through rate")
-        return ax
-
-    def plot_bins(self, ax: Axes | None = None, *, experiment: str | None = None) -> Axes:
-        """Draw table 4.6 of one experiment as bars, beside the range of random rates."""
-        ax = axes_or_new(ax)
-        name = experiment or self.experiments[0]
-        self._columns([name])
-        frame = self.bins()
-        frame = frame[frame["experiment"] == name]
-        places = np.arange(len(BINS))
-        ax.bar(places, frame["count"], width=0.6, color="#56B4E9", label="observed")
-        expected = frame["random_mean"].to_numpy()
-        reach = [expected - frame["random_low"], frame["random_high"] - expected]
-        label = "random rates: mean, middle 95 %"
-        ax.errorbar(places, expected, yerr=reach, fmt="o", color="black", capsize=4, label=label)
-        ax.set_xticks(places, BINS)
-        ax.set_xlabel("Spearman's rho with click-through rate")
-        ax.set_ylabel(f"of {len(self.measures):,} measures")
-        ax.set_title(name)
-        ax.set_ylim(0, 1.2 * len(self.measures))
-        ax.legend(frameon=False, fontsize="small", loc="upper left")
-        return ax
-
     def caption(self) -> str:
         """Say what was correlated with what, and how many different orderings there are."""
-        orderings = self.orderings()
         several = [
             f"{row.experiment}: {row.models} models, {row.orderings} different orderings"
-            for row in orderings.itertuples()
+            for row in self.orderings().itertuples()
         ]
         n_undefined = int(np.isnan(self.rhos).sum())
         undefined = f" Undefined: {n_undefined:,} of {self.rhos.size:,} rhos." * (n_undefined > 0)
@@ -290,13 +239,8 @@ class Agreement:
             f"sizes.{left_out}{caution(self.n_models)}"
         )
 
-    @property
-    def n_models(self) -> int:
-        """Number of models; of several experiments, the smallest."""
-        return min(len(models) for models in self.models)
-
-    def _columns(self, chosen: Sequence[str] | None) -> list[int]:
-        """Give the numbers of the chosen experiments."""
+    def columns(self, chosen: Sequence[str] | None) -> list[int]:
+        """Give the numbers of the chosen experiments; of all, if None are chosen."""
         for name in chosen or ():
             if name not in self.experiments:
                 raise InputError(
@@ -321,33 +265,6 @@ class Agreement:
             }
         )
 
-    def _cells(self) -> tuple[tuple[NDArray[np.intp], ...], tuple[NDArray[np.intp], ...]]:
-        """Give LOO and LLOO, and beta = 0 and above, of every cell of the cross table."""
-        pairs = validation_pairs(self.measures)
-        partners = {number: pair for pair in pairs for number in pair}
-        cells = [
-            (*partners[above], zero, above)
-            for above, zero in beta_pairs(self.measures)
-            if above in partners
-        ]
-        lloo, loo, zero, above = np.array(cells, dtype=np.intp).reshape(-1, 4).T
-        return (loo, lloo), (zero, above)
-
-    def _grid(self, validation: str, column: int) -> tuple[list[float], list[int], Floats]:
-        """Lay the rhos out by cut-off and beta; those of the first weights where there are two."""
-        found = [(n, find_parametrisation(name)) for n, name in enumerate(self.measures)]
-        rhos = {
-            (one.cutoff, one.beta): self.rhos[number, column]
-            for number, one in reversed(found)
-            if one is not None and one.validation == validation
-        }
-        if not rhos:
-            raise InputError(f"no recall with the validation {validation!r} was measured.")
-        betas = sorted({beta for _, beta in rhos})
-        cutoffs = sorted({cutoff for cutoff, _ in rhos})
-        cells = [[rhos.get((cutoff, beta), np.nan) for beta in betas] for cutoff in cutoffs]
-        return betas, cutoffs, np.array(cells)
-
 
 def study_agreement(
     experiments: Sequence[Experiment],
@@ -356,19 +273,10 @@ def study_agreement(
     seed: int,
     left_out: Sequence[str] = (),
 ) -> Agreement:
-    """Correlate every measure with the click-through rate, over the models of each experiment.
+    """Correlate every measure with the click-through rate (2.9), over each experiment's models.
 
     ``random_rates`` are the random orders behind the last columns of table 4.6; models that are
     left out could not be compared, and only the caption names them.
-
-    Raises
-    ------
-    InputError
-        If the experiments do not fit each other, or there are no random rates.
-
-    References
-    ----------
-    Kasalický (2021), equation 2.9 and section 4.4.
     """
     check_experiments(experiments)
     if random_rates < 1:
@@ -381,7 +289,7 @@ def study_agreement(
         rates=tuple(one.rates for one in experiments),
         rhos=np.stack([correlations(one) for one in experiments], axis=1),
         taus=np.stack([tau_b(one.values, one.rates) for one in experiments], axis=1),
-        random_bins=np.stack([bin_random_rates(one, random_rates, seed) for one in experiments]),
+        random_bins=np.stack([_bin_random_rates(one, random_rates, seed) for one in experiments]),
         seed=seed,
         left_out=tuple(left_out),
     )
@@ -390,6 +298,32 @@ def study_agreement(
 def correlations(experiment: Experiment) -> Floats:
     """Give rho of every measure, of shape (n_measures,)."""
     return rank_correlations(whole_ranks(experiment.values), whole_ranks(experiment.rates))
+
+
+def count_bins(rhos: Floats) -> Counts:
+    """Count how many rhos fall into each of `BINS`; undefined ones into none.
+
+    Examples
+    --------
+    >>> count_bins(np.array([-0.5, 0.0, 0.1, 0.5, 0.6, np.nan])).tolist()
+    [1, 1, 2, 1]
+    """
+    defined = rhos[~np.isnan(rhos)]
+    return np.bincount(np.digitize(defined, [-0.5, 0.0, 0.5], right=True), minlength=len(BINS))
+
+
+def _bin_random_rates(experiment: Experiment, n_orders: int, seed: int) -> Counts:
+    """Count the bins again for every random order of the rates, of shape (n_orders, 4)."""
+    orderings, _, counts = distinct_orderings(whole_ranks(experiment.values))
+    ranks, n_models = whole_ranks(experiment.rates), len(experiment.models)
+    orders = random_orders(n_orders, n_models, seed=seed, experiment=experiment.name)
+    return np.array(
+        [
+            count_bins(np.repeat(rank_correlations(orderings, ranks[order]), counts))
+            for some in orders
+            for order in some
+        ]
+    )
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

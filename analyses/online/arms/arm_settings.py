@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.durations import milliseconds
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
@@ -73,6 +75,20 @@ class ArmSettings(AnalysisSettings):
             first_item=self.first_item,
             smoothing=self.smoothing,
             clip=self.clip,
+        )
+
+    def question(self, *, shares: Mapping[str, float] | None, seed: int) -> Question:
+        """Ask the same of a log as the command `clicks`."""
+        return Question(
+            window=None if self.window is None else milliseconds(self.window),
+            explicit=self.window is None,
+            credit=self.credit,
+            over_time=self.over_time,
+            zone=self.zone,
+            robots=self.robots_per_day,
+            replicates=self.replicates,
+            shares=shares,
+            seed=seed,
         )
 
     @model_validator(mode="after")

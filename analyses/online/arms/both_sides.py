@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from itertools import product
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.arm_clicks import ArmRates, count_clicks
+from analyses.online.agreement.measure_names import Parametrisation, recall_grid
+from analyses.online.agreement.replicated_means import replicate_means
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.offline_values import (
-    Measured,
-    Place,
-    counts_before,
-    draw_periods,
-    measure_arms,
-    replicate_values,
-)
-from analyses.online.arms.record import Record
-from analyses.online.clicks.poisson_bootstrap import replicate_sums
+from analyses.online.arms.record import Place, Record
+from analyses.online.clicks.click_result import Clicks
+from analyses.online.clicks.counting import count_clicks
+from analyses.online.clicks.poisson_bootstrap import poisson_weights, replicate_sums
 from analyses.online.clicks.rates import rates_of
 from analyses.online.clicks.tallies import Tallies
 from analyses.online.tables.experiment import Experiment
+from analyses.recall.hidden_parts import VALIDATIONS, Validation
+from analyses.recall.recall import RecallGrid, measure_recall
+from analyses.recall.stratification import popularity_counts
+from analyses.recall.user_recalls import errors_of_means, user_recalls
+from qrels.interactions.test_users import split_users
 from runs.shared.progress import Progress
+from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
 
-SHOWN_BETAS, SHOWN_CUTOFF = (0.0, 0.5, 1.0), 5
+SHOWN_BETAS: Final = (0.0, 0.5, 1.0)
+SHOWN_CUTOFF: Final = 5
 """The recall variants that are looked at closely: low, middle and high exponents."""
 
 
@@ -60,84 +63,207 @@ class BothSides:
     settings: ArmSettings
     name: str
     seed: int
+    progress: Progress
+
+    @cached_property
+    def counted(self) -> tuple[Clicks, Tallies]:
+        """The online side: rates, and counts by user, arm and period."""
+        question = self.settings.question(shares=self.record.shares, seed=self.seed)
+        logs, known = self.record.logs, self.record.known
+        return count_clicks(logs, question, progress=self.progress, known=known)
 
     @cached_property
     def counts(self) -> Mapping[Place, NDArray[np.intp]]:
         """How popular items were when the model of an arm and period learnt."""
-        record = self.record
-        by_start = {
-            start: counts_before(
-                record.events,
-                start,
-                test_users=record.test_users,
-                popularity=self.settings.popularity,
-            )
-            for start in set(record.starts.values())
-        }
+        record, of = self.record, self.settings.popularity
+        by_start = {}
+        for start in set(record.starts.values()):
+            before = record.events.select(record.events.time < start)
+            by_start[start] = popularity_counts(split_users(before, record.test_users)[0], of=of)
         return {place: by_start[start] for place, start in record.starts.items()}
 
     @cached_property
-    def counted(self) -> tuple[ArmRates, Tallies]:
-        """The online side: rates, and counts by user, arm and period."""
-        return count_clicks(self.record, self.settings, seed=self.seed)
+    def grids(self) -> Mapping[Place, RecallGrid]:
+        """All recall variants, by arm and period."""
+        return {place: self._measured(place) for place in self.record.ranks}
 
-    @cached_property
-    def measured(self) -> Measured:
-        """The offline side."""
-        return measure_arms(self.record.ranks, self.counts, self.settings)
+    def _measured(self, place: Place, **changed: Any) -> RecallGrid:
+        asked: dict[str, Any] = {"betas": self.settings.betas, "cutoffs": self.settings.cutoffs}
+        how = replace(self.settings.stratification, **changed)
+        if changed:
+            asked["betas"] = (0.0,)
+        ranks = self.record.ranks[place]
+        return measure_recall(ranks, self.counts[place], stratification=how, **asked)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms whose models were measured."""
+        return tuple(dict.fromkeys(arm for arm, _ in self.record.ranks))
+
+    @property
+    def variants(self) -> tuple[Parametrisation, ...]:
+        """The recall variants, which are the first measures."""
+        asked = self.settings
+        return recall_grid(betas=asked.betas, cutoffs=asked.cutoffs, weights=asked.weights)
 
     @property
     def columns(self) -> list[int]:
         """Numbers that the measured arms have in the log."""
-        return [self.counted[0].overall.arms.index(arm) for arm in self.measured.arms]
+        return [self.counted[0].arms.index(arm) for arm in self.arms]
 
     @cached_property
     def experiment(self) -> Experiment:
-        """Both sides by arm, with off-policy estimates among the measures."""
-        measured = self.measured
-        estimates = _by_estimator(self.record.off_policy, measured.arms)
+        """Both sides by arm: recalls, other metrics at beta 0, and off-policy estimates.
+
+        Offline values are means over the periods (2.6).
+        """
+        settings, rates = self.settings, self.counted[0].chosen.rates
+        others = [
+            f"{metric}({validation})@{cutoff}"
+            for metric, validation, cutoff in product(
+                settings.metrics, VALIDATIONS, settings.cutoffs
+            )
+        ]
+        estimates = self._estimates()
+        values = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
+        # What moves the recalls of all arms alike moves none past another.
+        again = self.values_again - np.nanmean(self.values_again, axis=2, keepdims=True)
+        errors = [np.nanstd(again, axis=0, ddof=1), self._errors_of_others()]
+        for value, error in estimates.values():
+            values.append(value[np.newaxis])
+            errors.append(error[np.newaxis])
         return Experiment(
             self.name,
-            measured.arms,
-            (*measured.measures, *estimates),
-            np.stack([*measured.values, *estimates.values()]),
-            self.counted[0].overall.rates[self.columns],
+            self.arms,
+            (*map(str, self.variants), *others, *estimates),
+            np.concatenate(values),
+            rates.rates[self.columns],
+            np.concatenate(errors),
+            np.nan_to_num(rates.errors[self.columns]),
         )
+
+    def _mean(self, arm: str) -> Floats:
+        """Give the mean over the periods of each recall, and of the other metrics."""
+        own = [place for place in self.record.ranks if place[0] == arm]
+        values = []
+        for place in own:
+            grids = [self._measured(place, metric=metric) for metric in self.settings.metrics]
+            parts = [self.grids[place], *grids]
+            values.append(np.concatenate([grid.values.ravel() for grid in parts]))
+        return np.asarray(np.mean(values, axis=0))
+
+    def _errors_of_others(self) -> Floats:
+        """Give errors over users of the other metrics, of shape (n_others, n_arms).
+
+        They are those of a period in which all arms are measured, as users are the same in all.
+        """
+        places, settings = self.record.ranks, self.settings
+        periods = [{at: places[at] for at in places if at[1] == k} for _, k in places]
+        whole = next((each for each in periods if len(each) == len(self.arms)), None)
+        n_others = len(settings.metrics) * len(VALIDATIONS) * len(settings.cutoffs)
+        if whole is None or not n_others:
+            return np.zeros((n_others, len(self.arms)))
+        ranks = {arm: whole[arm, period] for arm, period in whole}
+        parts = [
+            errors_of_means(
+                ranks,
+                self.counts[next(iter(whole))],
+                validation=validation,
+                betas=[0.0],
+                cutoffs=settings.cutoffs,
+                stratification=replace(settings.stratification, metric=metric),
+            )[:, 0]
+            for metric, validation in product(settings.metrics, VALIDATIONS)
+        ]
+        return np.concatenate(parts, axis=1).T
+
+    def _estimates(self) -> dict[str, tuple[Floats, Floats]]:
+        """Give off-policy estimates of the arms and errors by estimator, where all have one."""
+        rows = {(row["estimator"], row["arm"]): row for row in self.record.known.off_policy}
+        names = dict.fromkeys(name for name, _ in rows)
+        return {
+            name: (
+                np.array([float(rows[name, arm]["clicks_per_slate"]) for arm in self.arms]),
+                np.array([float(rows[name, arm]["error"]) for arm in self.arms]),
+            )
+            for name in names
+            if all((name, arm) in rows for arm in self.arms)
+        }
 
     @property
     def recalls(self) -> Experiment:
         """The same of the recall variants alone."""
-        n_recalls = len(self.measured.parametrisations)
-        return replace(
-            self.experiment,
-            measures=self.experiment.measures[:n_recalls],
-            values=self.experiment.values[:n_recalls],
-        )
+        n, whole = len(self.variants), self.experiment
+        assert whole.value_errors is not None
+        parts: dict[str, Any] = {"values": whole.values[:n], "value_errors": whole.value_errors[:n]}
+        return replace(whole, measures=whole.measures[:n], **parts)
 
     @cached_property
     def periods(self) -> NDArray[np.int64]:
         """How often each period is drawn, of shape (n_periods, n_replicates)."""
-        return draw_periods(
-            len(self.counted[1].periods),
-            replicates=self.settings.replicates,
-            seed=self.seed,
-            fixed=self.settings.resampled == "users",
-        )
+        n_periods, replicates = len(self.counted[1].periods), self.settings.replicates
+        if self.settings.resampled == "users":
+            return np.ones((n_periods, replicates), dtype=np.int64)
+        return draw_periods(n_periods, replicates=replicates, seed=self.seed)
 
     @cached_property
     def values_again(self) -> Floats:
-        """Recalls of resampled users and periods, of shape (n_replicates, n_recalls, n_arms)."""
-        return replicate_values(
-            self.record.ranks, self.counts, self.settings, periods=self.periods, seed=self.seed
+        """Recalls of resampled users and periods, of shape (n_replicates, n_recalls, n_arms).
+
+        Weights of users are those of the rates. NaN where no period of an arm was drawn.
+        """
+        shape = (self.periods.shape[1], 1)
+        totals: dict[str, Any] = dict.fromkeys(self.arms, 0.0)
+        drawn = {arm: np.zeros(shape) for arm in self.arms}
+        for place in self.record.ranks:
+            arm, period = place
+            times = self.periods[period].reshape(shape)
+            parts = [self._replicated(place, validation) for validation in VALIDATIONS]
+            totals[arm] = totals[arm] + times * np.concatenate(parts, axis=1)
+            drawn[arm] += times
+        with np.errstate(invalid="ignore"):
+            return np.stack([totals[arm] / drawn[arm] for arm in self.arms], axis=2)
+
+    def _replicated(self, place: Place, validation: Validation) -> Floats:
+        """Give the recalls of one model and validation, (n_replicates, n_betas * n_cutoffs)."""
+        asked = self.settings
+        blocks = list(
+            user_recalls(
+                self.record.ranks[place],
+                self.counts[place],
+                validation=validation,
+                betas=asked.betas,
+                cutoffs=asked.cutoffs,
+                stratification=asked.stratification,
+            )
+        )
+        users = np.concatenate([block.users for block in blocks])
+        shares = np.concatenate([block.shares for block in blocks])
+        wholes = np.concatenate([block.denominators for block in blocks])
+        if asked.weights == "uniform":
+            wholes = np.ones((len(users), 1))
+        else:
+            shares = (shares * wholes[:, :, np.newaxis]).astype(np.float32)
+        return replicate_means(
+            shares.reshape(len(users), -1),
+            wholes,
+            weigh=lambda number: poisson_weights(users, replicate=number, seed=self.seed),
+            replicates=self.periods.shape[1],
         )
 
     @cached_property
     def rates_again(self) -> Floats:
         """Rates of the same resampled users and periods, of shape (n_replicates, n_arms)."""
-        replicates = self.periods.shape[1]
-        sums = replicate_sums(self.counted[1], replicates=replicates, seed=self.seed)
-        rates = rates_of(sums * self.periods, over_time=self.settings.over_time)
-        return rates.T[:, self.columns]
+        sums = replicate_sums(self.counted[1], replicates=self.periods.shape[1], seed=self.seed)
+        return rates_of(sums * self.periods, over_time=self.settings.over_time).T[:, self.columns]
+
+    @property
+    def true_rates(self) -> Floats | None:
+        """Expected rates of the lists that the measured arms showed, if clicks name their list."""
+        truth = self.record.known.truth
+        if truth is None or self.settings.clicks != "explicit":
+            return None
+        return truth.rates(self.settings.over_time)[self.columns]
 
     @property
     def shown(self) -> Sequence[int]:
@@ -147,17 +273,22 @@ class BothSides:
         chosen = {min(betas, key=lambda beta: abs(beta - shown)) for shown in SHOWN_BETAS}
         return [
             number
-            for number, each in enumerate(self.measured.parametrisations)
+            for number, each in enumerate(self.variants)
             if each.cutoff == cutoff and each.beta in chosen
         ]
 
 
-def _by_estimator(rows: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> dict[str, Floats]:
-    """Give off-policy estimates of the arms by estimator, where all arms have one."""
-    values = {(row["estimator"], row["arm"]): float(row["clicks_per_slate"]) for row in rows}
-    names = dict.fromkeys(name for name, _ in values)
-    return {
-        name: np.array([values[name, arm] for arm in arms])
-        for name in names
-        if all((name, arm) in values for arm in arms)
-    }
+def draw_periods(n_periods: int, *, replicates: int, seed: int) -> NDArray[np.int64]:
+    """Draw as many periods as there are, with replacement: how often each, by replicate.
+
+    Examples
+    --------
+    >>> draw_periods(3, replicates=2, seed=1).sum(axis=0).tolist()
+    [3, 3]
+    """
+    counts = np.empty((n_periods, replicates), dtype=np.int64)
+    for replicate in range(replicates):
+        luck = random_uniforms(np.arange(n_periods), seed, "periods", replicate)
+        drawn = np.minimum((luck * n_periods).astype(np.int64), n_periods - 1)
+        counts[:, replicate] = np.bincount(drawn, minlength=n_periods)
+    return counts

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from analyses.online.arms.arm_truth import Truth
-from analyses.online.arms.offline_values import Place
+from analyses.online.clicks.click_result import Known
 from analyses.online.logs.read_log import Logs
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
+
+Place = tuple[str, int]
+"""An arm and its period, from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +33,8 @@ class Record:
         When each model of an arm and period became live, in milliseconds since 1970 in UTC.
     shares
         Planned shares of the arms, if they are known.
-    truth
-        Exact rates, of simulated worlds.
-    off_policy
-        Clicks per list of every arm as estimated from the log of another: arm, estimator, value,
-        error and what it rests on.
-    settings
-        Settings of the arms, a row each.
-    remarks
-        What is to be said of the models.
+    known
+        What else is known: settings of the arms, truth, off-policy estimates, remarks.
     """
 
     logs: Logs
@@ -49,7 +43,4 @@ class Record:
     ranks: Mapping[Place, HiddenRanks]
     starts: Mapping[Place, int]
     shares: Mapping[str, float] | None
-    truth: Truth | None
-    off_policy: Sequence[Mapping[str, Any]]
-    settings: Sequence[Mapping[str, Any]]
-    remarks: Sequence[str]
+    known: Known

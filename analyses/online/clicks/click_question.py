@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from analyses.online.clicks.checks.crossing import Crossing
+from analyses.online.clicks.checks import Crossing
 from analyses.online.clicks.durations import in_words, milliseconds
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
@@ -40,6 +40,26 @@ def parse_shares(text: str) -> dict[str, float]:
     return shares
 
 
+def parse_names(text: str) -> dict[str, str]:
+    """Read what is to be called how.
+
+    Examples
+    --------
+    >>> parse_names("click=view, impression=")
+    {'click': 'view', 'impression': ''}
+    """
+    names: dict[str, str] = {}
+    for part in text.split(","):
+        old, equals, new = (word.strip() for word in part.partition("="))
+        if not (old and equals) or old in names:
+            raise ValueError(
+                "must be one new name for each old one, such as click=view,impression=, got "
+                f"{part.strip()!r} in {text!r}"
+            )
+        names[old] = new
+    return names
+
+
 def _is_share(text: str) -> bool:
     try:
         return 0 < float(text) < float("inf")
@@ -55,6 +75,10 @@ def _shares(value: Any) -> Any:
     return parse_shares(value) if isinstance(value, str) else value
 
 
+def _names(value: Any) -> Any:
+    return parse_names(value) if isinstance(value, str) else value
+
+
 Duration = Annotated[
     int, BeforeValidator(_duration), WithJsonSchema({"type": "string", "format": "duration"})
 ]
@@ -66,6 +90,13 @@ Shares = Annotated[
     WithJsonSchema({"type": "string", "format": "shares"}),
 ]
 """The share of each arm, or a text with them."""
+
+Names = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_names),
+    WithJsonSchema({"type": "string", "format": "names"}),
+]
+"""New names by old ones, or a text with them."""
 
 
 class Question(Section):
@@ -92,6 +123,19 @@ class Question(Section):
         description="Which lists an interaction counts for, if it is in the windows of several.",
     )
     types: bool = Field(False, description="Rates by type of interaction, too: CTR, CCR, CR.")
+    rename: Names | None = Field(
+        None,
+        description="What types of interactions are to be called, such as click=view,impression=; "
+        "those without a new name are left out.",
+    )
+    strict: bool = Field(
+        False,
+        description="Refuse what else is set aside and counted: clicks that name lists outside the "
+        "file, of other users or without the item, and lists whose id stands before.",
+    )
+    merged: Path | None = Field(
+        None, description="A table user, person: ids of users that are one person."
+    )
     models: Path | None = Field(
         None,
         description="A table arm, model_version, valid_from, valid_to: rates by version, too.",
@@ -132,7 +176,8 @@ class Question(Section):
     policy: Path | None = Field(
         None,
         description="Other lists, under the same rec_id: what they would have earned, by the "
-        "propensities and clicks of RECOMMENDATIONS.",
+        "propensities and clicks of RECOMMENDATIONS; or with a column propensity, the chance "
+        "that a stochastic policy shows what the log showed.",
     )
     replicates: Whole = Field(
         400,
@@ -153,6 +198,12 @@ class Question(Section):
                 "it, such as --window '30 min'; or --explicit, if clicks name their list"
             )
         return self
+
+    def fate_of_crossing(self) -> str:
+        """Say what becomes of the lists of users of two arms."""
+        if self.crossing == "exclude":
+            return "their lists do not count"
+        return "their lists count for their first arm, or the one they were assigned to"
 
     def accepted_when(self) -> str:
         """Say when a list is accepted."""

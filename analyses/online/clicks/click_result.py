@@ -8,31 +8,31 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from analyses.online.clicks.checks.crossing import Stickiness
-from analyses.online.clicks.checks.halves import Halves
-from analyses.online.clicks.checks.placebo import Placebo
-from analyses.online.clicks.checks.robots import Robots
-from analyses.online.clicks.checks.sample_ratio import SampleRatio
-from analyses.online.clicks.click_question import Question
-from analyses.online.clicks.cycles.cycles import PERIODS, Periodicity
-from analyses.online.clicks.durations import in_words
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.clicks.arm_truth import Truth
+from analyses.online.clicks.checks import Halves, Placebo
+from analyses.online.clicks.cycles import PERIODS, Periodicity
 from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
-from analyses.online.clicks.verdict import alarm, verdict
+from analyses.online.clicks.sample_ratio import SampleRatio
 from analyses.online.logs import LogFacts
-from analyses.shared.result import Result, part_figure, table
+from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+ALPHA: Final = 0.05
+"""Level at which an arm is said to be clicked more."""
+
 EVERYONE: Final = "all"
 PEOPLE: Final = "without robots"
 RED: Final = "#C00000"
 
-ERROR: Final = ("error", "95 % interval")
-COUNTED: Final = ("users", "lists", "accepted", "rate", *ERROR)
+COUNTED: Final = ("users", "lists", "accepted", "rate", "error", "95 % interval")
 """What stands in every table of rates."""
 
 COLUMNS: Final = {
@@ -44,7 +44,10 @@ COLUMNS: Final = {
 }
 """Where columns of frames are called otherwise than in tables."""
 
+Floats = NDArray[np.float64]
+
 _rounded = partial(shown, decimals=5)
+Rows = tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,52 +64,67 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of an experiment beside its log.
+
+    Settings of the arms, a row each; the truth, of simulated worlds; clicks per list as estimated
+    from the lists that an arm drew; and what is to be said of the models.
+    """
+
+    settings: Rows = ()
+    truth: Truth | None = None
+    off_policy: Rows = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Clicks(Result):
     """What a log says of the arms.
 
     Parameters
     ----------
-    question
-        What was asked.
+    accepted_when, window, per_day, planned, fate
+        What was asked: when a list is accepted, and how soon ("" if clicks name it); lists a day
+        beyond which a user is a robot; whether shares were planned; what becomes of the lists of
+        users of two arms.
     facts
-        How far the tables fit together; `gaps` lists the times without a live version.
-    users
-        Arms of all users who were shown lists.
-    n_lists
-        Lists that count.
+        How far the tables fit together.
+    n_crossed, n_lists
+        Users of two arms; lists that count.
     groups
         By name: everyone, and then, if asked, those who are not robots. The last counts.
-    periods
-        Rates of the last group by version of the models; empty if the log names none.
+    periods, hours
+        Rates of the last group by version of the models; empty if the log names none. How long
+        versions were live, of shape (n_arms, n_periods).
     cycles
         Of the day and the week; None if the log has less than two days.
     halves, policy, placebo
         If asked.
+    known
+        What else is known of an experiment.
     """
 
-    question: Question
+    accepted_when: str
+    window: str
+    per_day: int | None
+    planned: bool
+    fate: str
     facts: LogFacts
-    users: Stickiness
+    n_crossed: int
     n_lists: int
     groups: Mapping[str, Group]
     periods: Mapping[str, ClickThrough]
+    hours: Floats
     cycles: Periodicity | None
     halves: Halves | None
     policy: OffPolicy | None
     placebo: Placebo | None
+    known: Known
 
     @property
     def chosen(self) -> Group:
         """The group that counts: without robots, if they were looked for."""
         return [*self.groups.values()][-1]
-
-    @property
-    def robots(self) -> Robots | None:
-        """Rates with and without robots, if they were looked for."""
-        if self.question.robots is None:
-            return None
-        everyone, people = (self.groups[name].rates for name in (EVERYONE, PEOPLE))
-        return Robots(everyone, people, self.question.robots)
 
     @property
     def splits(self) -> Mapping[str, SampleRatio]:
@@ -120,9 +138,9 @@ class Clicks(Result):
         return split if split is not None and len(split.days) > 1 else None
 
     @property
-    def weekly(self) -> Periodicity | None:
-        """The cycles, if that of a week is among them."""
-        return self.cycles if self.cycles is not None and len(self.cycles.periods) > 1 else None
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms: panels of the figure over time."""
+        return self.chosen.rates.arms
 
     @cached_property
     def alarm(self) -> str:
@@ -130,59 +148,63 @@ class Clicks(Result):
 
         Empty if they are.
         """
-        return alarm(self.splits, are_planned=self.question.shares is not None)
+        said = [f"{name}: {found}" for name, s in self.splits.items() if (found := _mismatch(s))]
+        if not said:
+            return ""
+        equal = "equal shares; say --shares if others were planned"
+        against = "the planned shares" if self.planned else equal
+        return (
+            f"SAMPLE-RATIO MISMATCH against {against} ({'; '.join(said)}). Find out why before "
+            "anything else is read."
+        )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give all tables in full, by name; those of what was not asked are left out."""
-        frames = {
-            "arms": self._every_rate(),
+        """Give all tables in full, by name; those of what is not known or asked are left out."""
+        import pandas as pd
+
+        parts = {"halves": self.halves, "placebo": self.placebo, "off_policy": self.policy}
+        cycles, known = self.cycles, self.known
+        frames: dict[str, pd.DataFrame | None] = {
+            "arms": _joined({name: group.rates.to_frame() for name, group in self.groups.items()}),
             "rates": self.plain_rates(),
-            "differences": self._every_difference(),
+            "differences": _joined({n: g.rates.differences() for n, g in self.groups.items()}),
             "facts": self.facts.to_frame(),
+            "types": self._every_type() if self.chosen.by_type else None,
+            "sample_ratio": _joined({name: split.to_frame() for name, split in self.splits.items()})
+            if self.splits
+            else None,
+            "periods": _by(self.periods, label="period").assign(hours=self.hours.T.ravel())
+            if self.periods
+            else None,
+            "cycles": cycles.to_frame() if cycles else None,
+            "bins": cycles.bins() if cycles else None,
+            "day_profile": cycles.profile() if cycles else None,
+            "settings": pd.DataFrame(known.settings) if known.settings else None,
+            "truth": known.truth.to_frame() if known.truth else None,
+            "estimates": pd.DataFrame(known.off_policy) if known.off_policy else None,
         }
-        if self.chosen.by_type:
-            frames["types"] = self._every_type()
-        if self.splits:
-            frames["sample_ratio"] = _joined(
-                {name: split.to_frame() for name, split in self.splits.items()}
-            )
-        if self.periods:
-            frames["periods"] = _by(self.periods, label="period")
-        if self.cycles is not None:
-            frames["cycles"] = self.cycles.to_frame()
-            frames["bins"] = self.cycles.bins()
-            frames["day_profile"] = self.cycles.profile("day")
-            frames["week_profile"] = self.cycles.profile("week")
-        further = {"halves": self.halves, "placebo": self.placebo, "off_policy": self.policy}
-        return frames | {name: part.to_frame() for name, part in further.items() if part}
-
-    def _every_rate(self) -> pd.DataFrame:
-        return _joined({name: group.rates.to_frame() for name, group in self.groups.items()})
-
-    def _every_difference(self) -> pd.DataFrame:
-        return _joined({name: group.rates.compared() for name, group in self.groups.items()})
+        frames |= {name: part.to_frame() for name, part in parts.items() if part}
+        return {name: frame for name, frame in frames.items() if frame is not None}
 
     def _every_type(self) -> pd.DataFrame:
-        return _joined(
-            {name: _by(group.by_type, label="type") for name, group in self.groups.items()}
-        )
+        groups = self.groups.items()
+        return _joined({name: _by(group.by_type, label="type") for name, group in groups})
 
     def plain_rates(self) -> pd.DataFrame:
         """Give the rates of arms by period, of the group that counts, as `harness online` reads.
 
-        Columns model (the arm), period, rate, users, recommendations and accepted; no row where an
-        arm showed nothing.
+        Columns model (the arm), period, rate, error (over users), users, recommendations and
+        accepted; no row where an arm showed nothing.
         """
-        periods = self.periods or {"all": self.chosen.pooled}
-        frame = _by(periods, label="period")
+        frame = _by(self.periods or {"all": self.chosen.pooled}, label="period")
         names = {"arm": "model", "slates": "recommendations"}
-        columns = ["model", "period", "rate", "users", "recommendations", "accepted"]
+        columns = ["model", "period", "rate", "error", "users", "recommendations", "accepted"]
         plain = frame.rename(columns=names)[columns]
         return plain[plain["recommendations"] > 0].reset_index(drop=True)
 
     def caption(self) -> str:
         """Say what the rates are, and when a list is accepted; first what forbids to read them."""
-        return self._marked(f"{self.chosen.rates.caption()} {self.question.accepted_when()}")
+        return self._marked(f"{self.chosen.rates.caption()} {self.accepted_when}")
 
     @property
     def shown_rates(self) -> ClickThrough:
@@ -191,77 +213,49 @@ class Clicks(Result):
 
     def caption_of(self, part: str) -> str:
         """Say what a part is; first what forbids to read it."""
-        if part == "shown_rates":
-            return self.caption()
-        return self._marked(super().caption_of(part))
+        return self.caption() if part == "shown_rates" else self._marked(super().caption_of(part))
 
     def _marked(self, text: str) -> str:
         return f"{self.alarm} {text}" if self.alarm else text
 
     def findings(self) -> Sequence[str]:
         """Say which arm is clicked most; first what forbids to say so."""
-        group = "" if self.question.robots is None else "Without robots: "
+        group = "" if self.per_day is None else "Without robots: "
         said = verdict(self.chosen.rates, mismatch=bool(self.alarm), group=group)
         halves = [] if self.halves is None else [self.halves.caption()]
         return [*([self.alarm] if self.alarm else []), said, *halves]
 
     def cautions(self) -> Sequence[str]:
-        """Say what weakens the rates."""
-        return [*self._about_log(), *self._about_time()]
+        """Say what weakens the rates, and what is to be said of the models."""
+        return [*self._about_log(), *self._about_time(), *self.known.remarks]
 
     def _about_log(self) -> Iterator[str]:
-        facts, question = self.facts, self.question
-        if self.users.crossed.any():
-            fate = (
-                "their lists do not count"
-                if question.crossing == "exclude"
-                else "their lists count for their first arm, or the one they were assigned to"
-            )
-            yield f"{self.users.caption()[:-1]}; {fate}."
-        if facts.repeated_events:
-            yield f"{facts.repeated_events:,} interactions are repeated in every column."
-        if facts.without_version:
+        facts, n_crossed = self.facts, self.n_crossed
+        if n_crossed:
             yield (
-                f"{facts.without_version:.1%} of the lists were shown when no version of their "
-                "arm's model was live; they do not count."
+                f"{n_crossed:,} of {facts.users:,} users were shown lists by more than one arm; "
+                f"{self.fate}."
             )
-        if facts.without_arm:
-            yield (
-                f"{facts.without_arm:.1%} of the users were not assigned; their first arm is "
-                "theirs."
-            )
-        if facts.known_users < 0.5 and facts.events:
-            yield (
-                f"{1 - facts.known_users:.0%} of the users have no interaction at all: do both "
-                "tables call users the same?"
-            )
-        if question.window is not None and self.chosen.rates.n_accepted.sum() == 0:
-            yield (
-                f"No list is accepted: is {in_words(question.window)} long enough, and in one "
-                "clock?"
-            )
+        yield from facts.cautions()
+        if self.window and self.chosen.rates.n_accepted.sum() == 0:
+            yield f"No list is accepted: is {self.window} long enough, and in one clock?"
 
     def _about_time(self) -> Iterator[str]:
         day, week = (f"{2 * hours / 24:.0f} days" for hours in PERIODS)
         if self.cycles is None:
             yield f"The log is too short for cycles: a day needs {day}, a week {week}."
-        elif self.weekly is None:
+        elif len(self.cycles.periods) < len(PERIODS):
             yield f"The log is too short for the cycle of a week, which needs {week}."
-        if self.facts.gaps:
-            yield f"Between versions of the models there are {self.facts.gaps} gaps."
 
-    @table("clicks_rates", "click-through rates of the arms")
+    @table("clicks_rates", "click-through rates of the arms (table 4.2)")
     def rates_table(self) -> Table:
         """Tabulate the rates of every group."""
         pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
-        more = ("mean of users", "binomial error (too small)")
-        thesis = ("pooled rate",) if self.question.over_time == "thesis" else ()
-        rows: list[dict[str, Cell]] = [
-            {
-                "arm": _label(row["arm"], row),
-                **_cells(row, *COUNTED, *thesis, *self._bootstrap, *more),
-            }
-            for row in _rows(self._every_rate().assign(pooled_rate=pooled))
+        thesis = ("pooled rate",) if self.chosen.rates.over_time == "thesis" else ()
+        more = (*thesis, *self._bootstrap, "mean of users", "binomial error (too small)")
+        frame = self.frames()["arms"].assign(pooled_rate=pooled)
+        rows = [
+            {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, *more)} for row in _rows(frame)
         ]
         return _table("rates", "Click-through rates", self.caption(), rows)
 
@@ -275,9 +269,9 @@ class Clicks(Result):
         """Tabulate the differences of every two arms."""
         rows = [
             {"arms": _label(f"{row['arm_a']} - {row['arm_b']}", row)}
-            | _cells(row, "difference", *ERROR, *self._bootstrap)
+            | _cells(row, "difference", "error", "95 % interval", *self._bootstrap)
             | {"p": row["p"], "p (Holm)": row["p_holm"]}
-            for row in _rows(self._every_difference())
+            for row in _rows(self.frames()["differences"])
         ]
         note = (
             "Intervals are of each pair alone; p-values by Holm's method are adjusted for the "
@@ -290,12 +284,11 @@ class Clicks(Result):
         """Tabulate the users of the arms, and the chance of such a split."""
         rows, note = [], ""
         for name, split in self.splits.items():
-            frame = split.to_frame()
             cells: dict[str, Cell] = {"users": name}
             for arm, count, share in zip(split.arms, split.counts, split.shares, strict=True):
                 part = f"{count:,} ({count / split.counts.sum():.1%})"
                 cells[f"{arm} (planned {share:.1%})"] = part
-            alarms = int(frame["mismatch"].iloc[1:].sum())
+            alarms = int(split.to_frame()["mismatch"].iloc[1:].sum())
             rows.append(cells | {"p": split.p, "days with p < .001 (Holm)": alarms})
             note = split.caption()
         return _table("split", "Users per arm against the plan", note, rows)
@@ -303,9 +296,10 @@ class Clicks(Result):
     @table("clicks_types", "rates by the type of interaction")
     def types_table(self) -> Table:
         """Tabulate the rates by type of interaction, if asked."""
-        rows: list[dict[str, Cell]] = [
+        frame = self._every_type() if self.chosen.by_type else None
+        rows = [
             {"type, arm": _label(f"{row['type']}, {row['arm']}", row), **_cells(row, *COUNTED)}
-            for row in (_rows(self._every_type()) if self.chosen.by_type else ())
+            for row in _rows(frame)
         ]
         note = (
             "Share of the lists with an interaction of each type: of views the click-through rate, "
@@ -313,12 +307,17 @@ class Clicks(Result):
         )
         return _table("types", "Rates by the type of interaction", note, rows)
 
-    @table("clicks_periods", "click-through rates by version of the model")
+    @table("clicks_periods", "click-through rates by version of the model (table 4.2)")
     def periods_table(self) -> Table:
         """Tabulate the rates by version, if the log names them."""
-        rows: list[dict[str, Cell]] = [
-            {"version, arm": f"{row['period']}, {row['arm']}", **_cells(row, *COUNTED)}
-            for row in (_rows(_by(self.periods, label="period")) if self.periods else ())
+        frame = self.frames().get("periods")
+        rows = [
+            {
+                "version, arm": f"{row['period']}, {row['arm']}",
+                "hours": f"{row['hours']:.1f}",
+                **_cells(row, *COUNTED),
+            }
+            for row in _rows(frame)
             if row["slates"]
         ]
         note = "A period is the time in which a version of an arm's model was live."
@@ -327,11 +326,11 @@ class Clicks(Result):
     @table("clicks_cycles", "cycles of click-through rates over day and week")
     def cycles_table(self) -> Table:
         """Tabulate the cycles, if the log is long enough."""
-        rows: list[dict[str, Cell]] = [
+        rows = [
             {"cycle": f"{row['period']:g} h"}
             | _cells(row, "amplitude", "95 % interval")
             | {"peak": f"{row['peak']:.1f} h", "p": row["p"]}
-            for row in _rows_of(self.cycles)
+            for row in _rows(self.frames().get("cycles"))
         ]
         said = "" if self.cycles is None else self.cycles.caption()
         note = f"{said} Peaks: hours after midnight, or after Monday's midnight."
@@ -340,23 +339,47 @@ class Clicks(Result):
     @table("clicks_placebo", "click-through rates beside those of lists not shown")
     def placebo_table(self) -> Table:
         """Tabulate the rates of lists that were not shown, if asked."""
-        rows = [
-            _cells(row, "arm", "rate", "placebo", "excess", *ERROR)
-            for row in _rows_of(self.placebo)
-        ]
+        headings = ("arm", "rate", "placebo", "excess", "error", "95 % interval")
+        rows = [_cells(row, *headings) for row in _rows(self.frames().get("placebo"))]
         note = "" if self.placebo is None else self.placebo.caption()
         return _table("placebo", "Rates beside those of lists not shown", note, rows)
 
     @table("clicks_policy", "clicks that lists which were not shown would have had")
     def policy_table(self) -> Table:
-        """Tabulate off-policy estimates, if asked."""
-        rows: list[dict[str, Cell]] = [
-            _cells(row, "estimator", "clicks per list", *ERROR)
+        """Tabulate off-policy estimates, of a policy or of the arms of an experiment."""
+        rows = [
+            {name: row[name] for name in ("arm",) if name in row}
+            | _cells(row, "estimator", "clicks per list", "error", "95 % interval")
             | {"effective size": f"{row['effective_size']:,.0f}"}
-            for row in _rows_of(self.policy)
+            for name in ("off_policy", "estimates")
+            for row in _rows(self.frames().get(name))
         ]
         note = "" if self.policy is None else self.policy.caption()
         return _table("policy", "Lists that were not shown", note, rows)
+
+    @table("clicks_settings", "arms and their models (table 4.1)")
+    def settings_table(self) -> Table:
+        """Tabulate the settings of the arms of an experiment."""
+        every = dict.fromkeys(name for row in self.known.settings for name in row)
+        rows = [{name: str(row.get(name, "")) for name in every} for row in self.known.settings]
+        return _table("settings", "Arms and their models", "", rows)
+
+    @table("clicks_truth", "expected rates of the lists that were shown")
+    def truth_table(self) -> Table:
+        """Tabulate what the rates of a simulated experiment estimate."""
+        truth, rates = self.known.truth, self.chosen.rates
+        if truth is None:
+            return _table("truth", "", "", [])
+        parts = zip(
+            rates.arms, truth.rates(rates.over_time), rates.rates, *rates.limits, strict=True
+        )
+        rows = [
+            {"arm": arm, "expected": _rounded(expected), "observed": _rounded(rate)}
+            | {"95 % interval": _interval({"low": low, "high": high})}
+            for arm, expected, rate, low, high in parts
+        ]
+        note = "Expected: the mean chance of a click in the lists that were shown to people."
+        return _table("truth", "Expected and observed rates", note, rows)
 
     @table("clicks_facts", "how far the tables of a log fit together")
     def facts_table(self) -> Table:
@@ -374,7 +397,8 @@ class Clicks(Result):
             "interactions": f"{facts.events:,}",
             "of them between first and last list": f"{facts.events_in_span:.1%}",
             "repeated interactions": f"{facts.repeated_events:,}",
-            "users shown lists by two arms": f"{int(self.users.crossed.sum()):,}",
+            **{name: f"{count:,}" for name, count in facts.set_aside.items() if count},
+            "users shown lists by two arms": f"{self.n_crossed:,}",
             "gaps between versions": facts.gaps,
             "lists without a live version": _share(facts.without_version),
             "users without an assigned arm": _share(facts.without_arm),
@@ -386,28 +410,19 @@ class Clicks(Result):
         return _table("facts", "The log", "Shares say how far the tables fit together.", known)
 
     plot_arms = part_figure("arms", "Click-through rates of the arms", of="shown_rates")
-    plot_robots = part_figure("robots", "Click-through rates with and without robots", of="robots")
     plot_sample_ratio = part_figure(
         "sample_ratio", "Users of the arms, and the planned shares", of="daily_split"
     )
-    plot_over_time = part_figure("over_time", "Click-through rates over time", of="cycles")
+
+    @figure(
+        "over_time", "Click-through rates over time (figures 4.1 to 4.5)", panels="arm", of="cycles"
+    )
+    def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
+        """Draw the rate of an arm by the hour, and the fitted rates of all."""
+        return self.draw_part("cycles", ax, draw="plot", arm=arm)
+
     plot_day_profile = part_figure(
-        "day_profile",
-        "Click-through rates over the day",
-        of="cycles",
-        draw="plot_profile",
-        over="day",
-    )
-    plot_week_profile = part_figure(
-        "week_profile",
-        "Click-through rates over the week",
-        of="weekly",
-        draw="plot_profile",
-        over="week",
-    )
-    plot_halves = part_figure("halves", "Halves of an arm that do not differ", of="halves")
-    plot_placebo = part_figure(
-        "placebo", "Click-through rates of lists that were not shown", of="placebo"
+        "day_profile", "Click-through rates over the day", of="cycles", draw="plot_profile"
     )
     plot_off_policy = part_figure(
         "off_policy", "Clicks that other lists would have had", of="policy"
@@ -422,6 +437,60 @@ class Clicks(Result):
         return drawn
 
 
+def verdict(rates: ClickThrough, *, mismatch: bool, group: str = "") -> str:
+    """Say which arm is clicked most: none, if users are not split as planned or it may be luck.
+
+    An arm wins if its rate is above that of each other arm, by Holm's method over all pairs. The
+    group, whose rates they are, stands before the finding.
+    """
+    if len(rates.arms) < 2:
+        return "There is one arm, and nothing to compare it with."
+    if mismatch:
+        return (
+            "No winner is named: the users are not split as planned, so that the arms' users may "
+            "differ in more than their lists."
+        )
+    name = rates.arms[int(np.nanargmax(rates.rates))]
+    pairs = rates.differences()
+    ahead = pairs[pairs["arm_a"] == name].rename(columns={"arm_b": "other"})
+    behind = pairs[pairs["arm_b"] == name].rename(columns={"arm_a": "other"})
+    turned = {"difference": -behind["difference"], "low": -behind["high"], "high": -behind["low"]}
+    others = [*_rows(ahead), *_rows(behind.assign(**turned))]
+    others.sort(key=lambda row: row["difference"])
+    by = "" if len(pairs) == 1 else f" by Holm's method over {len(pairs)} pairs"
+    doubtful = [row for row in others if not row["p_holm"] < ALPHA]
+    row = (doubtful or others)[0]
+    gap = f"{_rounded(row['difference'])} [{_rounded(row['low'])}, {_rounded(row['high'])}]"
+    said = f"{gap} above that of {row['other']}"
+    if doubtful:
+        return (
+            f"{group}No winner: the rate of {name} is {said}, which may be luck "
+            f"({_p(row['p_holm'])}{by})."
+        )
+    return f"{group}Arm {name} is clicked most: its rate is {said} ({_p(row['p_holm'])}{by})."
+
+
+def _mismatch(split: SampleRatio) -> str:
+    """Say where users are not split as planned; nothing if they are."""
+    frame = split.to_frame()
+    days = frame["day"][frame["mismatch"]].tolist()
+    return _p(split.p) if split.mismatch else f"on {', '.join(days)}" if days else ""
+
+
+def _p(value: float) -> str:
+    """Write a p-value after its sign.
+
+    Examples
+    --------
+    >>> _p(0.0214), _p(1e-40), _p(float("nan"))
+    ('p = 0.0214', 'p < 1e-12', 'p unknown')
+    """
+    if np.isnan(value):
+        return "p unknown"
+    text = shown(float(value))
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def _joined(frames: Mapping[str, pd.DataFrame], *, label: str = "users_counted") -> pd.DataFrame:
     import pandas as pd
 
@@ -434,18 +503,14 @@ def _by(rates: Mapping[str, ClickThrough], *, label: str) -> pd.DataFrame:
     return frame.drop(columns=["bootstrap_low", "bootstrap_high"])
 
 
-def _table(name: str, title: str, note: str, rows: Sequence[Mapping[str, Cell]]) -> Table:
+def _table(name: str, title: str, note: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Make a table of rows that name their cells."""
     headings = list(rows[0]) if rows else []
     return Table(f"clicks-{name}", title, note, headings, [list(row.values()) for row in rows])
 
 
-def _rows(frame: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
-    return frame.to_dict("records")  # type: ignore[return-value]
-
-
-def _rows_of(part: Periodicity | Placebo | OffPolicy | None) -> Iterable[Mapping[str, Any]]:
-    return () if part is None else _rows(part.to_frame())
+def _rows(frame: pd.DataFrame | None) -> Iterable[dict[str, Any]]:
+    return () if frame is None else frame.to_dict("records")  # type: ignore[return-value]
 
 
 def _label(name: str, row: Mapping[str, Any]) -> str:

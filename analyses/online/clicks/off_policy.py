@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import REACH, with_limits
+from analyses.online.logs.recommendations import read_recommendations
 from analyses.online.logs.slates import Slates
 from analyses.shared.drawing import axes_or_new
-from runs import InputError
+from qrels.interactions.columns import read_floats, read_ids, read_positions
+from qrels.interactions.table import LogTable
+from runs import InputError, Numbering
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
@@ -25,14 +29,16 @@ STRENGTH: Final = 10.0
 """Lists that the rate of a position is worth."""
 
 
-class ExpectedClicks(NamedTuple):
-    """A model of the reward: the chance of a click on what was logged and would be shown.
+class Target(NamedTuple):
+    """What a policy would do at the places of a log, of shape (n_places,) all.
 
-    Both are of shape (n_places,).
+    The chance that it shows the logged item there; and, for DR, clicks that a model of the reward
+    expects of the logged item, and of what the policy would show.
     """
 
-    logged: Floats
-    shown: Floats
+    chance: Floats
+    logged: Floats | None = None
+    shown: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +54,15 @@ class OffPolicy:
     n_slates, n_users, n_places
         Size of the log.
     n_matched
-        Places where the target shows what the log showed: all that IPS learns from.
+        Places where the target may show what the log showed: all that IPS learns from.
     effective_size
         :math:`(\sum w)^2 / \sum w^2`: places of a log with equal weights that would say as much.
-    largest_weight
-        Before clipping.
-    clipped_share
-        Share of the weights' sum that clipping took away.
+    largest_weight, clipped_share
+        Before clipping; share of the weights' sum that clipping took away.
     unsupported_share
-        Share of the target's places whose item the log never showed at that position: what it earns
-        there is not in the estimates (of DR, only by the model).
+        Share of a deterministic target's places whose item the log never showed at that position:
+        what it earns there is not in the estimates (of DR, only by the model). NaN of a stochastic
+        one, whose other items are not told.
     """
 
     estimators: tuple[str, ...]
@@ -118,35 +123,35 @@ class OffPolicy:
 
 def off_policy(
     slates: Slates,
-    shown: NDArray[np.int32],
+    target: NDArray[np.int32] | Target,
     *,
     clip: float | None = None,
-    expected: ExpectedClicks | None = None,
 ) -> OffPolicy:
     r"""Estimate how often a target's lists would have been clicked, had it shown them.
 
     At place k of a logged list the log's policy had put item :math:`a_k` with propensity
-    :math:`\pi_0`, and it was clicked or not, :math:`c_k`; the target would have shown :math:`g_k`.
-    With :math:`w_k = [g_k = a_k] / \pi_0`, n lists and expected clicks q,
+    :math:`\pi_0`, and it was clicked or not, :math:`c_k`; the target would have shown it with the
+    chance :math:`\pi(a_k)`, which is 1 or 0 of one that shows an item for sure. With
+    :math:`w_k = \pi(a_k) / \pi_0`, n lists and expected clicks q,
 
     .. math::
         \mathrm{IPS} &= \tfrac1n \sum_{lists} \sum_k w_k c_k \\
         \mathrm{SNIPS} &= \sum_k \tfrac{n_k}{n}
             \left( \sum_{lists} w_k c_k \middle/ \sum_{lists} w_k \right) \\
-        \mathrm{DR} &= \tfrac1n \sum_{lists} \sum_k q(g_k, k) + w_k (c_k - q(a_k, k))
+        \mathrm{DR} &= \tfrac1n \sum_{lists} \sum_k E_\pi q(k) + w_k (c_k - q(a_k, k))
 
     where :math:`n_k` lists have a place k: all, if lists are equally long.
 
-    The log needs clicks and propensities. What the target shows are numbers of items at the places
-    of the log, of shape (n_places,). A model of the reward must not know the clicks of the users
-    that it is used for, see `cross_fitted_clicks`. Weights above ``clip`` are cut down to it, which
-    trades variance for bias.
+    The log needs clicks and propensities. A target is numbers of items at the places of the log, of
+    shape (n_places,), or a `Target`. A model of the reward must not know the clicks of the users
+    that it is used for, see `cross_fitted`. Weights above ``clip`` are cut down to it, which trades
+    variance for bias.
 
     Raises
     ------
     InputError
-        If the log has no lists, clicks or propensities, a propensity is not in (0, 1], the target
-        shows an item that the log never showed, or nothing matches.
+        If the log has no lists, clicks or propensities, a chance is not in [0, 1], the target shows
+        an item that the log never showed, or nothing matches.
 
     Notes
     -----
@@ -164,17 +169,19 @@ def off_policy(
     >>> found = off_policy(log, np.zeros(2, dtype=np.int32))
     >>> found.values.tolist(), found.n_matched
     ([1.0, 1.0], 1)
+    >>> off_policy(log, Target(np.array([0.25, 0.75]))).values.tolist()
+    [0.25, 0.25]
     """
-    clicked, propensity = _require_log(slates, shown, clip)
-    matches = slates.item == shown
-    if not matches.any():
-        raise InputError("the target shows nothing that the log showed at the same place.")
-    raw = matches / propensity
+    clicked, propensity = _require_log(slates, clip)
+    policy = target if isinstance(target, Target) else _deterministic(slates, target)
+    _require_chances(slates, policy.chance)
+    raw = policy.chance / propensity
     weights = raw if clip is None else np.minimum(raw, clip)
     estimates = {"IPS": _mean(slates, weights * clicked), "SNIPS": _snips(slates, weights, clicked)}
-    if expected is not None:
-        residuals = weights * (clicked - expected.logged)
-        estimates["DR"] = _mean(slates, expected.shown + residuals)
+    if policy.logged is not None and policy.shown is not None:
+        residuals = weights * (clicked - policy.logged)
+        estimates["DR"] = _mean(slates, policy.shown + residuals)
+    unsupported = np.nan if isinstance(target, Target) else _unsupported_share(slates, target)
     return OffPolicy(
         estimators=tuple(estimates),
         values=np.array([value for value, _ in estimates.values()]),
@@ -182,24 +189,26 @@ def off_policy(
         n_slates=len(slates),
         n_users=len(np.unique(slates.user)),
         n_places=len(slates.item),
-        n_matched=int(np.count_nonzero(matches)),
+        n_matched=int(np.count_nonzero(weights)),
         effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
         largest_weight=float(raw.max()),
         clipped_share=float(1 - weights.sum() / raw.sum()),
-        unsupported_share=_unsupported_share(slates, shown),
+        unsupported_share=unsupported,
     )
 
 
-def _require_log(
-    slates: Slates, shown: NDArray[np.int32], clip: float | None
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Check everything, and give clicks and propensities."""
+def _require_log(slates: Slates, clip: float | None) -> tuple[NDArray[np.bool_], Floats]:
+    """Give clicks and propensities."""
     if len(slates) == 0:
         raise InputError("an off-policy estimate needs a list, and the log has none.")
     if slates.clicked is None or slates.propensity is None:
         raise InputError("an off-policy estimate needs a log with clicks and propensities.")
     if clip is not None and not clip > 0:
         raise InputError(f"`clip` must be above 0, got {clip}.")
+    return slates.clicked, slates.propensity
+
+
+def _deterministic(slates: Slates, shown: NDArray[np.int32]) -> Target:
     if len(shown) != len(slates.item):
         raise InputError(
             f"the target must show an item at each of {len(slates.item):,} places, got "
@@ -211,7 +220,16 @@ def _require_log(
         raise InputError(
             f"the target shows {item!r}, which the log never showed: nothing is known of it."
         )
-    return slates.clicked, slates.propensity
+    return Target((slates.item == shown).astype(np.float64))
+
+
+def _require_chances(slates: Slates, chances: Floats) -> None:
+    if chances.shape != slates.item.shape or not ((chances >= 0) & (chances <= 1)).all():
+        raise InputError(
+            f"a target needs a chance in [0, 1] at each of {len(slates.item):,} places."
+        )
+    if not chances.any():
+        raise InputError("the target shows nothing that the log showed at the same place.")
 
 
 def _mean(slates: Slates, values: Floats) -> tuple[float, Floats]:
@@ -251,24 +269,21 @@ def _unsupported_share(slates: Slates, shown: NDArray[np.int32]) -> float:
     return float(1 - known.mean())
 
 
-def cross_fitted_clicks(slates: Slates, shown: NDArray[np.int32], *, seed: int) -> ExpectedClicks:
-    """Predict clicks from item and position, for each user from the clicks of others.
+def cross_fitted(slates: Slates, shown: NDArray[np.int32], *, seed: int) -> Target:
+    """Add a model of the clicks to a target that shows items for sure, of shape (n_places,).
 
     Users fall into folds. For those of one, the chance of a click is the rate of the item at the
     position among the users of the others, as if it had been shown there `STRENGTH` times more with
-    the rate of the position. What a target shows is given as for :func:`off_policy`.
-
-    Raises
-    ------
-    InputError
-        If the log has no clicks.
+    the rate of the position.
     """
     if slates.clicked is None:
         raise InputError("a model of clicks needs a log with clicks.")
     fold = (random_uniforms(slates.user, seed, "folds") * FOLDS).astype(np.int64)[slates.slate]
     rates = _rates_of_others(slates, slates.clicked, fold)
     column = slates.position - 1
-    return ExpectedClicks(rates[fold, slates.item, column], rates[fold, shown, column])
+    return _deterministic(slates, shown)._replace(
+        logged=rates[fold, slates.item, column], shown=rates[fold, shown, column]
+    )
 
 
 def _rates_of_others(slates: Slates, clicked: NDArray[np.bool_], fold: NDArray[np.int64]) -> Floats:
@@ -284,3 +299,78 @@ def _rates_of_others(slates: Slates, clicked: NDArray[np.bool_], fold: NDArray[n
     )
     rates: Floats = (n_clicked + STRENGTH * positions) / (n_shown + STRENGTH)
     return rates
+
+
+def read_target(path: Path, slates: Slates) -> NDArray[np.int32] | Target:
+    """Read what a policy would have done in place of each list of a log, under its ``rec_id``.
+
+    Either other lists, as long and laid out as the recommendations are; or, of a stochastic policy,
+    the column ``propensity``: its chance of what the log showed, as a list, or in a row for each
+    ``position``.
+    """
+    table = LogTable.open(path)
+    if "propensity" not in table:
+        return items_instead(path, slates)
+    table.require("rec_id")
+    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
+    if "position" in table:
+        position = read_positions(table.column("position"), table.fail("position"))
+        order = np.lexsort((position, rec.places))
+        chances = read_floats(table.column("propensity"), table.fail("propensity"))[order]
+        ids, first = rec.ids, np.cumsum([0, *np.bincount(rec.places)])
+    else:
+        lists = table.lists("propensity")
+        chances, ids = read_floats(lists.values, lists.fail), rec.ids[rec.places]
+        first = lists.first
+    rows = _rows_of(ids, table, slates)
+    _require_lengths(np.diff(first)[rows], rows, table, slates)
+    return Target(chances[_places(first[rows], slates)])
+
+
+def items_instead(path: Path, slates: Slates) -> NDArray[np.int32]:
+    """Read lists that stand for those of a log: a list of the same length for each ``rec_id``.
+
+    Numbers of items at the places of the log are given, of shape (n_places,). Refused are lists
+    that are missing or of another length, and items that neither table of the log has.
+    """
+    table = LogTable.open(path)
+    read = read_recommendations(table)
+    order = _rows_of(read.rec.ids[read.rec.places], table, slates)
+    _require_lengths(np.diff(read.first)[order], read.rows[read.first[order]], table, slates)
+    places = _places(read.first[order], slates)
+    items = read.item.numbers(slates.items)[places]
+    unknown = items < 0
+    if unknown.any():
+        place = int(places[unknown.argmax()])
+        finding = f"{read.item[place]!r} is in neither table of the log: nothing is known of it."
+        raise table.error(read.item_column, int(read.rows[place]), finding)
+    return items
+
+
+def _rows_of(ids: NDArray[np.str_], table: LogTable, slates: Slates) -> NDArray[np.intp]:
+    """Find the row of the table that stands for each list of the log, of shape (n_slates,)."""
+    at = Numbering.of(ids).numbers(slates.ids)
+    if (at < 0).any():
+        raise InputError(
+            f"{table.path}: there must be a list for each one in the log, but "
+            f"{str(slates.ids[(at < 0).argmax()])!r} has none."
+        )
+    return np.argsort(ids)[at]
+
+
+def _require_lengths(
+    lengths: NDArray[np.int64], rows: NDArray[np.integer], table: LogTable, slates: Slates
+) -> None:
+    differing = lengths != slates.lengths
+    if differing.any():
+        at = int(differing.argmax())
+        finding = (
+            f"list {str(slates.ids[at])!r} has {slates.lengths[at]} items in the log, got "
+            f"{lengths[at]}."
+        )
+        raise table.error("rec_id", int(rows[at]), finding)
+
+
+def _places(first: NDArray[np.int64], slates: Slates) -> NDArray[np.int64]:
+    """Give the places of the log's lists, one list after the other, in the order of a table."""
+    return np.repeat(first - slates.first[:-1], slates.lengths) + np.arange(len(slates.item))

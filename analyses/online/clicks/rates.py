@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import percentiles
 from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.tallies import Tallies
-from analyses.shared.drawing import axes_or_new, legend_beside
+from analyses.shared.drawing import axes_or_new
 from analyses.significance.corrections import holm
 from runs import InputError
 
@@ -26,6 +26,9 @@ OverTime = Literal["pooled", "thesis"]
 
 REACH: Final = 1.959963984540054
 """Standard errors from the middle of a 95 % interval to its ends."""
+
+TAIL: Final = 0.025
+"""Chance beyond either end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,12 @@ class ClickThrough:
         return np.sqrt(np.diag(self.covariances))
 
     @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Ends of 95 % intervals, in [0, 1]: exact ones where no list or every list is accepted."""
+        reach = REACH * self.errors
+        return np.maximum(self.rates - reach, 0.0), np.minimum(self.rates + reach, 1.0)
+
+    @property
     def errors_too_small(self) -> Floats:
         """Standard errors as if lists were independent, which those of one user are not."""
         variances = self.rates * (1 - self.rates)
@@ -76,12 +85,13 @@ class ClickThrough:
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
-        Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over
-        users), bootstrap_low, bootstrap_high (95 %; NaN without replicates), mean_of_users,
-        binomial_error_too_small and over_time.
+        Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over users;
+        by Clopper and Pearson where none or all are accepted), bootstrap_low, bootstrap_high (95 %;
+        NaN without replicates), mean_of_users, binomial_error_too_small and over_time.
         """
         import pandas as pd
 
+        low, high = self.limits
         bootstrap_low, bootstrap_high = _percentiles(self.replicates)
         return pd.DataFrame(
             {
@@ -90,7 +100,9 @@ class ClickThrough:
                 "slates": self.n_slates,
                 "accepted": self.n_accepted,
                 "rate": self.rates,
-                **with_limits(self.rates, self.errors),
+                "error": self.errors,
+                "low": low,
+                "high": high,
                 "bootstrap_low": bootstrap_low,
                 "bootstrap_high": bootstrap_high,
                 "mean_of_users": self.means_of_users,
@@ -100,12 +112,15 @@ class ClickThrough:
         )
 
     def differences(self) -> pd.DataFrame:
-        """One row per pair of arms; no correction is made for the number of pairs.
+        """One row per pair of arms.
 
         Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method),
-        bootstrap_low and bootstrap_high (95 %; a user who is in both arms has one weight).
+        bootstrap_low, bootstrap_high (95 %; a user who is in both arms has one weight), p
+        (two-sided, of the difference divided by its error as a normal deviate) and p_holm (adjusted
+        for the number of pairs, which the intervals are not).
         """
         import pandas as pd
+        from scipy.special import ndtr
 
         pairs = np.array([*combinations(range(len(self.arms)), 2)], dtype=np.intp)
         a, b = pairs.reshape(-1, 2).T
@@ -114,6 +129,7 @@ class ClickThrough:
         both = variances[a] + variances[b] - 2 * self.covariances[a, b]
         errors = np.sqrt(np.maximum(both, 0.0))
         low, high = _percentiles(self.replicates[a] - self.replicates[b])
+        p = 2 * ndtr(-_ratio(np.abs(differences), errors))
         return pd.DataFrame(
             {
                 "arm_a": [self.arms[number] for number in a],
@@ -122,48 +138,22 @@ class ClickThrough:
                 **with_limits(differences, errors),
                 "bootstrap_low": low,
                 "bootstrap_high": high,
+                "p": p,
+                "p_holm": holm(p) if len(p) else p,
             }
         )
 
-    def compared(self) -> pd.DataFrame:
-        """Compare the arms in pairs.
-
-        Columns of `differences`, then p (two-sided, of the difference divided by its error as a
-        normal deviate) and p_holm (adjusted for the number of pairs).
-        """
-        from scipy.special import ndtr
-
-        frame = self.differences()
-        difference, error = frame["difference"].to_numpy(), frame["error"].to_numpy()
-        missing = np.full(len(frame), np.nan)
-        deviates = np.divide(np.abs(difference), error, out=missing, where=error > 0)
-        p = 2 * ndtr(-deviates)
-        return frame.assign(p=p, p_holm=holm(p) if len(p) else p)
-
-    def against_others(self, best: int) -> pd.DataFrame:
-        """Compare one arm, by its number, with each other.
-
-        Columns other, difference (the arm less the other), low, high and p_holm (over all pairs of
-        arms).
-        """
-        import pandas as pd
-
-        frame, name = self.compared(), self.arms[best]
-        ahead = frame[frame["arm_a"] == name].rename(columns={"arm_b": "other"})
-        behind = frame[frame["arm_b"] == name].rename(columns={"arm_a": "other"})
-        turned = behind.assign(
-            difference=-behind["difference"], low=-behind["high"], high=-behind["low"]
-        )
-        columns = ["other", "difference", "low", "high", "p_holm"]
-        return pd.concat([ahead[columns], turned[columns]])
-
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates with their intervals over users, and beside them the mean of users."""
+        """Draw the rates, the highest on top, with their intervals and the mean of users."""
         axes = axes_or_new(ax)
-        places = np.arange(len(self.arms))
-        axes.errorbar(places, self.rates, yerr=REACH * self.errors, fmt="o", label="rate")
-        axes.plot(places + 0.1, self.means_of_users, "o", mfc="none", label="mean of users")
-        label_arms(axes, self.arms)
+        order = np.argsort(self.rates)
+        places, (low, high) = np.arange(len(order)), (end[order] for end in self.limits)
+        rates = self.rates[order]
+        axes.errorbar(rates, places, xerr=[rates - low, high - rates], fmt="o", label="rate")
+        axes.plot(self.means_of_users[order], places + 0.15, "o", mfc="none", label="mean of users")
+        axes.set_yticks(places, [self.arms[number] for number in order])
+        axes.set_xlabel("click-through rate")
+        axes.legend(loc="lower right", frameon=False, fontsize="small")
         return axes
 
     def caption(self) -> str:
@@ -188,27 +178,13 @@ def with_limits(values: Floats, errors: Floats) -> dict[str, Floats]:
     }
 
 
-def draw_both(ax: Axes | None, both: Mapping[str, ClickThrough]) -> Axes:
-    """Draw two rates of every arm side by side, by their labels, with intervals over users."""
-    axes = axes_or_new(ax)
-    for (label, found), shift in zip(both.items(), (-0.1, 0.1), strict=True):
-        places = np.arange(len(found.arms)) + shift
-        axes.errorbar(places, found.rates, yerr=REACH * found.errors, fmt="o", label=label)
-        label_arms(axes, found.arms)
-    return axes
-
-
-def label_arms(axes: Axes, arms: Sequence[str]) -> None:
-    """Finish a drawing of rates at places 0, 1, 2, ...: one for each arm."""
-    axes.set_xticks(np.arange(len(arms)), arms)
-    axes.set_xlim(-0.5, len(arms) - 0.5)
-    axes.set_xlabel("arm")
-    axes.set_ylabel("click-through rate")
-    legend_beside(axes)
-
-
 def click_through(
-    tallies: Tallies, *, over_time: OverTime = "pooled", replicates: int = 0, seed: int = 0
+    tallies: Tallies,
+    *,
+    over_time: OverTime = "pooled",
+    replicates: int = 0,
+    seed: int = 0,
+    exact: bool = True,
 ) -> ClickThrough:
     r"""Estimate the click-through rate of every arm, and how sure it is.
 
@@ -220,7 +196,8 @@ def click_through(
     Over time this is R over all periods (``"pooled"``), or the mean of the R of the periods,
     weighted by the number of the arm's users in them (``"thesis"``; Kasalický 2021, equation 2.7),
     which gives a user with one list the weight of one with a thousand. Without replicates there is
-    no bootstrap.
+    no bootstrap. Where nothing is accepted, or everything, the interval is that of Clopper and
+    Pearson (1934), as if lists were independent; unless what is added up are no clicks.
 
     Examples
     --------
@@ -238,6 +215,10 @@ def click_through(
     sums = tallies.sums()
     n_users, means_of_users = _of_users(tallies)
     replicated = replicate_sums(tallies, replicates=replicates, seed=seed)
+    covariances = _covariances(tallies, _influences(tallies, sums, over_time), n_users)
+    if exact:
+        least = _exact_variances(tallies)
+        np.fill_diagonal(covariances, np.maximum(np.diag(covariances), least))
     return ClickThrough(
         arms=tallies.arms,
         over_time=over_time,
@@ -245,7 +226,7 @@ def click_through(
         n_slates=sums[1].sum(axis=1).astype(np.int64),
         n_accepted=sums[2].sum(axis=1).astype(np.int64),
         rates=rates_of(sums, over_time=over_time),
-        covariances=_covariances(tallies, _influences(tallies, sums, over_time), n_users),
+        covariances=covariances,
         means_of_users=means_of_users,
         replicates=rates_of(replicated, over_time=over_time),
     )
@@ -287,10 +268,13 @@ def _ratio(numerator: NDArray[np.number], denominator: NDArray[np.number]) -> Fl
 
 
 def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:
+    """Give the ends of intervals; NaN without replicates, or where all are one number."""
     if replicates.size == 0:
         missing = np.full(replicates.shape[:-1], np.nan)
         return missing, missing
-    return percentiles(replicates)
+    low, high = percentiles(replicates)
+    varies = high > low
+    return np.where(varies, low, np.nan), np.where(varies, high, np.nan)
 
 
 def _of_users(tallies: Tallies) -> tuple[NDArray[np.int64], Floats]:
@@ -329,3 +313,18 @@ def _covariances(tallies: Tallies, influences: Floats, n_users: NDArray[np.int64
     corrections = np.sqrt(_ratio(n_users, n_users - 1))
     products: Floats = (by_user.T @ by_user).toarray()
     return products * corrections[:, None] * corrections
+
+
+def _exact_variances(tallies: Tallies) -> Floats:
+    """Give the variance where none of an arm's lists, or all of them, are accepted; else 0.
+
+    It is that of a normal interval as long as the exact one: 1 - .025^(1/n) for n lists.
+    """
+    n_arms = len(tallies.arms)
+    touched, missed = (
+        np.bincount(tallies.arm, some, minlength=n_arms)
+        for some in (tallies.n_accepted != 0, tallies.n_accepted != tallies.n_slates)
+    )
+    shown = np.bincount(tallies.arm, tallies.n_slates, minlength=n_arms)
+    longest = -np.expm1(np.log(TAIL) / np.maximum(shown, 1))
+    return np.where((touched == 0) | (missed == 0), (longest / REACH) ** 2, 0.0)

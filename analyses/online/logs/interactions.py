@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.logs.events import Events
-from analyses.online.logs.slates import Slates
-from qrels.interactions.columns import Ids, read_floats, read_ids, read_times
+from analyses.online.logs.slates import Flags, Slates
+from qrels.interactions.columns import Ids, read_floats, read_ids
 from qrels.interactions.table import LogTable
 from runs import Numbering
 
@@ -26,7 +26,11 @@ VALUES: Final[Mapping[str, float]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """Interactions as read, before users and items have numbers that other tables share."""
+    """Interactions as read, before users and items have numbers that other tables share.
+
+    Without being strict, what names no list as it should, or has an unknown type, is set aside and
+    counted by what is wrong with it, rather than refused.
+    """
 
     table: LogTable
     user: Ids
@@ -35,87 +39,95 @@ class Interactions:
     time: NDArray[np.int64]
     value: NDArray[np.float64]
     rec: Ids | None
+    strict: bool
+    set_aside: dict[str, int] = field(default_factory=dict)
 
     def events(self, slates: Slates) -> Events:
-        """Number users and items as the lists do.
-
-        Raises
-        ------
-        InputError
-            If an interaction names a list that was never shown, or not to its user, or without its
-            item.
-        """
-        types = Numbering.of(self.type.ids)
+        """Number users and items as the lists do, of the types that are known."""
+        unnamed = (self.type.ids == "")[self.type.places]
+        unknown = (self.value < 0) & ~unnamed
+        kept = self._kept(unknown, "interactions of an unknown type", "type", "unknown: {}")
+        self.set_aside["interactions of a type without a name"] = int(unnamed.sum())
+        kept &= ~unnamed
+        types = Numbering.of([name for name in self.type.ids.tolist() if name])
         user, item = self.user.numbers(slates.users), self.item.numbers(slates.items)
+        named = None if self.rec is None else self._named(self.rec, slates, user, item)
         return Events(
             slates.users,
             slates.items,
             tuple(types.ids.tolist()),
-            user=user,
-            item=item,
-            type=self.type.numbers(types),
-            time=self.time,
-            value=self.value,
-            slate=None if self.rec is None else self._named(self.rec, slates, user, item),
+            user=user[kept],
+            item=item[kept],
+            type=self.type.numbers(types)[kept],
+            time=self.time[kept],
+            value=self.value[kept],
+            slate=None if named is None else named[kept],
         )
 
     def _named(
         self, rec: Ids, slates: Slates, user: NDArray[np.int32], item: NDArray[np.int32]
     ) -> NDArray[np.int64]:
-        """Find the list that each interaction names; -1 for none."""
+        """Find the list that each interaction names; -1 for none, or for none as it should."""
         order = np.argsort(slates.ids)
         places = Numbering(slates.ids[order]).numbers(rec.ids)
         numbers = np.append(np.where(places >= 0, order[places], -1), -1)[rec.places]
-        named = rec.places >= 0
-        self._refuse(
-            named & (numbers < 0), rec, "a click must name a list that was shown; {} never was."
-        )
-        self._refuse(
-            named & (slates.user[numbers] != user), rec, "list {} was shown to another user."
-        )
+        is_unknown = (rec.places >= 0) & (numbers < 0)
+        rule = "a click must name a list that was shown; {} never was"
+        self._kept(is_unknown, "clicks that name a list outside the file", "rec_id", rule)
+        of_other = (numbers >= 0) & (slates.user[numbers] != user)
+        rule = "list {} was shown to another user"
+        numbers[~self._kept(of_other, "clicks on a list of another user", "rec_id", rule)] = -1
         n_items = len(slates.items)
-        shown = np.isin(numbers * n_items + item, slates.slate * n_items + slates.item)
-        self._refuse(named & ~shown, rec, "list {} does not hold the item of this row.")
+        pairs = slates.slate * n_items + slates.item
+        absent = (numbers >= 0) & ~np.isin(numbers * n_items + item, pairs)
+        rule = "list {} does not hold the item of this row"
+        numbers[~self._kept(absent, "clicks on an item that their list lacks", "rec_id", rule)] = -1
         return numbers
 
-    def _refuse(self, wrong: NDArray[np.bool_], rec: Ids, rule: str) -> None:
-        if wrong.any():
+    def _kept(self, wrong: Flags, what: str, column: str, rule: str) -> Flags:
+        """Count what is wrong, or refuse the first of it; mark what is not."""
+        self.set_aside[what] = int(wrong.sum())
+        if self.strict and wrong.any():
             row = int(wrong.argmax())
-            raise self.table.error("rec_id", row, rule.format(repr(rec[row])))
+            ids = self.type if column == "type" or self.rec is None else self.rec
+            raise self.table.error(column, row, f"{rule.format(repr(ids[row]))}.")
+        return ~wrong
 
 
-def read_interactions(table: LogTable, *, values: Mapping[str, float] | None) -> Interactions:
-    """Read interactions in file order; values as for `analyses.online.logs.read_logs`.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or a value is not what it should be.
-    """
+def read_interactions(
+    table: LogTable,
+    *,
+    values: Mapping[str, float] | None,
+    types: Mapping[str, str] | None,
+    strict: bool,
+) -> Interactions:
+    """Read interactions in file order; for what is asked see `analyses.online.logs.read_logs`."""
     table.require("time", "user", "item", "type")
-    type = read_ids(table.column("type"), table.fail("type"))
+    found = read_ids(table.column("type"), table.fail("type"))
+    type = found if types is None else found.renamed(types)
     return Interactions(
         table,
         user=read_ids(table.column("user"), table.fail("user")),
         item=read_ids(table.column("item"), table.fail("item")),
         type=type,
-        time=read_times(table.column("time"), table.fail("time")),
+        time=table.times("time"),
         value=_values(table, type, values),
         rec=read_ids(table.column("rec_id"), table.fail("rec_id"), optional=True)
         if "rec_id" in table
         else None,
+        strict=strict,
     )
 
 
 def _values(table: LogTable, type: Ids, values: Mapping[str, float] | None) -> NDArray[np.float64]:
-    if "value" in table:
-        return read_floats(table.column("value"), table.fail("value"))
-    if values is None:
-        return np.ones(len(type.places))
-    worth = np.array([values.get(name, np.nan) for name in type.ids.tolist()], dtype=np.float64)
-    found: NDArray[np.float64] = worth[type.places]
-    if np.isnan(found).any():
-        row = int(np.isnan(found).argmax())
-        known = ", ".join(values)
-        raise table.error("type", row, f"values are set for {known}, got {type[row]!r}.")
-    return found
+    """Give what each interaction is worth; -1 if its type is unknown, or was renamed to nothing."""
+    names = type.ids.tolist()
+    if values is None or "value" in table:
+        known = np.array([1.0 if name else -1.0 for name in names])
+    else:
+        known = np.array([values.get(name, -1.0) for name in names], dtype=np.float64)
+    worth: NDArray[np.float64] = known[type.places]
+    if "value" not in table:
+        return worth
+    given = read_floats(table.column("value"), table.fail("value"))
+    return np.where(worth < 0, -1.0, np.maximum(given, 0.0))

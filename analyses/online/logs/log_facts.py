@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +47,8 @@ class LogFacts:
     against_assignment
         Share of the lists that another arm showed than their user was assigned to. These two, and
         the two before, are None if there is no such table.
+    set_aside
+        Rows that were left out rather than refused, by what is wrong with them.
     further
         Columns without a meaning here, by table.
     """
@@ -65,17 +67,43 @@ class LogFacts:
     without_version: float | None
     without_arm: float | None
     against_assignment: float | None
+    set_aside: Mapping[str, int]
     further: Mapping[str, tuple[str, ...]]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per fact: fact, value."""
         import pandas as pd
 
-        columns = {
-            f"further columns of {table}": ", ".join(names) for table, names in self.further.items()
-        }
-        facts = {name: value for name, value in vars(self).items() if name != "further"} | columns
+        parts = {"set_aside", "further"}
+        facts = {name: value for name, value in vars(self).items() if name not in parts}
+        facts |= self.set_aside
+        for table, names in self.further.items():
+            facts[f"further columns of {table}"] = ", ".join(names)
         return pd.DataFrame({"fact": [*facts], "value": [*facts.values()]})
+
+    def cautions(self) -> Iterator[str]:
+        """Say where the tables do not fit together."""
+        if self.repeated_events:
+            yield f"{self.repeated_events:,} interactions are repeated in every column."
+        for what, count in self.set_aside.items():
+            if count:
+                yield f"{count:,} {what}: set aside, and not counted."
+        if self.without_version:
+            yield (
+                f"{self.without_version:.1%} of the lists were shown when no version of their "
+                "arm's model was live; they do not count."
+            )
+        if self.gaps:
+            yield f"Between versions of the models there are {self.gaps} gaps."
+        if self.without_arm:
+            yield (
+                f"{self.without_arm:.1%} of the users were not assigned; their first arm is theirs."
+            )
+        if self.known_users < 0.5 and self.events:
+            yield (
+                f"{1 - self.known_users:.0%} of the users have no interaction at all: do both "
+                "tables call users the same?"
+            )
 
 
 def facts_of(
@@ -83,6 +111,8 @@ def facts_of(
     events: Events,
     models: Models | None,
     assigned: NDArray[np.int32] | None,
+    *,
+    set_aside: Mapping[str, int],
     further: Mapping[str, tuple[str, ...]],
 ) -> LogFacts:
     """Compare the tables of a log; see `analyses.online.logs.Logs` for the parameters."""
@@ -106,6 +136,7 @@ def facts_of(
         else float((models.at(slates.arm, slates.time) < 0).mean()),
         without_arm=None if assigned is None else float((assigned[users] < 0).mean()),
         against_assignment=None if assigned is None else _against(slates, assigned),
+        set_aside=set_aside,
         further=further,
     )
 

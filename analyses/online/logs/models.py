@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.logs.recommendations import known_arms
-from qrels.interactions.columns import Ids, read_ids, read_times
+from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
 from runs import Numbering
 
@@ -40,6 +40,11 @@ class Models:
     arm: NDArray[np.int32]
     valid_from: NDArray[np.int64]
     valid_to: NDArray[np.int64]
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of each version among those of its arm, from 0."""
+        return np.arange(len(self.arm)) - np.searchsorted(self.arm, self.arm)
 
     def at(self, arm: NDArray[np.int32], time: NDArray[np.int64]) -> NDArray[np.int64]:
         """Find the version that was live in an arm at a time: the period of what it then showed.
@@ -87,8 +92,8 @@ def read_models(table: LogTable, arms: Numbering) -> Models:
     table.require(*KNOWN)
     version = read_ids(table.column("model_version"), table.fail("model_version"))
     arm = known_arms(table, read_ids(table.column("arm"), table.fail("arm")), arms)
-    begin = read_times(table.column("valid_from"), table.fail("valid_from"))
-    end = read_times(table.column("valid_to"), table.fail("valid_to"))
+    begin = table.times("valid_from")
+    end = table.times("valid_to")
     if (end <= begin).any():
         row = int((end <= begin).argmax())
         finding = f"version {version[row]!r} must end after it begins."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from analyses.online.logs.events import Events
 from analyses.online.logs.log_facts import LogFacts, facts_of
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Slates
-from qrels.interactions.columns import Ids
+from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
 
@@ -65,10 +65,13 @@ def read_logs(
     *,
     models: str | Path | None = None,
     assignment: str | Path | None = None,
+    merged: str | Path | None = None,
     arms: Sequence[str] | None = None,
     values: Mapping[str, float] | None = interacting.VALUES,
+    types: Mapping[str, str] | None = None,
+    strict: bool = False,
 ) -> Logs:
-    r"""Read the log of an experiment from Parquet or CSV files.
+    r"""Read the log of an experiment from Parquet or CSV files, or folders of Parquet files.
 
     A CSV file has one row for each item of a list, with ``rec_id``, ``position`` and ``item``; a
     Parquet file may have one row for each list instead, with lists in ``items``, ``propensity`` and
@@ -86,11 +89,18 @@ def read_logs(
         ``arm, model_version, valid_from, valid_to``.
     assignment
         ``user, arm``, and optionally ``time``.
+    merged
+        ``user, person``: ids of users that are one and the same person.
     arms
         The arms of the experiment; by default those that the recommendations have.
     values
         Value of each type of interaction, for a file without a column of values; None if any type
         is welcome, and worth 1: values serve training, not rates.
+    types
+        What types are to be called, by what the file calls them; "" leaves them out.
+    strict
+        Whether lists with an id that stands before, clicks that name no list as they should, and
+        unknown types are refused, rather than set aside and counted.
 
     Raises
     ------
@@ -104,11 +114,12 @@ def read_logs(
     >>> with TemporaryDirectory() as folder:
     ...     lists, clicks = Path(folder, "lists.csv"), Path(folder, "clicks.csv")
     ...     _ = lists.write_text("rec_id,time,user,arm,position,item\n"
-    ...                          "r1,1000,ann,A,1,x\nr1,1000,ann,A,2,y\nr2,2000,bob,B,1,x\n")
-    ...     _ = clicks.write_text("time,user,item,type\n1970-01-01T00:00:01.5Z,ann,y,view\n")
+    ...                          "r1,2026-01-05T08:00Z,ann,A,1,x\nr1,2026-01-05T08:00Z,ann,A,2,y\n"
+    ...                          "r2,2026-01-05T09:00Z,bob,B,1,x\n")
+    ...     _ = clicks.write_text("time,user,item,type\n2026-01-05T08:01Z,ann,y,view\n")
     ...     logs = read_logs(lists, clicks)
     >>> logs.slates.lengths.tolist(), logs.events.time.tolist(), logs.facts.known_users
-    ([2, 1], [1500], 0.5)
+    ([2, 1], [1767600060000], 0.5)
     """
     paths = {
         "recommendations": recommendations,
@@ -117,15 +128,21 @@ def read_logs(
         "assignment": assignment,
     }
     tables = {name: LogTable.open(path) for name, path in paths.items() if path is not None}
-    shown = recommending.read_recommendations(tables["recommendations"])
+    shown = recommending.read_recommendations(tables["recommendations"], strict=strict)
     if len(shown.time) == 0:
         raise InputError(f"{recommendations}: there are no recommendations in the file.")
-    done = interacting.read_interactions(tables["interactions"], values=values)
+    done = interacting.read_interactions(
+        tables["interactions"], values=values, types=types, strict=strict
+    )
+    if merged is not None:
+        people = _read_people(LogTable.open(merged))
+        shown = replace(shown, user=shown.user.renamed(people))
+        done = replace(done, user=done.user.renamed(people))
     slates = shown.slates(
         _numbering(shown.user, done.user), _numbering(shown.item, done.item), arms
     )
     events = done.events(slates)
-    _require_near(tables["interactions"], events, slates)
+    _require_near(tables["interactions"], done.time, slates)
     arm_names = Numbering.of(slates.arms)
     live = assigned = None
     if "models" in tables:
@@ -133,25 +150,36 @@ def read_logs(
     if "assignment" in tables:
         assigned = assignments.read_assignment(tables["assignment"], slates.users, arm_names)
     further = {name: table.further(KNOWN[name]) for name, table in tables.items()}
-    facts = facts_of(slates, events, live, assigned, further)
+    set_aside = {"lists whose id stands before": shown.n_repeated, **done.set_aside}
+    facts = facts_of(slates, events, live, assigned, set_aside=set_aside, further=further)
     return Logs(slates, events, live, assigned, facts)
+
+
+def _read_people(table: LogTable) -> Mapping[str, str]:
+    """Read which ids of users are one person, who has no id of another person."""
+    table.require("user", "person")
+    user, person = (read_ids(table.column(name), table.fail(name)) for name in ("user", "person"))
+    again = user.repetition()
+    if again is not None:
+        row, head = again
+        raise table.error("user", row, f"{user[row]!r} is merged again, after row {head + 1}.")
+    return {user[row]: person[row] for row in range(len(user.places))}
 
 
 def _numbering(*columns: Ids) -> Numbering:
     return Numbering.of(np.concatenate([column.ids for column in columns]))
 
 
-def _require_near(table: LogTable, events: Events, slates: Slates) -> None:
+def _require_near(table: LogTable, times: NDArray[np.int64], slates: Slates) -> None:
     """Refuse interactions so far from all lists that their times must have another unit."""
     reach = DAYS_AROUND * MILLISECONDS_PER_DAY
     begin, end = int(slates.time.min()) - reach, int(slates.time.max()) + reach
-    far = (events.time < begin) | (events.time > end)
+    far = (times < begin) | (times > end)
     if far.any():
         row = int(far.argmax())
         raise table.error(
             "time",
             row,
             f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which are "
-            f"from {slates.time.min()} to {slates.time.max()} ms, got {events.time[row]} ms "
-            "(seconds?).",
+            f"from {slates.time.min()} to {slates.time.max()} ms, got {times[row]} ms.",
         )

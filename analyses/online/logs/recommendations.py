@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from qrels.interactions.columns import (
     read_floats,
     read_ids,
     read_positions,
-    read_times,
 )
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
@@ -50,6 +49,8 @@ class Recommendations:
         Of each list.
     first, item, clicked, propensity
         As of `analyses.online.logs.slates.Slates`.
+    n_repeated
+        Rows left out, as their list stands before.
     """
 
     table: LogTable
@@ -64,6 +65,7 @@ class Recommendations:
     item: Ids
     clicked: NDArray[np.bool_] | None
     propensity: NDArray[np.float64] | None
+    n_repeated: int = 0
 
     def slates(self, users: Numbering, items: Numbering, arms: Sequence[str] | None) -> Slates:
         """Number users, items and arms; all arms that occur, if None are named."""
@@ -99,8 +101,10 @@ def known_arms(
     return numbers
 
 
-def read_recommendations(table: LogTable) -> Recommendations:
+def read_recommendations(table: LogTable, *, strict: bool = True) -> Recommendations:
     """Read lists, in the order in which they first stand in the file.
+
+    Of several rows with one list, the first counts, and the others are refused if that is strict.
 
     Raises
     ------
@@ -111,7 +115,7 @@ def read_recommendations(table: LogTable) -> Recommendations:
     """
     table.require("rec_id", "time", "user", "arm")
     if "items" in table:
-        read = _of_lists(table)
+        read = _of_lists(table, strict=strict)
     elif "item" in table and "position" in table:
         read = _of_places(table)
     else:
@@ -123,18 +127,18 @@ def read_recommendations(table: LogTable) -> Recommendations:
     return read
 
 
-def _of_lists(table: LogTable) -> Recommendations:
+def _of_lists(table: LogTable, *, strict: bool) -> Recommendations:
     """Read one row for each list."""
     rec = _ids(table, "rec_id")
     again = rec.repetition()
-    if again is not None:
+    if again is not None and strict:
         row, head = again
         raise table.error("rec_id", row, f"{rec[row]!r} stands again, after row {head + 1}.")
     shown = table.lists("items")
     lengths = np.diff(shown.first)
     if (lengths == 0).any():
         raise table.error("items", int((lengths == 0).argmax()), "a list must hold an item.")
-    return Recommendations(
+    read = Recommendations(
         table,
         "items",
         rows=np.repeat(np.arange(len(rec.places)), lengths),
@@ -142,11 +146,37 @@ def _of_lists(table: LogTable) -> Recommendations:
         user=_ids(table, "user"),
         arm=_ids(table, "arm"),
         version=_ids(table, "model_version") if "model_version" in table else None,
-        time=read_times(table.column("time"), table.fail("time")),
+        time=table.times("time"),
         first=shown.first,
         item=read_ids(shown.values, shown.fail),
         clicked=_beside(table, "clicked", shown.first, read_flags),
         propensity=_beside(table, "propensity", shown.first, read_floats),
+    )
+    return read if again is None else _of_first_rows(read)
+
+
+def _of_first_rows(read: Recommendations) -> Recommendations:
+    """Keep the first row of each list."""
+    _, heads = np.unique(read.rec.places, return_index=True)
+    rows = np.sort(heads)
+    places = np.isin(read.rows, rows)
+
+    def of_rows(ids: Ids) -> Ids:
+        return Ids(ids.ids, ids.places[rows])
+
+    return replace(
+        read,
+        rows=read.rows[places],
+        rec=of_rows(read.rec),
+        user=of_rows(read.user),
+        arm=of_rows(read.arm),
+        version=None if read.version is None else of_rows(read.version),
+        time=read.time[rows],
+        first=np.concatenate([[0], np.cumsum(np.diff(read.first)[rows])]),
+        item=Ids(read.item.ids, read.item.places[places]),
+        clicked=None if read.clicked is None else read.clicked[places],
+        propensity=None if read.propensity is None else read.propensity[places],
+        n_repeated=len(read.time) - len(rows),
     )
 
 
@@ -175,7 +205,7 @@ def _of_places(table: LogTable) -> Recommendations:
         return Ids(ids.ids, ids.places[heads])
 
     item = _ids(table, "item")
-    time = read_times(table.column("time"), table.fail("time"))
+    time = table.times("time")
     require_one("time", time)
     return Recommendations(
         table,

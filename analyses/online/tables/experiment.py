@@ -32,6 +32,8 @@ class Experiment:
         Offline, of shape (n_measures, n_models); NaN where undefined.
     rates
         Click-through rates, of shape (n_models,).
+    value_errors, rate_errors
+        Standard errors of both, of the same shapes; None where they are not known.
 
     Raises
     ------
@@ -44,6 +46,8 @@ class Experiment:
     measures: tuple[str, ...]
     values: Floats
     rates: Floats
+    value_errors: Floats | None = None
+    rate_errors: Floats | None = None
 
     def __post_init__(self) -> None:
         n_models = len(self.models)
@@ -53,6 +57,14 @@ class Experiment:
             )
         _check_shape(self.name, "values", self.values, (len(self.measures), n_models))
         _check_shape(self.name, "click-through rates", self.rates, (n_models,))
+        for what, errors, shape in (
+            ("errors of values", self.value_errors, self.values.shape),
+            ("errors of rates", self.rate_errors, (n_models,)),
+        ):
+            if errors is not None:
+                _check_shape(self.name, what, errors, shape)
+                if not (errors >= 0).all():
+                    raise InputError(f"{self.name}: {what} must be numbers of at least 0.")
         _check_unique(self.name, "model", self.models)
         _check_unique(self.name, "measure", self.measures)
         if not np.isfinite(self.rates).all():

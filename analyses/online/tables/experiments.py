@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
 from analyses.online.tables.rate_table import RateTable, read_rate_tables
 from analyses.online.tables.value_table import ValueTable, read_value_tables
 from runs import InputError
+
+Floats = NDArray[np.float64]
 
 
 def read_experiments(
@@ -58,6 +61,14 @@ def require_different_rates(table: RateTable, models: Sequence[str]) -> None:
         )
 
 
+def rates_of(table: RateTable, models: Sequence[str]) -> tuple[Floats, Floats | None]:
+    """Give the rates of some models, and their standard errors if they are known."""
+    rates, errors = (
+        np.array([of[model] for model in models]) for of in (table.rates, table.errors)
+    )
+    return rates, None if np.isnan(errors).any() else errors
+
+
 def _join(values: ValueTable, rates: RateTable) -> Experiment:
     for model, line in zip(values.models, values.lines, strict=True):
         if model not in rates.rates:
@@ -66,11 +77,10 @@ def _join(values: ValueTable, rates: RateTable) -> Experiment:
         if model not in values.models:
             finding = f"model {model!r} has no offline values in {values.path}."
             raise InputError.at(rates.path, line, finding)
-    of_models = np.array([rates.rates[model] for model in values.models])
+    found, errors = rates_of(rates, values.models)
+    named = values.experiment, values.models, values.measures
     try:
-        experiment = Experiment(
-            values.experiment, values.models, values.measures, values.values, of_models
-        )
+        experiment = Experiment(*named, values.values, found, values.errors, errors)
     except InputError as error:
         raise InputError(f"{values.path}: {error}") from None
     require_different_rates(rates, values.models)

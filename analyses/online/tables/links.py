@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
-from analyses.online.tables.experiments import require_different_rates
+from analyses.online.tables.experiments import rates_of, require_different_rates
 from analyses.online.tables.rate_table import RateTable, read_rate_tables
 from analyses.online.tables.value_table import ValueTable, read_value_tables
 from analyses.shared.measure import Scores
@@ -75,12 +76,34 @@ class Linked:
         places = [scores.systems.index(system) for system in self.systems]
         signs = np.array([-1.0 if m.metric in falling else 1.0 for m in scores.measures])
         values = [signs[:, np.newaxis] * scores.means()[:, places]]
+        errors = [_errors(scores.values[:, places])]
         if self.offline is not None:
             columns = [self.offline.models.index(system) for system in self.systems]
             values.append(self.offline.values[:, columns])
-        rates = np.array([self.rates.rates[system] for system in self.systems])
-        every = (*measures, *self.further(measures))
-        return Experiment(name, self.systems, every, np.concatenate(values), rates)
+            known = self.offline.errors
+            errors.append(np.zeros(values[1].shape) if known is None else known[:, columns])
+        rates, rate_errors = rates_of(self.rates, self.systems)
+        return Experiment(
+            name,
+            self.systems,
+            (*measures, *self.further(measures)),
+            np.concatenate(values),
+            rates,
+            np.concatenate(errors),
+            rate_errors,
+        )
+
+
+def _errors(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give standard errors of means over users, without what moves all systems together.
+
+    Scores are of shape (n_measures, n_systems, n_users), errors (n_measures, n_systems).
+    """
+    apart = scores - scores.mean(axis=1, keepdims=True)
+    n_users = scores.shape[2]
+    if n_users < 2:
+        return np.zeros(scores.shape[:2])
+    return np.asarray(apart.std(axis=2, ddof=1) / np.sqrt(n_users))
 
 
 def link(

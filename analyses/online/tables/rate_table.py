@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from analyses.online.clicks.rates import OverTime
+from analyses.online.clicks.rates import REACH, TAIL, OverTime
 from analyses.online.tables.value_table import EXPERIMENT, experiment_of, name_in, read_models
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.lines import read_number
 
 COUNTS: Final = ("recommendations", "accepted")
-COLUMNS: Final = ("rate", "period", "users", *COUNTS, EXPERIMENT)
+COLUMNS: Final = ("rate", "error", "period", "users", *COUNTS, EXPERIMENT)
 
 
 class RateRow(NamedTuple):
-    """A model's rate in a period, as it stands in the file; counts are 0 where there are none."""
+    """A model's rate in a period, as it stands in the file; counts are 0 where there are none.
+
+    The error is the standard error that the file gives, or that of independent lists.
+    """
 
     line: int
     experiment: str
@@ -28,19 +31,22 @@ class RateRow(NamedTuple):
     users: int
     recommendations: int
     accepted: int
+    error: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class RateTable:
     """Click-through rates of the models of one experiment, periods being averaged.
 
-    Both are by model: the rate, and the first line of the file that has it. An experiment that the
-    file does not name is called `ONE_EXPERIMENT`.
+    All are by model: the rate, its standard error (NaN if neither errors nor counts are given), and
+    the first line of the file that has it. An experiment that the file does not name is called
+    `ONE_EXPERIMENT`.
     """
 
     path: Path
     experiment: str
     rates: Mapping[str, float]
+    errors: Mapping[str, float]
     lines: Mapping[str, int]
 
 
@@ -48,8 +54,9 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     """Read click-through rates of models, by experiment.
 
     The table, UTF-8 text with tabs or commas, has the columns model (or arm, system) and rate, and
-    may have period, users, recommendations, accepted and experiment. The rate may be left out where
-    recommendations and accepted are there.
+    may have error, period, users, recommendations, accepted and experiment. The rate may be left
+    out where recommendations and accepted are there; without errors, these give that of
+    independent lists, too.
 
     Periods of a model are averaged: ``"thesis"``, the mean of their rates, weighted by users if
     there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
@@ -91,6 +98,22 @@ def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
     return sum(weighted) / sum(weights)
 
 
+def average_error(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
+    """Give the standard error of `average_rate`, periods being taken for independent.
+
+    Examples
+    --------
+    >>> round(average_error([RateRow(2, "A", "m", "1", 0.1, 0, 100, 10, 0.03)] * 2,
+    ...                     over_time="thesis") * 2**0.5, 9)
+    0.03
+    """
+    weights = [
+        float(row.recommendations if over_time == "pooled" else row.users or 1) for row in rows
+    ]
+    squares = [(weight * row.error) ** 2 for weight, row in zip(weights, rows, strict=True)]
+    return float(sum(squares) ** 0.5 / sum(weights))
+
+
 def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverTime) -> None:
     for name in names[1:]:
         if name not in COLUMNS:
@@ -120,7 +143,25 @@ def _row(path: Path, line: int, row: dict[str, str], model: str) -> RateRow:
         _count(path, line, row, "users", least=1),
         shown,
         accepted,
+        _error(path, line, row, shown, accepted),
     )
+
+
+def _error(path: Path, line: int, row: Mapping[str, str], shown: int, accepted: int) -> float:
+    """Read the standard error of a rate; or take lists for independent, if they are counted."""
+    if "error" in row:
+        error = read_number(path, line, "error", row["error"])
+        if error < 0:
+            raise InputError.at(
+                path, line, f"column 'error': at least 0 expected, found {error:g}."
+            )
+        return error
+    if not shown:
+        return float("nan")
+    if accepted in (0, shown):
+        # As long as the interval of Clopper and Pearson, which is no point.
+        return float((1 - TAIL ** (1 / shown)) / REACH)
+    return float((accepted * (shown - accepted) / shown**3) ** 0.5)
 
 
 def _count(path: Path, line: int, row: Mapping[str, str], column: str, *, least: int) -> int:
@@ -154,5 +195,6 @@ def _table(path: Path, experiment: str, rows: Sequence[RateRow], over_time: Over
         path,
         experiment,
         {model: average_rate(own, over_time=over_time) for model, own in by_model.items()},
+        {model: average_error(own, over_time=over_time) for model, own in by_model.items()},
         {model: own[0].line for model, own in by_model.items()},
     )

@@ -20,6 +20,7 @@ ONE_EXPERIMENT: Final = "data"
 """What the data set is called where tables do not name it; it is part of the key of the draws."""
 
 LONG: Final = ("measure", "value")
+ERROR: Final = "error"
 OF_A_STUDY: Final = ("metric", "cutoff", "mean")
 
 Row = tuple[int, dict[str, str]]
@@ -34,6 +35,7 @@ class Value(NamedTuple):
     model: str
     measure: str
     value: float
+    error: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ class ValueTable:
         Name of the data set; `ONE_EXPERIMENT` if the file names none.
     models, measures
         Labels of the axes.
-    values
-        float64 of shape (n_measures, n_models).
+    values, errors
+        float64 of shape (n_measures, n_models); errors are standard ones, None if there are none.
     lines
         For each model the first line that has it.
     """
@@ -60,6 +62,7 @@ class ValueTable:
     measures: tuple[str, ...]
     values: NDArray[np.float64]
     lines: tuple[int, ...]
+    errors: NDArray[np.float64] | None = None
 
 
 def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
@@ -68,8 +71,9 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     A table is UTF-8 text with a heading line; fields are separated by tabs if that line has one,
     else by commas. The first column is called model, arm or system. In a wide table every other
     column is a measure, such as ``nDCG@10`` or ``LLOO(beta=0.35)@5``; a long one has the columns
-    measure and value, or metric, cutoff and mean as ``tables/means.csv`` of a study, which is
-    meant by the folder of a study. A column experiment names data sets, in the order of the file.
+    measure, value and perhaps error, or metric, cutoff and mean as ``tables/means.csv`` of a study,
+    which is meant by the folder of a study. A column experiment names data sets, in the order of
+    the file.
 
     Raises
     ------
@@ -135,15 +139,18 @@ def _layout(
     path: Path, first: int, names: Sequence[str]
 ) -> Callable[[int, dict[str, str]], Iterator[Value]]:
     """Choose how values are read from a line."""
-    measures = [name for name in names[1:] if name != EXPERIMENT]
+    kept_apart = {EXPERIMENT, ERROR} if set(LONG) <= set(names) else {EXPERIMENT}
+    measures = [name for name in names[1:] if name not in kept_apart]
     of_a_study, is_long = set(OF_A_STUDY) <= set(names), set(LONG) <= set(names)
     unknown = [name for name in measures if name not in LONG]
     if is_long and not of_a_study and unknown:
-        known = ", ".join((names[0], *LONG, EXPERIMENT))
+        known = ", ".join((names[0], *LONG, ERROR, EXPERIMENT))
         finding = f"a long table has no column {unknown[0]!r}, only {known}."
         raise InputError.at(path, first, finding)
     if not measures:
         raise InputError.at(path, first, "the table has no measure.")
+
+    has_errors = is_long and ERROR in names
 
     def cells(line: int, row: dict[str, str]) -> Iterator[tuple[str, str]]:
         """Give the measures of a line, and the columns that have their values."""
@@ -159,7 +166,8 @@ def _layout(
         model, experiment = name_in(path, line, row, names[0]), experiment_of(path, line, row)
         for measure, column in cells(line, row):
             value = read_number(path, line, column, row[column])
-            yield Value(line, experiment, model, measure, value)
+            error = read_number(path, line, ERROR, row[ERROR]) if has_errors else float("nan")
+            yield Value(line, experiment, model, measure, value, error)
 
     return values
 
@@ -168,23 +176,23 @@ def _table(
     path: Path, experiment: str, measures: tuple[str, ...], found: Sequence[Value]
 ) -> ValueTable:
     """Lay the values of one experiment out, every measure of every model."""
-    cells: dict[tuple[str, str], float] = {}
+    cells: dict[tuple[str, str], tuple[float, float]] = {}
     lines: dict[str, int] = {}
     for value in found:
         if (value.measure, value.model) in cells:
             finding = f"model {value.model!r} has {value.measure} twice{_within(experiment)}."
             raise InputError.at(path, value.line, finding)
-        cells[value.measure, value.model] = value.value
+        cells[value.measure, value.model] = value.value, value.error
         lines.setdefault(value.model, value.line)
     for model, line in lines.items():
         for measure in measures:
             if (measure, model) not in cells:
                 finding = f"model {model!r} has no {measure}{_within(experiment)}."
                 raise InputError.at(path, line, finding)
-    values = [[cells[measure, model] for model in lines] for measure in measures]
-    return ValueTable(
-        path, experiment, tuple(lines), measures, np.array(values), tuple(lines.values())
-    )
+    both = np.array([[cells[measure, model] for model in lines] for measure in measures])
+    values, errors = np.moveaxis(both, 2, 0)
+    models, known = tuple(lines), None if np.isnan(errors).any() else errors
+    return ValueTable(path, experiment, models, measures, values, tuple(lines.values()), known)
 
 
 def _within(experiment: str) -> str:

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
-from harness.online.arm_search.search_section import SearchSection
-from harness.online.simulation.world.click_world import ClickWorldSettings
-from harness.online.simulation.world.simulation_settings import SimulationSettings
+from harness.online.arm_search import SearchSection
+from harness.online.simulation.click_world import ClickWorldSettings
+from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
+from recommenders import find_system, read_settings
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
 from runs import InputError
@@ -37,10 +38,21 @@ MOVED: Mapping[str, str] = {
 class LogsSection(Section):
     """Logs of an experiment that took place; see `harness clicks`."""
 
-    recommendations: Path = Field(description="Lists that were shown, Parquet or CSV.")
-    interactions: Path = Field(description="What users did, Parquet or CSV.")
+    recommendations: Path = Field(
+        description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
+    )
+    interactions: Path = Field(description="What users did, alike.")
     models: Path | None = Field(None, description="When which version of a model was live.")
     assignment: Path | None = Field(None, description="Arm of each user, where it is known.")
+    merged: Path | None = Field(None, description="Ids of users that are one person.")
+    types: dict[str, str] | None = Field(
+        None, description="What types of interactions are to be called; '' leaves them out."
+    )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Give the tables that there are, by name."""
+        return {name: value for name, value in self if isinstance(value, Path)}
 
 
 class UsersSection(Section):
@@ -54,10 +66,14 @@ class UsersSection(Section):
 class ArmSection(Section):
     """What an arm serves."""
 
-    model: Literal["als-knn", "item-cosines", "lottery"] = "item-cosines"
+    model: str = Field(
+        "item-cosines",
+        description="als-knn, item-cosines, lottery, or a system of the harness or of yours.",
+    )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(
-        default_factory=dict, description="Of als-knn: see EmbeddingSettings; neighbours; power."
+        default_factory=dict,
+        description="Of als-knn: see EmbeddingSettings; neighbours and shrinkage.",
     )
 
 
@@ -103,6 +119,9 @@ class ExperimentSection(SimulationSettings):
                 "[experiment.arms.NAME], or [experiment.search] for some"
             )
         for name, arm in self.arms.items():
+            if arm.model not in SETTINGS:
+                _require_system(name, arm)
+                continue
             known = SETTINGS[arm.model]
             unknown = [setting for setting in arm.settings if setting not in known]
             if unknown:
@@ -111,6 +130,16 @@ class ExperimentSection(SimulationSettings):
                     f"are {', '.join(known)}"
                 )
         return self
+
+
+def _require_system(name: str, arm: ArmSection) -> None:
+    """Refuse what is no system, or none that scores what a stranger did, or wrong settings."""
+    try:
+        read_settings(arm.model, arm.settings)
+        if not find_system(arm.model).scores_histories:
+            raise InputError(f"{arm.model} scores none but those it learned from.")
+    except InputError as error:
+        raise ValueError(f"[experiment.arms.{name}]: {str(error).rstrip('.')}") from None
 
 
 class ExperimentStudy(StudyFile):
@@ -163,7 +192,7 @@ class ExperimentStudy(StudyFile):
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "als-knn": tuple(asdict(EmbeddingSettings())),
     "item-cosines": ("neighbours", "shrinkage"),
-    "lottery": ("power",),
+    "lottery": (),
 }
 """Settings of the models of arms."""
 
@@ -197,6 +226,6 @@ def parse_experiment_study(
     if section.logs is None:
         return study
     anchor = Origin(source, text, base).anchor
-    paths = {name: anchor(path) for name, path in section.logs if path is not None}
+    paths = {name: anchor(path) for name, path in section.logs.files.items()}
     logs = section.logs.model_copy(update=paths)
     return study.model_copy(update={"experiment": section.model_copy(update={"logs": logs})})

@@ -8,12 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analyses.online.arms.arm_truth import Truth
-from analyses.online.arms.offline_values import Place
-from analyses.online.arms.record import Record
-from analyses.online.clicks.off_policy import cross_fitted_clicks, off_policy
+from analyses.online.arms.record import Place, Record
+from analyses.online.clicks.arm_truth import Truth
+from analyses.online.clicks.click_result import Known
+from analyses.online.clicks.off_policy import cross_fitted, off_policy
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.study_arms import (
     all_arms,
@@ -22,13 +21,10 @@ from harness.online.experiment.study_arms import (
     settings_frame,
 )
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms.arms import Arm
-from harness.online.simulation.arms.logging_policy import LoggingPolicy
-from harness.online.simulation.arms.served_models import NeighbourRecommender
+from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
+from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.simulated import SimulatedExperiment
-from harness.online.simulation.simulation import simulate
-from harness.online.simulation.world.click_world import interactions_of, make_click_world
+from harness.online.simulation.simulation import SimulatedExperiment, simulate
 from harness.study.stages import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
@@ -39,14 +35,11 @@ from qrels.ranks.hidden_ranks import (
     ranks_from_parquet,
     ranks_to_parquet,
 )
-from recommenders.kernels.hidden import rank_hidden
 from runs import InputError, Numbering
 from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from harness.online.experiment.experiment_file import ExperimentStudy
     from harness.online.experiment.experiment_run import ExperimentRun
     from harness.study.store import Store
@@ -54,7 +47,7 @@ if TYPE_CHECKING:
 LOG = "log"
 FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
-TABLES = ("rates", "clicks", "shown_rates")
+TABLES = ("users", "slates", "expected")
 """Of the truth, by arm and period."""
 
 
@@ -70,27 +63,28 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
-    test_users = _test_users(study, history)
-    found = find_models(run, history, test_users)
+    test_users, workers = _test_users(study, history), {"n_jobs": run.n_jobs}
+    found = find_models(study, history, test_users, **workers, progress=run.progress)
     arms = all_arms(study, found)
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
-        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
+        experiment = simulate(world, arms, section, test_users=test_users, **workers)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
-    similarities = [
-        ((name, period), model.similarity)
+    live = [
+        ((name, period), model)
         for name, models in zip(experiment.arms, experiment.recommenders, strict=True)
         for period, model in enumerate(models)
-        if isinstance(model, NeighbourRecommender)
+        if isinstance(model, NeighbourRecommender | SystemRecommender)
     ]
-    files = _rank(run, "Ranking hidden items", hidden, similarities, len(similarities))
+    files = _rank(run, "Ranking hidden items", hidden, live, len(live))
     files |= {f"{LOG}/{name}": table for name, table in log_files(experiment).items()}
+    truth = experiment.truth
     return files | _facts(
         test_users,
         settings_frame(study, found),
         [] if found is None else [found.caption()],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
-        truth=_truth_to_json(experiment.truth),
+        truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
         estimates=_estimate(experiment, arms, seed=study.seed, progress=run.progress),
     )
 
@@ -113,7 +107,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     others = events.select(~np.isin(events.user, np.unique(hidden.user)))
     starts = {place: at for place, at in starts_of(logs).items() if place[0] in models}
     trained = (
-        (place, models[place[0]].similarity(others.select(others.time < start)))
+        (place, models[place[0]].fit(others.select(others.time < start)))
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
@@ -125,16 +119,16 @@ def _rank(
     run: ExperimentRun,
     doing: str,
     hidden: Interactions,
-    similarities: Iterable[tuple[Place, csr_array[Any]]],
+    live: Iterable[tuple[Place, NeighbourRecommender | SystemRecommender]],
     n_models: int,
 ) -> dict[str, bytes]:
-    """Rank hidden items by the similarities of the model of each place; give the files."""
+    """Rank hidden items by the model of each place; give the files."""
     hiding = run.study.hiding
     items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
     files = {HIDDEN: hidden_to_parquet(items)}
     with on_cluster(run.dask), run.progress(doing, n_models) as bar:
-        for place, similarity in similarities:
-            ranks = rank_hidden(similarity, hidden, hiding, n_jobs=run.n_jobs)
+        for place, model in live:
+            ranks = model.hidden_ranks(hidden, hiding, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
     return files
@@ -171,27 +165,11 @@ def _read_logs(study: ExperimentStudy) -> Logs:
     return read_logs(**study.experiment.logs.model_dump(exclude_none=True))
 
 
-def _truth_to_json(truth: Truth) -> dict[str, Any]:
-    tables: dict[str, NDArray[np.float64]] = {name: getattr(truth, name) for name in TABLES}
-    return {"arms": list(truth.arms), "users": truth.n_users.tolist()} | {
-        name: np.where(np.isnan(table), np.array(None), table).tolist()
-        for name, table in tables.items()
-    }
-
-
-def _truth_from_json(facts: Mapping[str, Any] | None) -> Truth | None:
-    if facts is None:
-        return None
-    tables = {name: np.array(facts[name], dtype=np.float64) for name in TABLES}
-    users = np.array(facts["users"], dtype=np.int64)
-    return Truth(arms=tuple(facts["arms"]), n_users=users, **tables)
-
-
 def _estimate(
     experiment: SimulatedExperiment, arms: list[Arm], *, seed: int, progress: Progress
 ) -> list[Any]:
     """Estimate the clicks of every arm from the lists that an arm drew with known chances."""
-    drawn = [arm.name for arm in arms if isinstance(arm.model, LoggingPolicy)]
+    drawn = [arm.name for arm in arms if isinstance(arm.model, Lottery)]
     if not drawn:
         return []
     number = experiment.arms.index(drawn[0])
@@ -201,12 +179,11 @@ def _estimate(
     with progress("Estimating off policy", len(others)) as bar:
         for name in others:
             shown = lists_of_arm(experiment, name, slates)
-            expected = cross_fitted_clicks(slates, shown, seed=seed)
             # Too few lists for anything of this arm to match: there is no estimate.
             with suppress(InputError):
-                frame = off_policy(slates, shown, expected=expected).to_frame()
+                frame = off_policy(slates, cross_fitted(slates, shown, seed=seed)).to_frame()
                 frame.insert(0, "arm", name)
-                rows += frame.to_dict("records")
+                rows += frame.drop(columns="unsupported_share").to_dict("records")
             bar.advance()
     return rows
 
@@ -217,46 +194,39 @@ def read_record(study: ExperimentStudy, store: Store) -> Record:
     logs = _kept_logs(study, store)
     numbering = {"users": logs.slates.users, "items": logs.slates.items}
     hidden = hidden_from_parquet(store.read(HIDDEN), **numbering)
-    ranks, starts = {}, starts_of(logs)
-    for place in starts:
-        name = ranks_name(*place)
-        if (store.folder / name).exists():
-            ranks[place] = ranks_from_parquet(store.read(name), hidden)
+    starts = starts_of(logs)
+    kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
+    truth = facts["truth"] and Truth(
+        tuple(facts["truth"]["arms"]), *(np.array(facts["truth"][name]) for name in TABLES)
+    )
+    rows = (tuple(facts[name]) for name in ("off-policy", "remarks"))
     return Record(
         logs=logs,
         events=interactions_of(logs.events),
         test_users=Numbering.of(facts["test users"]),
-        ranks=ranks,
-        starts={place: starts[place] for place in ranks},
+        ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
+        starts={place: starts[place] for place in kept},
         shares=facts["shares"],
-        truth=_truth_from_json(facts["truth"]),
-        off_policy=facts["off-policy"],
-        settings=facts["settings"],
-        remarks=facts["remarks"],
+        known=Known(tuple(facts["settings"]), truth, *rows),
     )
 
 
 def _kept_logs(study: ExperimentStudy, store: Store) -> Logs:
     if study.experiment.logs is not None:
         return _read_logs(study)
-    folder = store.folder / LOG
-    return read_logs(
-        folder / "recommendations.parquet",
-        folder / "interactions.parquet",
-        models=folder / "models.parquet",
-        assignment=folder / "assignment.parquet",
-    )
+    tables = ("recommendations", "interactions", "models", "assignment")
+    kept: dict[str, Any] = {name: store.folder / LOG / f"{name}.parquet" for name in tables}
+    return read_logs(**kept)
 
 
 def starts_of(logs: Logs) -> dict[Place, int]:
     """Say when the model of each arm and period became live."""
     if logs.models is None:
         return {(arm, 0): logs.facts.first_time for arm in logs.slates.arms}
-    starts: dict[Place, int] = {}
-    for arm, start in zip(logs.models.arm, logs.models.valid_from.tolist(), strict=True):
-        name = str(logs.models.arms.ids[arm])
-        starts[name, sum(known == name for known, _ in starts)] = start
-    return starts
+    models = logs.models
+    names = models.arms.ids[models.arm].tolist()
+    places = zip(names, models.numbers.tolist(), strict=True)
+    return dict(zip(places, models.valid_from.tolist(), strict=True))
 
 
 def ranks_name(arm: str, period: int) -> str:

@@ -55,7 +55,8 @@ class ExperimentSource(ExperimentRun):
         """Give both sides of the experiment, which analyses with equal settings share."""
         key = settings.model_dump_json()
         if key not in self._sides:
-            self._sides[key] = BothSides(self.record, settings, self.name, self.seed)
+            keys: dict[str, Any] = {"name": self.name, "seed": self.seed, "progress": self.progress}
+            self._sides[key] = BothSides(self.record, settings, **keys)
         return self._sides[key]
 
     @property
@@ -75,14 +76,15 @@ class ExperimentSource(ExperimentRun):
     def inputs(self) -> list[dict[str, str]]:
         """Paths and checksums of the tables of a log."""
         logs = self.study.experiment.logs
-        paths = [] if logs is None else [path for _, path in logs if path is not None]
+        paths = [] if logs is None else logs.files.values()
         return [{"path": str(path), "sha256": _digest(path)} for path in paths]
 
     @property
     def record_key(self) -> str:
         """Key of what the experiment is made from."""
         experiment = self.study.experiment.model_dump(mode="json", exclude={"hiding", "logs"})
-        digests = [table["sha256"] for table in self.inputs]
+        logs = self.study.experiment.logs
+        digests = [logs and logs.types, *(table["sha256"] for table in self.inputs)]
         return content_key(experiment, self.study.seed, digests, asdict(self.study.hiding))
 
     def make(self) -> None:
@@ -132,13 +134,15 @@ def run_experiment_study(
 
 
 def _digest(path: Path) -> str:
-    """Hash a file, which may be too large for the memory.
+    """Hash a file, which may be too large for the memory, or the Parquet files of a folder.
 
     Raises
     ------
     InputError
         If it does not exist.
     """
+    if path.is_dir():
+        return content_key([_digest(part) for part in sorted(path.rglob("*.parquet"))])
     try:
         with path.open("rb") as stream:
             return file_digest(stream, "sha256").hexdigest()

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.online.simulation.arms.arms import Arm
-from harness.online.simulation.arms.logging_policy import LoggingPolicy
-from harness.online.simulation.arms.served_models import NeighbourModel
+from harness.online.simulation.arms import Arm, Lottery, NeighbourModel, SystemModel
 from qrels.interactions.interactions import Interactions
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import Numbering
+from runs.shared.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.online.arm_search.arm_search import Search
+    from harness.online.arm_search import Search
     from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
-    from harness.online.experiment.experiment_run import ExperimentRun
 
 
-def _model(section: ArmSection, *, seed: int) -> NeighbourModel | LoggingPolicy:
+def _model(section: ArmSection, *, seed: int) -> NeighbourModel | SystemModel | Lottery:
     if section.model == "lottery":
-        return LoggingPolicy(**section.settings)
+        return Lottery()
     if section.model == "item-cosines":
         return NeighbourModel(ItemCosines(**section.settings))
-    return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+    if section.model == "als-knn":
+        return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+    return SystemModel(section.model, section.settings, seed)
 
 
 def _embedded(settings: EmbeddingSettings, *, seed: int) -> NeighbourModel:
@@ -57,24 +57,24 @@ def searched_name(number: int) -> str:
     return f"als-{number:02}"
 
 
-def find_models(run: ExperimentRun, history: Interactions, test_users: Numbering) -> Search | None:
+def find_models(
+    study: ExperimentStudy,
+    history: Interactions,
+    test_users: Numbering,
+    *,
+    n_jobs: int,
+    progress: Progress,
+) -> Search | None:
     """Search for models of different quality, if the study asks for it."""
-    study, section = run.study, run.study.experiment.search
+    section = study.experiment.search
     if section is None:
         return None
-    from harness.online.arm_search.arm_search import SPACE, search_models
-    from recommenders import Choice
+    from harness.online.arm_search import search_models
 
+    users: dict[str, Any] = {"test_users": test_users, "seed": study.seed, "n_jobs": n_jobs}
     with study.errors_at("experiment", "search"):
         return search_models(
-            history,
-            section,
-            {**SPACE, "factors": Choice(section.factors)},
-            seed=study.seed,
-            n_jobs=run.n_jobs,
-            test_users=test_users,
-            table=run.store.folder / "search.csv",
-            progress=run.progress,
+            history, section, section.space, **users, n_jobs=n_jobs, progress=progress
         )
 
 
@@ -89,7 +89,7 @@ def all_arms(study: ExperimentStudy, found: Search | None) -> list[Arm]:
     return [*named, *searched]
 
 
-def served_models(study: ExperimentStudy) -> Mapping[str, NeighbourModel]:
+def served_models(study: ExperimentStudy) -> Mapping[str, NeighbourModel | SystemModel]:
     """Give the models of the arms of a log, by name; those that draw their lists have none."""
     models = {name: _model(section, seed=study.seed) for name, section in study.arms.items()}
-    return {name: model for name, model in models.items() if isinstance(model, NeighbourModel)}
+    return {name: model for name, model in models.items() if not isinstance(model, Lottery)}

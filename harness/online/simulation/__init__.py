@@ -1,21 +1,25 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
-from analyses.online.arms.arm_truth import Truth
+from analyses.online.clicks.arm_truth import Truth
 from harness.online.simulation.alternatives import lists_of_arm
-from harness.online.simulation.arms.arms import Arm
-from harness.online.simulation.arms.logging_policy import LoggingPolicy
-from harness.online.simulation.arms.served_models import Model, NeighbourModel, Recommender
-from harness.online.simulation.log_writing import log_files, write_history
-from harness.online.simulation.simulated import SimulatedExperiment
-from harness.online.simulation.simulation import simulate
-from harness.online.simulation.world.click_world import (
+from harness.online.simulation.arms import (
+    Arm,
+    Lottery,
+    Model,
+    NeighbourModel,
+    Recommender,
+    SystemModel,
+)
+from harness.online.simulation.click_world import (
     NOW,
     ClickWorld,
     ClickWorldSettings,
     interactions_of,
     make_click_world,
 )
-from harness.online.simulation.world.simulation_settings import SimulationSettings
+from harness.online.simulation.log_writing import log_files, write_history
+from harness.online.simulation.simulation import SimulatedExperiment, simulate
+from harness.online.simulation.simulation_settings import SimulationSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
 __all__ = [
@@ -24,12 +28,13 @@ __all__ = [
     "ClickWorld",
     "ClickWorldSettings",
     "ItemCosines",
-    "LoggingPolicy",
+    "Lottery",
     "Model",
     "NeighbourModel",
     "Recommender",
     "SimulatedExperiment",
     "SimulationSettings",
+    "SystemModel",
     "Truth",
     "interactions_of",
     "lists_of_arm",

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.logs.slates import Slates
-from harness.online.simulation.arms.logging_policy import Lottery
-from harness.online.simulation.simulated import SimulatedExperiment
-from harness.online.simulation.world.profiles import profiles_before
+from harness.online.simulation.arms import Lottery
+from harness.online.simulation.profiles import profiles_before
+from harness.online.simulation.simulation import SimulatedExperiment
 from runs import InputError
 
 

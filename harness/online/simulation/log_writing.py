@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.online.simulation.world.click_world import (
+from harness.online.simulation.click_world import (
     ClickWorldSettings,
     make_click_world,
     user_ids,
@@ -16,14 +16,13 @@ from harness.online.simulation.world.click_world import (
 
 if TYPE_CHECKING:
     from analyses.online.logs.events import Events
-    from harness.online.simulation.simulated import SimulatedExperiment
+    from harness.online.simulation.simulation import SimulatedExperiment
 
 
 def log_files(experiment: SimulatedExperiment) -> dict[str, bytes]:
     """Give the tables of the log as files by name: what `analyses.online.logs.read_logs` takes.
 
-    Recommendations, interactions (the history, too), models and assignment. Robots stand among
-    the users, as in any log. The truth is not written.
+    Recommendations, interactions (the history, too), models, assignment; not the truth.
     """
     import pyarrow as pa
     from pyarrow import parquet

@@ -3,20 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import joblib
+import numpy as np
+from numpy.typing import NDArray
 
-from harness.online.simulation.arms.arms import Arm, require_arms
-from harness.online.simulation.arms.serving import Served, Stage
-from harness.online.simulation.simulated import SimulatedExperiment, experiment_of
-from harness.online.simulation.world.click_world import ClickWorld
-from harness.online.simulation.world.simulation_settings import SimulationSettings
-from harness.online.simulation.world.visits import Actions
+from analyses.online.clicks.arm_truth import Truth
+from analyses.online.logs.events import Events
+from analyses.online.logs.models import Models
+from analyses.online.logs.slates import Slates
+from harness.online.simulation.arms import Arm, Lottery, Recommender, require_arms
+from harness.online.simulation.click_world import ClickWorld
+from harness.online.simulation.serving import Served, Shown, Stage
+from harness.online.simulation.simulation_settings import SimulationSettings
+from harness.online.simulation.visits import Actions
 from runs import InputError, Numbering
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 BLOCK_USERS: Final = 4_096
 """Users served at a time, which changes nothing but the memory that is needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedExperiment:
+    """The log of an experiment, and the truth behind it.
+
+    Parameters
+    ----------
+    slates
+        What was shown, in the order of time, with clicks; with propensities if an arm draws its
+        lists (1 for those that do not).
+    chances
+        Exact chance of each click, of shape (n_places,).
+    events
+        History and experiment, in the order of users and time; ``slate`` is that of a click.
+    models
+        When which version was live: one for each arm and period.
+    assigned
+        Arm of each user, int32 of shape (n_users,); -1 for users who could not come.
+    shares
+        Planned shares of the arms, adding up to 1.
+    boundaries
+        Where periods begin, and the last ends.
+    truth
+        Expected rates of the lists that each arm showed.
+    recommenders
+        What was live, by arm and period: ``recommenders[arm][period]``.
+    """
+
+    slates: Slates
+    chances: Floats
+    events: Events
+    models: Models
+    assigned: NDArray[np.int32]
+    shares: Floats
+    boundaries: tuple[int, ...]
+    truth: Truth
+    recommenders: tuple[tuple[Recommender | Lottery, ...], ...]
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms."""
+        return self.slates.arms
+
+    @property
+    def clicked_slates(self) -> Ints:
+        """Number of the list that led to each event, of shape (n_events,); -1 for none."""
+        return np.full(len(self.events), -1) if self.events.slate is None else self.events.slate
 
 
 def simulate(
@@ -33,8 +90,7 @@ def simulate(
     At the beginning of each period all models learn from everything before. Users come by the
     traffic of the hour, ask for lists, and get those of their arm's model for their profile at that
     moment: what they have interacted with is never shown. They click by the world's exact chances,
-    within a minute; clicks enter their profile, as do the items that they choose unasked. Robots
-    ask day and night, view at random, and are assigned and learnt from like everybody.
+    within a minute; clicks enter their profile, as do the items that they choose unasked.
 
     All draws are keyed by what they are for. The same users come at the same times whatever the
     arms are, and nothing depends on blocks or workers.
@@ -68,7 +124,7 @@ def simulate(
     >>> few, many = NeighbourModel(ItemCosines(5)), NeighbourModel(ItemCosines(50))
     >>> settings = SimulationSettings(periods=2)
     >>> experiment = simulate(world, [Arm("few", few), Arm("many", many)], settings)
-    >>> experiment.truth.rates.shape
+    >>> experiment.truth.expected.shape
     (2, 2)
     """
     settings = settings or SimulationSettings()
@@ -90,4 +146,78 @@ def simulate(
         served.append(parts)
     if n_shown == 0:
         raise InputError("nobody came to the experiment; it needs more users, visits or days.")
-    return experiment_of(stage, log, served)
+    return _experiment_of(stage, log, served)
+
+
+def _experiment_of(
+    stage: Stage, log: Actions, served: Sequence[Sequence[Served]]
+) -> SimulatedExperiment:
+    """Put what was served, ``served[period][arm]``, into the order of time."""
+    shown = Shown.joined([lists for arms in served for part in arms for lists, _ in part.rounds])
+    order = np.lexsort((shown.user, shown.time))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    shown = Shown(*(column[order] for column in vars(shown).values()))
+    log = replace(log, slate=np.where(log.slate >= 0, place[log.slate], -1))
+    log = log.select(np.lexsort((log.item, log.time, log.user)))
+    models = _models(stage)
+    return SimulatedExperiment(
+        slates=_slates(stage, shown, models),
+        chances=shown.chances.ravel(),
+        events=stage.events(log),
+        models=models,
+        assigned=stage.assigned,
+        shares=stage.shares,
+        boundaries=stage.settings.boundaries,
+        truth=_truth(stage, shown),
+        recommenders=tuple(
+            zip(*([part.policy for part in period] for period in served), strict=True)
+        ),
+    )
+
+
+def _truth(stage: Stage, shown: Shown) -> Truth:
+    """Add up users, lists, and chances of a click or more, by arm and period."""
+    shape = (len(stage.arms), stage.settings.periods)
+    cells = np.ravel_multi_index((shown.arm, shown.period), shape)
+    users, chances = np.unique(np.stack([cells, shown.user]), axis=1)[0], 1 - shown.chances
+    parts = [(users, None), (cells, None), (cells, 1 - chances.prod(axis=1))]
+    sums = [np.bincount(of, weights, minlength=np.prod(shape)) for of, weights in parts]
+    names = tuple(arm.name for arm in stage.arms)
+    return Truth(names, *(each.astype(np.float64).reshape(shape) for each in sums))
+
+
+def _models(stage: Stage) -> Models:
+    """Name a version for each arm and period."""
+    n_arms, n_periods = len(stage.arms), stage.settings.periods
+    names = [f"{arm.name} {number:03}" for arm in stage.arms for number in range(1, n_periods + 1)]
+    boundaries = np.array(stage.settings.boundaries, dtype=np.int64)
+    return Models(
+        Numbering.of([arm.name for arm in stage.arms]),
+        np.array(names, dtype=np.str_),
+        np.repeat(np.arange(n_arms), n_periods).astype(np.int32),
+        np.tile(boundaries[:-1], n_arms),
+        np.tile(boundaries[1:], n_arms),
+    )
+
+
+def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
+    depth = stage.settings.depth
+    draws = any(isinstance(arm.model, Lottery) for arm in stage.arms)
+    versions = Numbering.of(models.names)
+    names = models.names[shown.arm * stage.settings.periods + shown.period]
+    return Slates(
+        stage.world.users,
+        stage.world.items,
+        tuple(arm.name for arm in stage.arms),
+        np.array([f"r{number:09}" for number in range(1, len(shown) + 1)], dtype=np.str_),
+        shown.user.astype(np.int32),
+        shown.arm.astype(np.int32),
+        shown.time,
+        np.arange(len(shown) + 1) * depth,
+        shown.items.ravel(),
+        clicked=shown.clicked.ravel(),
+        propensity=shown.propensities.ravel() if draws else None,
+        versions=tuple(versions.ids.tolist()),
+        version=versions.numbers(names),
+    )

@@ -14,12 +14,18 @@ GRID = tuple(str(one) for one in recall_grid())
 
 
 def experiment(
-    values: ArrayLike, rates: ArrayLike, *, measures: Sequence[str] = (), name: str = "A"
+    values: ArrayLike,
+    rates: ArrayLike,
+    *,
+    measures: Sequence[str] = (),
+    name: str = "A",
+    own: str = "",
 ) -> Experiment:
-    """Name models a, b, c, .. and measures M0, M1, .. ."""
+    """Name models a, b, c, .. after what is its own, and measures M0, M1, .. ."""
     rows = np.asarray(values, dtype=np.float64)
     named = tuple(measures) or tuple(f"M{number}" for number in range(len(rows)))
-    models = tuple("abcdefghijklmnopqrstuvwxyz"[: rows.shape[1]])
+    letters = "abcdefghijklmnopqrstuvwxyz"[: rows.shape[1]]
+    models = tuple(f"{own}{letter}" for letter in letters)
     return Experiment(name, models, named, rows, np.asarray(rates, dtype=np.float64))
 
 
@@ -28,7 +34,7 @@ def random_experiment(
 ) -> Experiment:
     """All 588 measures, each without any relation to the rates."""
     values = rng.random((len(GRID), n_models))
-    return experiment(values, rng.random(n_models), measures=GRID, name=name)
+    return experiment(values, rng.random(n_models), measures=GRID, name=name, own=name)
 
 
 def random_experiments(rng: np.random.Generator, *, n_models: int = 5) -> list[Experiment]:

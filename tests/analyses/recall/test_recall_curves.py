@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from analyses.recall.recall_curves import draw_recall_over_time, draw_recalls
+from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
@@ -35,17 +35,3 @@ def test_effective_shares_stand_above(values: np.ndarray) -> None:
 def test_values_that_do_not_fit_their_labels_are_refused(values: np.ndarray) -> None:
     with pytest.raises(InputError, match=r"values must have the shape \(3, 2\)"):
         drawn(values[:2])
-
-
-def test_recall_over_time_has_a_line_each() -> None:
-    days = np.array(["2021-03-01", "2021-03-02", "2021-03-04"], dtype="datetime64[D]")
-    recalls = {"A": np.array([0.1, 0.2, 0.3]), "B": np.array([0.3, 0.2, 0.1])}
-    ax = draw_recall_over_time(recalls, {"A": days, "B": days})
-    labelled = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
-    assert [line.get_label() for line in labelled] == ["A", "B"]
-    assert np.diff(labelled[1].get_xdata()).tolist() == [1, 2]
-
-
-def test_a_recall_without_a_time_is_refused() -> None:
-    with pytest.raises(InputError, match="A: every recall needs the time of its period"):
-        draw_recall_over_time({"A": np.ones(2)}, {})

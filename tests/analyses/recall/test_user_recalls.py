@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analyses.recall.hidden_parts import Validation
 from analyses.recall.recall import measure_recall
 from analyses.recall.stratification import Stratification
-from analyses.recall.user_recalls import UserRecalls, user_recalls
+from analyses.recall.user_recalls import UserRecalls, errors_of_means, user_recalls
 from qrels.ranks.hidden_ranks import HiddenRanks
 from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
 
@@ -64,3 +64,16 @@ def test_shares_take_four_bytes() -> None:
 def test_weights_of_items_are_summed() -> None:
     block = next(user_recalls(golden_ranks(), TRAIN_COUNTS, validation="LOO", betas=[1]))
     assert block.denominators[0, 0] == pytest.approx(17 / 5 + 17 / 4 + 17 / 3)
+
+
+def test_the_error_of_one_model_is_that_of_a_mean_over_users() -> None:
+    asked = {"validation": "LOO", "betas": [0.0], "cutoffs": [2]}
+    shares = _together(list(user_recalls(golden_ranks(), TRAIN_COUNTS, **asked))).shares[:, 0, 0]  # type: ignore[arg-type]
+    found = errors_of_means({"one": golden_ranks()}, TRAIN_COUNTS, **asked)  # type: ignore[arg-type]
+    expected = shares.astype(np.float64).std(ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(found, [[[expected]]])
+
+
+def test_models_that_serve_every_user_alike_do_not_differ_by_chance() -> None:
+    ranks = {"one": golden_ranks(), "other": golden_ranks()}
+    assert errors_of_means(ranks, TRAIN_COUNTS, validation="LLOO").max() == 0.0

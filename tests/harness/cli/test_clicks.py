@@ -14,11 +14,13 @@ from harness.cli.main import main
 from tests.analyses.online.clicks.experiments import experiment, studied, written, written_as_csv
 from tests.analyses.online.logs.writing import CLICKS, LISTS, MODELS, write_csv
 
+pytestmark = pytest.mark.usefixtures("logs_of_1970")
+
 MISUSED = 2
-FIGURES = {"arms", "robots", "sample_ratio", "over_time", "day_profile", "halves"}
+FIGURES = {"arms", "sample_ratio", "over_time", "day_profile"}
 TABLES = {
     *("rates", "arms", "differences", "facts", "types", "sample_ratio", "periods"),
-    *("cycles", "bins", "day_profile", "week_profile", "halves"),
+    *("cycles", "bins", "day_profile", "halves"),
 }
 
 
@@ -133,7 +135,9 @@ def test_rates_are_written_for_the_comparison_with_offline_metrics(
 ) -> None:
     clicks(*log, "--window", "10 min", "--output", tmp_path)
     rates = pd.read_csv(tmp_path / "rates.csv", float_precision="round_trip")
-    assert [*rates] == ["model", "period", "rate", "users", "recommendations", "accepted"]
+    assert [*rates] == [
+        *("model", "period", "rate", "error", "users", "recommendations", "accepted")
+    ]
     assert rates["model"].tolist() == ["A", "B", "A", "B"]
     assert rates["period"].tolist() == ["v0", "v0", "v1", "v1"]
     assert (rates["rate"] == rates["accepted"] / rates["recommendations"]).all()
@@ -221,7 +225,7 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
     ),
     "unknown list": (
         {"clicks": "time,user,item,type,rec_id\n1500,ann,y,view,r9\n"},
-        ["--explicit"],
+        ["--explicit", "--strict"],
         "clicks.csv, row 1, column 'rec_id': a click must name a list that was shown; 'r9' never",
     ),
     "assigned twice": (

@@ -59,12 +59,12 @@ subsets = 5
 COMPUTED = ("tables", "evidence", "ranks", "log")
 FILES = ("recommendations", "interactions", "models", "assignment")
 TABLES = {
-    "arms", "arms_for_best", "arms_needed", "choices", "cycles", "day_profile",
-    "differences_betas", "differences_validations", "intervals", "log", "off_policy", "online",
-    "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
-    "online_null", "online_orderings", "online_rhos", "online_validations", "rate_differences",
-    "rates", "rates_by_hour", "rates_by_period", "recall", "recall_by_period", "recall_of_arms",
-    "sample_ratio", "truth", "values",
+    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts", "fewer_arms",
+    "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
+    "online_null", "online_orderings", "online_rhos", "online_validations",
+    "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",
+    "sample_ratio", "settings", "truth",
+    "values",
 }  # fmt: skip
 
 
@@ -89,6 +89,10 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / f"tables/{name}.csv")
 
 
+def _values(folder: Path) -> pd.DataFrame:
+    return _table(folder, "values").pivot(index="model", columns="measure", values="value")
+
+
 def test_every_table_is_written(finished: Path) -> None:
     assert {path.stem for path in (finished / "tables").glob("*.csv")} == TABLES
 
@@ -101,22 +105,22 @@ def test_every_figure_has_a_caption(finished: Path) -> None:
 
 
 def test_all_measures_are_compared_over_the_models_that_have_neighbours(finished: Path) -> None:
-    values = _table(finished, "values")
-    assert values["model"].tolist() == ["all", "few", "many"]
+    values = _values(finished)
+    assert values.index.tolist() == ["all", "few", "many"]
     grid, others, off_policy = 2 * 3 * 3, 2 * 3, 3
-    assert len(values.columns) == 1 + grid + others + off_policy
+    assert len(values.columns) == grid + others + off_policy
     assert {"LOO(beta=0)@1", "LLOO(beta=1)@20", "RR(LOO)@5", "IPS", "DR"} <= set(values.columns)
 
 
 def test_ranks_are_those_of_the_arm_that_they_are_named_after(finished: Path) -> None:
     """Two neighbours reach fewer hidden items than two hundred."""
-    values = _table(finished, "values").set_index("model")["LOO(beta=0)@20"]
+    values = _values(finished)["LOO(beta=0)@20"]
     assert values["few"] < values["all"]
 
 
 def test_nobody_has_neighbours_in_a_lottery(finished: Path) -> None:
     assert not list((finished / "ranks").glob("Draws*"))
-    assert set(_table(finished, "rates")["arm"]) == {"all", "few", "many", "Draws"}
+    assert set(_table(finished, "arms")["arm"]) == {"all", "few", "many", "Draws"}
 
 
 def test_first_items_are_what_keeps_leave_last_one_out_low(finished: Path) -> None:
@@ -126,10 +130,18 @@ def test_first_items_are_what_keeps_leave_last_one_out_low(finished: Path) -> No
 
 
 def test_rates_are_those_of_the_log(finished: Path) -> None:
-    rates = _table(finished, "rates").set_index("arm")
-    by_period = _table(finished, "rates_by_period")
-    slates = by_period.groupby("arm")["slates"].sum()
+    rates = _table(finished, "arms").set_index("arm")
+    slates = _table(finished, "rates").groupby("model")["recommendations"].sum()
     assert rates["slates"].to_dict() == slates.to_dict()
+
+
+def test_the_truth_is_what_the_rates_estimate(finished: Path) -> None:
+    """With the lists and users of the log, averaged over the periods as the rates are."""
+    truth = _table(finished, "truth").set_index("arm")
+    by_hand = (truth["expected_rate"] * truth["users"]).groupby("arm").sum()
+    expected = by_hand / truth.groupby("arm")["users"].sum()
+    rates = _table(finished, "arms").set_index("arm")
+    assert (abs(rates["rate"] - expected) < 4 * rates["error"]).all()
 
 
 def test_the_same_study_leaves_the_same_bytes_whatever_the_workers(
@@ -175,8 +187,8 @@ assignment = "{finished}/log/assignment.parquet"
 """
     folder = _run(logs + ARMS + REST, tmp_path / "logged")
     assert _table(folder, "rates")["rate"].tolist() == _table(finished, "rates")["rate"].tolist()
-    columns = [n for n in map(str, _table(folder, "values")) if n.startswith(("LOO", "LLOO"))]
-    ours, theirs = (_table(each, "values")[columns].to_numpy() for each in (folder, finished))
+    columns = [n for n in map(str, _values(folder)) if n.startswith(("LOO", "LLOO"))]
+    ours, theirs = (_values(each)[columns].to_numpy() for each in (folder, finished))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
@@ -194,6 +206,11 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (WORLD + ARMS + '[experiment.arms.x]\nmodel = "eas"', "did you mean 'ease'?"),
+        (
+            WORLD + ARMS + '[experiment.arms.x]\nmodel = "ease"\nsettings = { factors = 3 }',
+            "system 'ease'",
+        ),
         ('name = "a"\n' + ARMS, "begins with [experiment.world] or with [experiment.logs]"),
         (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
         (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
@@ -233,7 +250,7 @@ def test_rates_are_those_that_the_command_for_logs_prints(finished: Path) -> Non
     )
     assert answer.exit_code == 0, answer.stderr
     printed = pd.read_csv(io.StringIO(answer.stdout)).set_index("arm")["rate"]
-    ours = _table(finished, "rates").set_index("arm")["rate"]
+    ours = _table(finished, "arms").set_index("arm")["rate"]
     assert printed[ours.index].tolist() == pytest.approx(ours.tolist(), rel=1e-12)
 
 
@@ -250,11 +267,11 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
-    rates = 'clicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 60\n'
-    folder = _run(WORLD + "robots = 2\n" + ARMS + REST + rates, tmp_path / "implicit")
-    robots = _table(folder, "robots").groupby("users_counted")["slates"].sum()
-    assert robots["without robots"] < robots["all"]
-    assert _table(folder, "rates")["slates"].sum() == robots["without robots"]
+    rates = 'clicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 8\n'
+    folder = _run(WORLD + ARMS + REST + rates, tmp_path / "implicit")
+    slates = _table(folder, "arms").groupby("users_counted")["slates"].sum()
+    assert slates["without robots"] < slates["all"]
+    assert _table(folder, "rates")["recommendations"].sum() == slates["without robots"]
 
 
 @pytest.mark.usefixtures("blank_figures")
@@ -266,6 +283,16 @@ def test_repeated_events_may_be_hidden_too(finished: Path, tmp_path: Path) -> No
         for each in (folder, finished)
     )
     assert hidden > first
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
+    arms = ARMS + '[experiment.arms.ease]\nmodel = "ease"\n[experiment.arms.top]\nmodel = '
+    folder = _run(WORLD + arms + '"popularity"\n' + REST, tmp_path / "systems")
+    values = _values(folder)["LOO(beta=0)@20"]
+    assert set(values.index) == {"few", "many", "all", "ease", "top"}
+    assert values["top"] < values["ease"]
+    assert set(_table(folder, "online_noise")["experiment"]) == {"small"}
 
 
 def test_a_lost_log_is_named(tmp_path: Path) -> None:

@@ -125,6 +125,24 @@ def test_kept_ranks_have_the_same_recalls(log: Path, output: Path) -> None:
     pd.testing.assert_frame_equal(again, before.drop(columns="coverage"))
 
 
+def test_several_models_are_measured_in_one_reading(log: Path) -> None:
+    models = ("--model", "few=item-cosines:neighbours=2", "--model", "item-cosines")
+    grid = ("--beta", "0", "--beta", "0.5", "--cutoff", "5")
+    both = values(log, *models, *grid)
+    assert [*both] == ["model", "measure", "value", "error"]
+    assert both["measure"].tolist()[:3] == ["LOO(beta=0)@5", "LOO(beta=0.5)@5", "LLOO(beta=0)@5"]
+    for name, neighbours in (("few", "2"), ("item-cosines", "50")):
+        alone = values(log, "--set", f"neighbours={neighbours}", "--weights", "uniform", *grid)
+        assert both[both["model"] == name]["value"].tolist() == alone["value"].tolist()
+    assert both["error"].between(0.0, 0.1, inclusive="neither").all()
+
+
+def test_an_unknown_model_is_named(log: Path) -> None:
+    assert "a model is item-cosines or als-knn, got 'als' in 'x=als:factors=4'." in sentence(
+        log, "--model", "x=als:factors=4"
+    )
+
+
 def test_learned_factors_are_a_model(log: Path) -> None:
     pytest.importorskip("implicit", reason="needs the package implicit")
     answer = recall(log, "--model", "als-knn", "--set", "factors=4", "--set", "sweeps=1")

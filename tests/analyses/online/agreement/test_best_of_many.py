@@ -19,7 +19,7 @@ Floats = np.ndarray
 def tied(rng: np.random.Generator, n_models: int = 5, name: str = "A") -> Experiment:
     """A dozen measures with ties, and rates with ties."""
     values = rng.integers(0, 4, (12, n_models))
-    return experiment(values, rng.integers(0, 4, n_models), name=name)
+    return experiment(values, rng.integers(0, 4, n_models), name=name, own=name)
 
 
 def brute_maxima(one: Experiment) -> Floats:
@@ -76,7 +76,9 @@ def test_random_orders_hold_the_level_which_the_best_alone_does_not() -> None:
     rng = np.random.default_rng(7)
     smallest = []
     for _ in range(300):
-        sets = [experiment(rng.random((40, 6)), rng.random(6), name=name) for name in "AB"]
+        sets = [
+            experiment(rng.random((40, 6)), rng.random(6), name=name, own=name) for name in "AB"
+        ]
         found = best_of_many(sets, permutations=199, seed=1)
         smallest.append((found.p_alone.min(), found.p_adjusted.min()))
     alone, adjusted = (np.array(smallest) <= 0.05).mean(axis=0)
@@ -94,6 +96,37 @@ def test_two_experiments_are_permuted_independently(rng: np.random.Generator) ->
     maxima = both[defined].max(axis=0)
     expected = [(maxima >= statistic - 1e-9).mean() for statistic in statistics]
     np.testing.assert_allclose(found.p_adjusted[defined], expected, atol=0.03)
+
+
+def test_the_same_rates_in_two_groups_are_dealt_out_as_one(rng: np.random.Generator) -> None:
+    """Twice the same users of five models say no more than once, in whichever order they stand."""
+    values, rates, order = rng.random((4, 5)), rng.random(5), [3, 1, 4, 0, 2]
+    once = experiment(values, rates)
+    moved = Experiment(
+        "B", tuple(once.models[n] for n in order), once.measures, values[:, order], rates[order]
+    )
+    one, both = best_of_many([once], seed=1), best_of_many([once, moved], seed=1)
+    assert both.p_adjusted.tolist() == one.p_adjusted.tolist()
+    assert both.is_joint
+    assert "jointly in all data sets" in both.caption()
+
+
+@pytest.mark.validity
+def test_groups_that_share_models_hold_the_level_though_models_differ_in_quality() -> None:
+    """Rates of three groups go together by model, as do values; neither has to do with the other.
+
+    Were each group permuted alone, about a third of such experiments would find something.
+    """
+    rng, rejected = np.random.default_rng(3), []
+    for _ in range(200):
+        quality, rates = rng.random((8, 10)), rng.random(10)
+        groups = [
+            experiment(quality + 0.1 * rng.random((8, 10)), rates + 0.1 * rng.random(10), name=name)
+            for name in "ABC"
+        ]
+        rejected.append(best_of_many(groups, permutations=199, seed=1).p_adjusted.min() <= 0.05)
+    # Of 200 tests of level .05, more than 18 reject with a chance of about 1 in 100.
+    assert np.sum(rejected) <= 18
 
 
 def test_chosen_experiments_are_chosen_anew_in_every_order(rng: np.random.Generator) -> None:

@@ -9,8 +9,13 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.figure import Figure
 from scipy import stats
 
-from analyses.online.agreement.rank_agreement import Agreement, correlations, study_agreement
-from analyses.online.agreement.rho_bins import count_bins
+from analyses.online.agreement.rank_agreement import (
+    Agreement,
+    correlations,
+    count_bins,
+    study_agreement,
+)
+from analyses.online.agreement.rho_figures import plot_bins, plot_grid
 from analyses.shared.evidence import read_evidence, to_evidence
 from runs import InputError
 from tests.analyses.online.examples import GRID, experiment, random_experiments
@@ -177,29 +182,29 @@ def test_the_caption_describes_few_models(of_thesis: Agreement) -> None:
 
 
 def test_the_figure_has_a_cell_for_every_beta_and_cutoff(of_thesis: Agreement) -> None:
-    ax = of_thesis.plot(Figure().subplots(), experiment="B", validation="LOO")
+    ax = plot_grid(of_thesis, Figure().subplots(), experiment="B", validation="LOO")
     assert ax.images[0].get_array().shape == (14, 21)  # type: ignore[union-attr]
     assert ax.get_title() == "B, LOO"
 
 
 def test_the_cell_of_the_figure_is_the_rho_of_its_beta_and_cutoff(of_thesis: Agreement) -> None:
-    cells = of_thesis.plot(Figure().subplots(), experiment="B").images[0].get_array()
+    cells = plot_grid(of_thesis, Figure().subplots(), experiment="B").images[0].get_array()
     assert cells is not None
     rho = of_thesis.rhos[GRID.index("LLOO(beta=0.35)@15"), 1]
     assert cells[10, 7] == rho
 
 
 def test_a_figure_of_bins_has_a_bar_each(of_thesis: Agreement) -> None:
-    ax = of_thesis.plot_bins(Figure().subplots(), experiment="C")
+    ax = plot_bins(of_thesis, Figure().subplots(), experiment="C")
     heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]
     assert heights == count_bins(of_thesis.rhos[:, 2]).tolist()
 
 
 def test_a_figure_of_what_was_not_measured_is_refused(of_thesis: Agreement) -> None:
     with pytest.raises(InputError, match="no experiment is called 'F'; there are A, B, C, D, E"):
-        of_thesis.plot(experiment="F")
+        plot_grid(of_thesis, experiment="F")
     with pytest.raises(InputError, match="no recall with the validation 'LOOO' was measured"):
-        of_thesis.plot(validation="LOOO")
+        plot_grid(of_thesis, experiment="A", validation="LOOO")
 
 
 def test_no_random_rates_are_refused() -> None:

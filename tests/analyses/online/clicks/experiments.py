@@ -9,7 +9,7 @@ import pandas as pd
 
 from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.click_result import Clicks
-from analyses.online.clicks.click_study import study_log
+from analyses.online.clicks.counting import study_log
 from runs.shared.progress import Silent
 from tests.analyses.online.logs.writing import write_parquet
 

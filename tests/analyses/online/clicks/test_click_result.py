@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from analyses.online.clicks.click_result import Clicks
 from tests.analyses.online.clicks.experiments import DAY, experiment, studied
@@ -80,15 +80,18 @@ def test_one_arm_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
 
 
 def test_p_values_are_those_of_normal_deviates(tmp_path: Path) -> None:
-    frame = studied(tmp_path, experiment()).chosen.rates.compared()
+    frame = studied(tmp_path, experiment()).chosen.rates.differences()
     expected = 2 * norm.sf(np.abs(frame["difference"] / frame["error"]))
     np.testing.assert_allclose(frame["p"], expected, rtol=1e-12)
 
 
-def test_a_difference_without_error_has_no_p_value(tmp_path: Path) -> None:
+def test_arms_without_a_click_or_a_miss_have_exact_intervals(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment({"A": (5, 1.0), "B": (5, 0.0)}))
-    assert np.isnan(found.chosen.rates.compared()["p"]).all()
-    assert verdict(found).startswith("No winner")
+    exact = 1 - 0.025 ** (1 / 10)
+    low, high = found.chosen.rates.limits
+    assert [low[0], high[0], low[1], high[1]] == pytest.approx([1 - exact, 1.0, 0.0, exact])
+    assert exact == pytest.approx(binomtest(0, 10).proportion_ci(method="exact").high)
+    assert verdict(found).startswith("Arm A is clicked most")
 
 
 def repeat_first_click(log: dict[str, Any]) -> None:

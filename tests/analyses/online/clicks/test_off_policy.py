@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.online.clicks.off_policy import (
-    ExpectedClicks,
-    OffPolicy,
-    cross_fitted_clicks,
-    off_policy,
-)
+from analyses.online.clicks.off_policy import OffPolicy, Target, cross_fitted, off_policy
 from analyses.online.logs.slates import Slates
 from runs import InputError, Numbering
 
@@ -88,8 +83,51 @@ def test_of_one_place_dr_is_doubly_robust(seed: int) -> None:
     slates, shown, weights, reward = as_bandit(seed)
     q = np.random.default_rng(seed).random((2, len(reward)))
     expected = (weights * (reward - q[0]) + q[1]).mean()
-    found = off_policy(slates, shown, expected=ExpectedClicks(q[0], q[1]))
+    found = off_policy(slates, Target((slates.item == shown).astype(float), *q))
     np.testing.assert_allclose(value(found, "DR"), expected)
+
+
+@given(st.integers(0, 50))
+def test_a_stochastic_target_has_the_estimates_of_open_bandit_pipeline(seed: int) -> None:
+    """Of one place a list, with action distributions, written out as obp 0.4 has them."""
+    slates, _ = simulated(seed, depth=1)
+    assert slates.clicked is not None
+    rng = np.random.default_rng(seed)
+    reward, action, rounds = slates.clicked, slates.item, np.arange(len(slates))
+    pscore = rng.uniform(0.05, 1.0, len(slates))
+    action_dist = rng.dirichlet(np.ones(N_ITEMS), len(slates))
+    rewards = rng.random((len(slates), N_ITEMS))
+    iw = action_dist[rounds, action] / pscore
+    baseline = (action_dist * rewards).sum(axis=1)
+    expected = {
+        "IPS": (reward * iw).mean(),
+        "SNIPS": (reward * iw / iw.mean()).mean(),
+        "DR": (iw * (reward - rewards[rounds, action]) + baseline).mean(),
+    }
+    target = Target(action_dist[rounds, action], rewards[rounds, action], baseline)
+    found = off_policy(replace(slates, propensity=pscore), target)
+    for name, one in expected.items():
+        assert value(found, name) == pytest.approx(one, rel=1e-9, abs=1e-12)
+
+
+def test_a_stochastic_target_by_hand() -> None:
+    """Weights 2, 1/2, 0; clicks 1, 0, 1: IPS 2/3, SNIPS 2/2.5, DR with q of 1/2 throughout."""
+    log = Slates.of([["a"], ["b"], ["a"]], user=["1", "2", "3"], arm=["A"] * 3, time=[0] * 3)
+    clicked, propensity = np.array([True, False, True]), np.array([0.25, 0.5, 1.0])
+    half = np.full(3, 0.5)
+    found = off_policy(
+        replace(log, clicked=clicked, propensity=propensity),
+        Target(np.array([0.5, 0.25, 0.0]), half, half),
+    )
+    assert found.values.tolist() == pytest.approx([2 / 3, 2 / 2.5, (0.5 + 1.0 + 0.25 + 0.5) / 3])
+    assert (found.n_matched, found.largest_weight) == (2, 2.0)
+
+
+@pytest.mark.parametrize("chance", [-0.1, 1.1, np.nan])
+def test_a_chance_of_a_target_is_in_0_to_1(chance: float) -> None:
+    slates, _ = simulated(3)
+    with pytest.raises(InputError, match=r"a chance in \[0, 1\] at each of 180 places"):
+        off_policy(slates, Target(np.full(180, chance)))
 
 
 def test_snips_adds_up_positions() -> None:
@@ -113,7 +151,7 @@ def test_lists_of_different_length_count_where_they_have_a_place() -> None:
 def test_without_a_model_of_anything_dr_is_ips() -> None:
     slates, shown = simulated(3)
     nothing = np.zeros(len(shown))
-    found = off_policy(slates, shown, expected=ExpectedClicks(nothing, nothing))
+    found = off_policy(slates, Target((slates.item == shown).astype(float), nothing, nothing))
     assert value(found, "DR") == value(found, "IPS")
 
 
@@ -131,8 +169,7 @@ def test_intervals_cover_the_truth() -> None:
     covered, errors = [], []
     for seed in range(100):
         slates, shown = simulated(seed, n_slates=1_500)
-        expected = cross_fitted_clicks(slates, shown, seed=seed)
-        frame = off_policy(slates, shown, expected=expected).to_frame()
+        frame = off_policy(slates, cross_fitted(slates, shown, seed=seed)).to_frame()
         covered.append((frame["low"] <= TRUTH) & (frame["high"] >= TRUTH))
         errors.append(frame["error"].to_numpy())
     # Of 100 intervals of 95 %, fewer than 88 cover with a chance of about 1 in 200.
@@ -160,7 +197,9 @@ def test_predicted_clicks_do_not_know_the_user_s_own() -> None:
     assert slates.clicked is not None
     own = slates.user[slates.slate] == slates.user[0]
     changed = replace(slates, clicked=np.where(own, ~slates.clicked, slates.clicked))
-    before, after = (cross_fitted_clicks(log, shown, seed=1) for log in (slates, changed))
+    before, after = (cross_fitted(log, shown, seed=1) for log in (slates, changed))
+    assert before.shown is not None
+    assert after.shown is not None
     np.testing.assert_array_equal(before.shown[own], after.shown[own])
     assert (before.shown != after.shown).any()
 

@@ -40,7 +40,7 @@ ONE_ROW_A_LIST: dict[str, Any] = {
 def read_lists(folder: Path, **changed: Any) -> Any:
     """Read a Parquet file with one row a list, some columns of it changed."""
     path = write_parquet(folder / "lists.parquet", ONE_ROW_A_LIST | changed)
-    return read_logs(path, write_csv(folder, clicks=CLICKS)["clicks"])
+    return read_logs(path, write_csv(folder, clicks=CLICKS)["clicks"], strict=True)
 
 
 def refusal(folder: Path, *texts: str, **options: Any) -> str:
@@ -284,11 +284,20 @@ def test_a_late_row_with_too_few_fields_is_named(tmp_path: Path) -> None:
     assert message == "interactions.csv, row 200001: 4 fields expected, found 2."
 
 
-def test_a_type_without_a_value_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, LISTS, CLICKS.replace("purchase", "rental")) == (
-        "interactions.csv, row 2, column 'type': values are set for view, cart, bookmark, "
-        "purchase, got 'rental'."
+def test_a_type_without_a_value_is_set_aside_or_refused(tmp_path: Path) -> None:
+    text = CLICKS.replace("purchase", "rental")
+    logs = read_csv(tmp_path, LISTS, text)
+    assert (len(logs.events), logs.facts.set_aside["interactions of an unknown type"]) == (1, 1)
+    assert refusal(tmp_path, LISTS, text, strict=True) == (
+        "interactions.csv, row 2, column 'type': unknown: 'rental'."
     )
+
+
+def test_types_may_be_called_otherwise_or_left_out(tmp_path: Path) -> None:
+    text = CLICKS.replace("purchase", "order") + "2600,bob,x,impression\n"
+    logs = read_csv(tmp_path, LISTS, text, types={"order": "purchase", "impression": ""})
+    assert logs.events.types == ("purchase", "view")
+    assert logs.events.value.tolist() == [0.25, 1.0]
 
 
 NAMING = "time,user,item,type,rec_id\n1500,ann,y,view,r1\n1600,ann,z,view,\n"
@@ -307,25 +316,101 @@ def test_clicks_name_lists_in_any_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "message"),
+    ("before", "after", "what", "message"),
     [
-        ("r1", "r9", "a click must name a list that was shown; 'r9' never was."),
-        ("r1", "r2", "list 'r2' was shown to another user."),
-        ("ann,y", "ann,z", "list 'r1' does not hold the item of this row."),
+        (
+            "r1",
+            "r9",
+            "clicks that name a list outside the file",
+            "a click must name a list that was shown; 'r9' never was.",
+        ),
+        ("r1", "r2", "clicks on a list of another user", "list 'r2' was shown to another user."),
+        (
+            "ann,y",
+            "ann,z",
+            "clicks on an item that their list lacks",
+            "list 'r1' does not hold the item of this row.",
+        ),
     ],
 )
-def test_clicks_without_their_recommendation_are_refused(
-    tmp_path: Path, before: str, after: str, message: str
+def test_clicks_without_their_list_are_set_aside_or_refused(
+    tmp_path: Path, before: str, after: str, what: str, message: str
 ) -> None:
-    found = refusal(tmp_path, LISTS, NAMING.replace(before, after))
+    text = NAMING.replace(before, after)
+    logs = read_csv(tmp_path, LISTS, text)
+    assert logs.facts.set_aside[what] == 1
+    assert logs.events.slate is not None
+    assert logs.events.slate.tolist() == [-1, -1]
+    found = refusal(tmp_path, LISTS, text, strict=True)
     assert found == f"interactions.csv, row 1, column 'rec_id': {message}"
 
 
-def test_times_in_another_unit_are_refused(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("times_as_they_are")
+def test_times_before_2000_are_taken_for_seconds(tmp_path: Path) -> None:
+    lists, clicks = (
+        re.sub(r"\b([12])([05])00\b", r"1767571\g<1>\g<2>0", text) for text in (LISTS, CLICKS)
+    )
+    assert refusal(tmp_path, lists, clicks) == (
+        "recommendations.csv, row 1, column 'time': a time must be of the year 2000 or later, got "
+        "1767571100 ms, 1970-01-21: seconds?"
+    )
+
+
+def test_times_far_from_all_lists_are_refused(tmp_path: Path) -> None:
     lists = LISTS.replace("1000", "1760000001000").replace("2000", "1760000002000")
     message = refusal(tmp_path, lists, CLICKS.replace("1500", "1760000001"))
     assert "row 1, column 'time': an interaction must be within 3,660 days" in message
-    assert message.endswith("got 1760000001 ms (seconds?).")
+
+
+def test_a_list_that_stands_again_is_left_out_and_counted(tmp_path: Path) -> None:
+    again = {name: [*values, values[0]] for name, values in ONE_ROW_A_LIST.items()}
+    again["items"][2] = ["x"]
+    again["propensity"][2], again["clicked"][2] = [0.5], [True]
+    path = write_parquet(tmp_path / "lists.parquet", again)
+    logs = read_logs(path, write_csv(tmp_path, clicks=CLICKS)["clicks"])
+    assert logs.slates.item.tolist() == [0, 1, 0]
+    assert logs.slates.clicked is not None
+    assert logs.slates.clicked.tolist() == [False, True, False]
+    assert logs.facts.set_aside["lists whose id stands before"] == 1
+
+
+def test_ids_of_one_person_are_one_user(tmp_path: Path) -> None:
+    merged = write_csv(tmp_path, merged="user,person\nbob,ann\n")["merged"]
+    logs = read_csv(tmp_path, merged=merged)
+    assert logs.slates.users.ids.tolist() == ["ann"]
+    assert logs.facts.users == 1
+
+
+def in_parts(folder: Path) -> Path:
+    """Two days of lists, each in a folder of its own; the second does not know clicks yet."""
+    for number, day in enumerate(("2026-01-05", "2026-01-06")):
+        part = folder / "lists" / f"day={day}"
+        part.mkdir(parents=True)
+        rows = {name: values[number : number + 1] for name, values in ONE_ROW_A_LIST.items()}
+        write_parquet(part / "part-0.parquet", rows | {"time": pa.array(rows["time"], pa.int32())})
+    return folder / "lists"
+
+
+def test_a_folder_of_partitions_is_one_table(tmp_path: Path) -> None:
+    clicks = write_csv(tmp_path, clicks=CLICKS)["clicks"]
+    whole = write_parquet(tmp_path / "lists.parquet", ONE_ROW_A_LIST)
+    one, other = (read_logs(path, clicks).slates for path in (whole, in_parts(tmp_path)))
+    for name in ("ids", "user", "arm", "time", "first", "item", "clicked", "propensity"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+def test_a_bad_row_of_a_folder_is_named_in_its_file(tmp_path: Path) -> None:
+    folder = in_parts(tmp_path)
+    rows = {name: values[:1] for name, values in ONE_ROW_A_LIST.items()}
+    write_parquet(folder / "day=2026-01-06/part-0.parquet", rows | {"rec_id": ["r3"], "user": [""]})
+    with pytest.raises(InputError, match=r"day=2026-01-06/part-0\.parquet, row 1, column 'user'"):
+        read_logs(folder, write_csv(tmp_path, clicks=CLICKS)["clicks"])
+
+
+def test_a_folder_without_parquet_is_refused(tmp_path: Path) -> None:
+    clicks = write_csv(tmp_path, clicks=CLICKS)["clicks"]
+    with pytest.raises(InputError, match=r"the folder has no file \*\.parquet"):
+        read_logs(tmp_path, clicks)
 
 
 def test_facts_say_how_the_tables_fit(tmp_path: Path) -> None:

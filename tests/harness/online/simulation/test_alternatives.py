@@ -5,13 +5,12 @@ from analyses.online.clicks.off_policy import off_policy
 from analyses.online.logs.slates import Slates
 from harness.online.simulation import (
     Arm,
-    LoggingPolicy,
+    Lottery,
     SimulatedExperiment,
     SimulationSettings,
     lists_of_arm,
     simulate,
 )
-from harness.online.simulation.world.exact_rates import exact_rates
 from runs import InputError
 from tests.harness.online.simulation.worlds import MANY, small_experiment, small_world
 
@@ -20,7 +19,7 @@ WORLD = small_world(n_users=1500, n_items=120, most_events=40)
 
 @pytest.fixture(scope="module")
 def logged() -> SimulatedExperiment:
-    arms = [Arm("logging", LoggingPolicy(power=0.5), weight=20.0), Arm("many", MANY)]
+    arms = [Arm("logging", Lottery(), weight=20.0), Arm("many", MANY)]
     settings = SimulationSettings(periods=2, visits=4.0, odds_daily=0.0, odds_weekly=0.0)
     return simulate(WORLD, arms, settings)
 
@@ -44,7 +43,7 @@ def test_expected_clicks_are_found_from_the_log_of_another_policy(
     shown = lists_of_arm(logged, "many", slates)
     found = off_policy(slates, shown)
     lists = shown.reshape(-1, 5)
-    expected = exact_rates(WORLD, slates.user, lists, np.zeros(1), np.ones(1))[1].mean()
+    expected = WORLD.click_chance(slates.user, lists).sum(axis=1).mean()
     assert abs(found.values[0] - expected) < 4 * found.errors[0]
     assert found.errors[0] < expected / 3
 

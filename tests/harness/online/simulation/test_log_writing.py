@@ -87,7 +87,7 @@ def test_the_tables_fit_together(logs: Logs) -> None:
 
 
 def test_a_history_is_written_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.online.simulation.world.click_world.USERS_PER_BLOCK", 64)
+    monkeypatch.setattr("harness.online.simulation.click_world.USERS_PER_BLOCK", 64)
     settings = ClickWorldSettings(n_users=150, n_items=600)
     n_events = write_history(tmp_path / "history.parquet", settings)
     table = parquet.read_table(tmp_path / "history.parquet")

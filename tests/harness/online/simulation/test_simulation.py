@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from analyses.online.clicks.checks.crossing import stickiness
-from analyses.online.clicks.checks.sample_ratio import sample_ratio
+from analyses.online.clicks.checks import stickiness
 from analyses.online.clicks.rates import click_through
+from analyses.online.clicks.sample_ratio import sample_ratio
 from analyses.online.clicks.tallies import tally
 from harness.online.simulation import (
     Arm,
@@ -21,8 +21,8 @@ from harness.online.simulation import (
     interactions_of,
     simulate,
 )
-from harness.online.simulation.arms.arms import assign
-from harness.online.simulation.world.click_world import MINUTE
+from harness.online.simulation.arms import assign
+from harness.online.simulation.click_world import MINUTE
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users
 from runs import InputError, Numbering
@@ -75,17 +75,12 @@ def columns(experiment: SimulatedExperiment) -> list[NDArray[Any]]:
     shown: list[NDArray[Any]] = [slates.user, slates.arm, slates.time, slates.item]
     done: list[NDArray[Any]] = [events.user, events.item, events.time, events.type]
     clicks: list[NDArray[Any]] = [slates.clicked, slates.propensity, experiment.clicked_slates]
-    return [*shown, *done, *clicks, experiment.chances, truth.rates, truth.clicks]
+    return [*shown, *done, *clicks, experiment.chances, truth.users, truth.expected]
 
 
 def clicked(experiment: SimulatedExperiment) -> NDArray[np.bool_]:
     assert experiment.slates.clicked is not None
     return experiment.slates.clicked
-
-
-def people(experiment: SimulatedExperiment) -> NDArray[np.bool_]:
-    """Mark the lists of people."""
-    return ~experiment.is_robot[experiment.slates.user]
 
 
 def same(first: SimulatedExperiment, second: SimulatedExperiment) -> bool:
@@ -97,7 +92,7 @@ def same(first: SimulatedExperiment, second: SimulatedExperiment) -> bool:
 @pytest.mark.parametrize("block_users", [1, 7])
 def test_blocks_change_nothing(block_users: int) -> None:
     world = small_world(n_users=100)
-    settings = SimulationSettings(periods=2, robots=1, robot_lists_per_day=5.0)
+    settings = SimulationSettings(periods=2)
     cut = simulate(world, ARMS, settings, block_users=block_users)
     assert same(simulate(world, ARMS, settings), cut)
 
@@ -128,48 +123,22 @@ def test_clicks_are_draws_from_their_chances() -> None:
 
 
 @pytest.mark.slow
-def test_the_truth_is_the_mean_of_many_clicks() -> None:
-    world = small_world(n_users=3000, reluctance=6.0)
-    settings = SimulationSettings(periods=1, visits=0.5, lists_per_visit=1.0, views_per_visit=0.0)
-    found = simulate(world, [Arm("many", MANY)], settings)
-    # The first list of a user is the one that the truth is about.
-    first = np.unique(found.slates.user, return_index=True)[1]
-    accepted = found.slates.any_place(clicked(found))[first]
-    rate, expected = accepted.mean(), found.truth.rates[0, 0]
-    assert abs(rate - expected) < 4 * np.sqrt(expected * (1 - expected) / len(first))
-
-
-@pytest.mark.slow
-def test_true_clicks_are_the_mean_of_many_clicks() -> None:
-    world = small_world(n_users=3000, reluctance=6.0)
-    settings = SimulationSettings(periods=1, visits=0.5, lists_per_visit=1.0, views_per_visit=0.0)
-    found = simulate(world, [Arm("many", MANY)], settings)
-    first = np.unique(found.slates.user, return_index=True)[1]
-    n_clicks = clicked(found).reshape(-1, 5).sum(axis=1)[first]
-    error = n_clicks.std() / np.sqrt(len(first))
-    assert abs(n_clicks.mean() - found.truth.clicks[0, 0]) < 4 * error
-
-
-@pytest.mark.slow
 def test_rates_of_what_was_shown_are_estimated_by_those_of_clicks() -> None:
     found = small_experiment(small_world(n_users=2000), periods=1)
-    kept = people(found)
     accepted = found.slates.any_place(clicked(found))
-    for arm in range(3):
-        mine = accepted[kept & (found.slates.arm == arm)]
-        expected = found.truth.shown_rates[arm, 0]
+    for arm, expected in enumerate(found.truth.rates("pooled")):
+        mine = accepted[found.slates.arm == arm]
         error = np.sqrt(expected * (1 - expected) / len(mine))
         assert abs(mine.mean() - expected) < 4 * error
 
 
 @pytest.mark.slow
-def test_arms_with_one_model_have_one_truth_and_rates_whose_interval_covers_it() -> None:
+def test_arms_with_one_model_have_rates_whose_interval_covers_0() -> None:
     arms = [Arm("a", MANY), Arm("b", NeighbourModel(ItemCosines(50)))]
     found = simulate(small_world(n_users=2000), arms, SimulationSettings(periods=2))
     accepted = found.slates.any_place(clicked(found))
     counts = tally(accepted, user=found.slates.user, arm=found.slates.arm, arms=found.arms)
     difference = click_through(counts).differences().iloc[0]
-    assert np.array_equal(*found.truth.rates)
     assert difference.low < 0 < difference.high
 
 
@@ -254,7 +223,20 @@ def test_what_happens_later_does_not_change_earlier_periods() -> None:
     n_slates = len(short.slates)
     assert np.array_equal(short.slates.time, long.slates.time[:n_slates])
     assert np.array_equal(short.slates.item, long.slates.item[: 5 * n_slates])
-    assert np.array_equal(short.truth.rates, long.truth.rates[:, :2], equal_nan=True)
+    assert np.array_equal(short.truth.expected, long.truth.expected[:, :2])
+
+
+def test_the_truth_is_of_the_users_and_lists_of_the_log() -> None:
+    found = experiment()
+    slates, period = found.slates, found.slates.time > found.boundaries[1]
+    mine = (slates.arm == 0) & ~period
+    chances = 1 - (1 - found.chances.reshape(-1, 5)[mine]).prod(axis=1)
+    truth = found.truth
+    assert (truth.slates[0, 0], truth.users[0, 0]) == (mine.sum(), len(set(slates.user[mine])))
+    assert truth.expected[0, 0] == pytest.approx(chances.sum())
+    by_period = truth.expected / truth.slates
+    means = np.average(by_period, axis=1, weights=truth.users)
+    np.testing.assert_allclose(truth.rates("thesis"), means)
 
 
 @pytest.mark.slow
@@ -300,30 +282,6 @@ def test_readiness_to_click_moves_clicks_and_traffic_alone_does_not() -> None:
     assert ratios[1] > 1.5
 
 
-def test_robots_ask_as_often_as_they_are_told() -> None:
-    lists = np.bincount(experiment().slates.user, minlength=402)[-2:]
-    assert lists.tolist() == [180, 180]
-
-
-@pytest.mark.slow
-def test_robots_do_not_enter_the_truth() -> None:
-    arms = [Arm("few", FEW)]
-    settings = {"periods": 1, "robot_lists_per_day": 50.0}
-    with_robots, without = (
-        simulate(small_world(), arms, SimulationSettings(**settings, robots=robots))
-        for robots in (5, 0)
-    )
-    assert np.array_equal(with_robots.truth.rates, without.truth.rates)
-
-
-def test_people_are_counted_once_a_period() -> None:
-    found = experiment()
-    kept = people(found)
-    place = np.searchsorted(found.boundaries, found.slates.time, side="right") - 1
-    expected = [len(np.unique(found.slates.user[kept & (place == each)])) for each in range(3)]
-    assert found.truth.n_users.tolist() == expected
-
-
 @pytest.mark.slow
 def test_only_a_share_of_the_users_may_come() -> None:
     found = small_experiment(small_world(n_users=2000), online_share=0.25, periods=1)
@@ -338,12 +296,6 @@ def test_a_logged_list_has_the_chances_with_which_it_was_drawn() -> None:
     assert slates.propensity is not None
     assert (slates.propensity[~drawn] == 1).all()
     assert (slates.propensity[drawn] < 0.2).all()
-
-
-def test_true_rates_of_periods_are_averaged_by_people() -> None:
-    truth = experiment().truth
-    expected = np.average(truth.rates[0], weights=truth.n_users)
-    assert truth.over_time()[0][0] == pytest.approx(expected)
 
 
 def test_the_live_models_are_kept() -> None:

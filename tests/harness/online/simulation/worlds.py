@@ -7,7 +7,7 @@ from harness.online.simulation import (
     ClickWorld,
     ClickWorldSettings,
     ItemCosines,
-    LoggingPolicy,
+    Lottery,
     NeighbourModel,
     SimulatedExperiment,
     SimulationSettings,
@@ -18,7 +18,7 @@ from harness.online.simulation import (
 FEW, MANY = NeighbourModel(ItemCosines(3)), NeighbourModel(ItemCosines(50))
 ARMS = [
     Arm("few", FEW, weight=2.0),
-    Arm("logging", LoggingPolicy(power=0.5)),
+    Arm("logging", Lottery()),
     Arm("many", MANY, weight=2.0),
 ]
 
@@ -30,6 +30,6 @@ def small_world(**changes: Any) -> ClickWorld:
 
 
 def small_experiment(world: ClickWorld | None = None, **settings: Any) -> SimulatedExperiment:
-    """Run three arms for three periods, with two robots."""
-    chosen = {"periods": 3, "robots": 2, "robot_lists_per_day": 20.0} | settings
+    """Run three arms for three periods."""
+    chosen = {"periods": 3} | settings
     return simulate(world or small_world(), ARMS, SimulationSettings(**chosen))

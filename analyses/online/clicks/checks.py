@@ -1,0 +1,192 @@
+"""Whether a log may be believed: sticky users, halves that do not differ, lists that nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.clicks.rates import REACH, ClickThrough, click_through, with_limits
+from analyses.online.clicks.tallies import Tallies, tally
+from analyses.online.logs.slates import Flags, Slates
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Crossing = Literal["exclude", "first"]
+
+N_SPLITS: Final = 64
+"""Bits of a hash, each of which splits the users another way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stickiness:
+    """Who was shown lists, by which arm first and when, and who by another arm, too.
+
+    Numbers of the users, rising; the rest by user, all of shape (n_users,).
+    """
+
+    users: NDArray[np.int64]
+    first_arm: NDArray[np.int64]
+    first_time: NDArray[np.int64]
+    crossed: Flags
+
+    def select(self, kept: Flags) -> Stickiness:
+        """Keep some users."""
+        return Stickiness(*(column[kept] for column in vars(self).values()))
+
+    def settle(
+        self, user: NDArray[np.integer], *, crossing: Crossing
+    ) -> tuple[Flags, NDArray[np.int64]]:
+        """Say which lists count, and for which arm, both of shape (n_slates,).
+
+        Of users who saw two arms, lists do not count (``"exclude"``), or they all do for the first
+        arm, whichever showed them (``"first"``).
+        """
+        row = np.searchsorted(self.users, user)
+        counts = ~self.crossed[row] if crossing == "exclude" else np.ones(len(user), dtype=np.bool_)
+        return counts, self.first_arm[row]
+
+    def caption(self) -> str:
+        """Say how many users saw two arms."""
+        n_crossed = int(self.crossed.sum())
+        return f"{n_crossed:,} of {len(self.users):,} users were shown lists by more than one arm."
+
+
+def stickiness(
+    user: NDArray[np.integer], arm: NDArray[np.integer], time: NDArray[np.int64]
+) -> Stickiness:
+    """Find the first arm of every user, and who saw others; from columns of shape (n_slates,).
+
+    Of lists shown at one time, the one that stands first is the first.
+    """
+    order = np.lexsort((time, user))
+    users, heads = np.unique(user[order], return_index=True)
+    firsts = order[heads]
+    row = np.searchsorted(users, user)
+    crossed = np.zeros(len(users), dtype=np.bool_)
+    crossed[row[arm != arm[firsts][row]]] = True
+    return Stickiness(
+        users.astype(np.int64), arm[firsts].astype(np.int64), time[firsts].astype(np.int64), crossed
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Rates of one half of an arm's users less those of the other, for many ways to halve them.
+
+    Differences and standard errors have the shape (n_splits,): all had one model, so that the
+    truth is 0.
+    """
+
+    arm: str
+    n_users: int
+    differences: Floats
+    errors: Floats
+
+    @property
+    def covered(self) -> Flags:
+        """Whether the 95 % interval of each difference covers 0, of shape (n_splits,)."""
+        return np.abs(self.differences) <= REACH * self.errors
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per split: split (from 1), difference, error, low, high (95 %), covers_zero."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "split": np.arange(len(self.differences)) + 1,
+                "difference": self.differences,
+                **with_limits(self.differences, self.errors),
+                "covers_zero": self.covered,
+            }
+        )
+
+    def caption(self) -> str:
+        """Say what was split, and how many intervals cover 0."""
+        n_splits = len(self.differences)
+        return (
+            f"The {self.n_users:,} users of arm {self.arm} in halves, by each of {n_splits} bits "
+            f"of a hash of their ids: the 95 % interval of the difference covers 0, the truth, in "
+            f"{int(self.covered.sum())} of {n_splits} splits; about {0.95 * n_splits:.0f} are due."
+        )
+
+
+def halves(tallies: Tallies, hashes: NDArray[np.uint64]) -> Halves:
+    """Split the users of one arm in halves by hashes of shape (n_users,), and compare their rates.
+
+    Where the intervals miss 0 more often than they promise, those of the differences between arms
+    cannot be trusted either. Refused are several arms, and too few users for two in each half.
+    """
+    if len(tallies.arms) != 1:
+        raise InputError(f"halves are made of one arm, got {len(tallies.arms)}.")
+    found = []
+    for bit in range(N_SPLITS):
+        half = (hashes[tallies.user] >> np.uint64(bit)) & np.uint64(1)
+        split = replace(tallies, arms=("one", "other"), arm=half.astype(np.int64))
+        rates = click_through(split)
+        found.append((np.diff(rates.rates).item(), np.sqrt(rates.covariances.trace())))
+    differences, errors = np.array(found).T
+    n_users = len(np.unique(tallies.user))
+    if not np.isfinite(errors).all():
+        raise InputError(
+            f"{n_users} users of arm {tallies.arms[0]!r} are too few for two in each half."
+        )
+    return Halves(tallies.arms[0], n_users, differences, errors)
+
+
+@dataclass(frozen=True, eq=False)
+class Placebo:
+    """Rates of lists that were shown, of others that were not, and of the difference.
+
+    The excess is the rate that showing the lists made, as far as the placebo tells; its errors know
+    that both come from the same users.
+    """
+
+    shown: ClickThrough
+    placebo: ClickThrough
+    excess: ClickThrough
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per arm: arm, rate, placebo, excess, its error, low and high (95 %, by users)."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "arm": self.shown.arms,
+                "rate": self.shown.rates,
+                "placebo": self.placebo.rates,
+                "excess": self.excess.rates,
+                **with_limits(self.excess.rates, self.excess.errors),
+            }
+        )
+
+    def caption(self) -> str:
+        """Say what the placebo is."""
+        return (
+            "Click-through rates beside those of a placebo: other lists for the same users and "
+            "times, which were not shown. The excess is their difference, with 95 % intervals over "
+            "users."
+        )
+
+
+def placebo(
+    slates: Slates, alternatives: Slates, accept: Callable[[Slates], NDArray[np.bool_]]
+) -> Placebo:
+    """Compare lists with others that could have been shown to the same users at the same times.
+
+    What tells which lists count as accepted gives the shape (n_slates,). An item that both hold is
+    accepted in both, so that the excess is that of what they do not share.
+    """
+    same = (slates.user, alternatives.user), (slates.arm, alternatives.arm)
+    if not all(np.array_equal(*pair) for pair in (*same, (slates.time, alternatives.time))):
+        raise InputError("a placebo must be for the users, arms and times of the lists shown.")
+    accepted, by_chance = accept(slates).astype(np.int64), accept(alternatives).astype(np.int64)
+    of: dict[str, Any] = {"user": slates.user, "arm": slates.arm, "arms": slates.arms}
+    shown, others = (click_through(tally(credits, **of)) for credits in (accepted, by_chance))
+    return Placebo(shown, others, click_through(tally(accepted - by_chance, **of), exact=False))

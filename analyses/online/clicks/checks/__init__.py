@@ -1,1 +1,0 @@
-"""Whether a log may be believed: one check per file."""

@@ -1,0 +1,293 @@
+"""Cycles: how click-through rates rise and fall with the hour and the weekday."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.resampling import CONFIDENCE, draw_weights, percentiles
+from analyses.online.clicks.local_time import wall_clock
+from analyses.online.clicks.small_multiples import draw_among
+from analyses.shared.drawing import axes_or_new
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+PERIODS: Final = (24.0, 168.0)
+"""A day and a week, in hours."""
+
+MILLISECONDS_PER_HOUR: Final = 3_600_000
+FIRST_MONDAY: Final = 4 * 24
+"""Hours from the beginning of 1970, a Thursday, to the first Monday."""
+
+
+@dataclass(frozen=True, eq=False)
+class Periodicity:
+    """Cycles of click-through rates, shared by the arms, beside a level and a trend of each arm.
+
+    Parameters
+    ----------
+    arms, zone
+        Label of the first axis of what is said of arms; the zone whose wall clock cycles follow.
+    periods
+        Lengths of the cycles, in hours; those that the log holds twice.
+    amplitudes, low, high, peaks, p
+        Half the difference between the top and the bottom of each cycle, its 95 % interval over
+        days, hours after midnight (or Monday's) of the top, and Hotelling's p that there is no
+        cycle; of shape (n_periods,).
+    times
+        Middles of the bins of an hour, in milliseconds since 1970 in UTC, of shape (n_bins,).
+    n_slates, n_accepted, fitted
+        Lists shown and accepted, and the rate of the model, of shape (n_arms, n_bins).
+    hourly
+        Lists shown and accepted on each day in each hour, of shape (2, n_days, 24).
+    day_weights
+        How often replicates draw each day, of shape (n_replicates, n_days).
+    """
+
+    arms: tuple[str, ...]
+    zone: str
+    periods: tuple[float, ...]
+    amplitudes: Floats
+    low: Floats
+    high: Floats
+    peaks: Floats
+    p: Floats
+    times: NDArray[np.int64]
+    n_slates: NDArray[np.int64]
+    n_accepted: NDArray[np.int64]
+    fitted: Floats
+    hourly: NDArray[np.int64]
+    day_weights: Floats
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cycle: period (hours), amplitude, low, high (95 %, over days), peak and p."""
+        import pandas as pd
+
+        names = ("periods", "amplitudes", "low", "high", "peaks", "p")
+        return pd.DataFrame({name.removesuffix("s"): getattr(self, name) for name in names})
+
+    def bins(self) -> pd.DataFrame:
+        """One row per arm and hour that showed lists: arm, time, slates, accepted, rate, fitted."""
+        import pandas as pd
+
+        arm, number = np.nonzero(self.n_slates)
+        slates, accepted = self.n_slates[arm, number], self.n_accepted[arm, number]
+        return pd.DataFrame(
+            {
+                "arm": np.array(self.arms, dtype=object)[arm],
+                "time": pd.to_datetime(self.times[number], unit="ms", utc=True),
+                "slates": slates,
+                "accepted": accepted,
+                "rate": accepted / slates,
+                "fitted": self.fitted[arm, number],
+            }
+        )
+
+    def profile(self) -> pd.DataFrame:
+        """Rate in each hour of the day: hour, slates, accepted, rate, low, high (95 %, by days)."""
+        import pandas as pd
+
+        shown, accepted = self.hourly.sum(axis=1)
+        low, high = percentiles(_rates(*(self.day_weights @ self.hourly)).T)
+        rate = _rates(shown, accepted)
+        columns = {"slates": shown, "accepted": accepted, "rate": rate, "low": low, "high": high}
+        return pd.DataFrame({"hour": np.arange(24), **columns})
+
+    def plot(self, ax: Axes | None = None, *, arm: str | None = None) -> Axes:
+        """Draw the fitted rate of one arm over time before those of all, with its days as dots."""
+        axes = axes_or_new(ax)
+        days = (self.times - self.times[0]) / (24 * MILLISECONDS_PER_HOUR)
+        number, starts = self.arms.index(arm or self.arms[0]), np.arange(0, len(self.times), 24)
+        shown, taken = (
+            np.add.reduceat(of[number], starts) for of in (self.n_slates, self.n_accepted)
+        )
+        axes.plot(days[starts] + 0.5, _rates(shown, taken), ".", color="#0072B2")
+        draw_among(axes, days, self.fitted, number)
+        axes.set_ylim(bottom=0)
+        axes.set_title(self.arms[number])
+        axes.set_xlabel("days")
+        axes.set_ylabel("click-through rate")
+        return axes
+
+    def plot_profile(self, ax: Axes | None = None) -> Axes:
+        """Draw the rate by the hour of the day, with its band over days."""
+        axes = axes_or_new(ax)
+        frame = self.profile()
+        low, high = frame["low"].to_numpy(), frame["high"].to_numpy()
+        axes.plot(frame["hour"], frame["rate"], color="#0072B2")
+        axes.fill_between(frame["hour"].to_numpy(), low, high, alpha=0.15, linewidth=0)
+        axes.set_xticks(np.arange(0, 24, 3))
+        axes.set_xlabel(f"hour of the day ({self.zone})")
+        axes.set_ylabel("click-through rate")
+        return axes
+
+    def caption(self) -> str:
+        """Say what was fitted, and which cycle the log is too short for."""
+        left_out = [f"{period:g} h" for period in PERIODS if period not in self.periods]
+        short = f" Too short for a cycle of {', '.join(left_out)}." if left_out else ""
+        return (
+            f"Click-through rates in bins of 1 h over {self.hourly.shape[1]} days, weighted by "
+            f"their lists; cycles in the time of {self.zone}, beside a level and a trend for each "
+            f"of {len(self.arms)} arms. Intervals: 95 %, {len(self.day_weights):,} bootstrap "
+            f"replicates of whole days.{short}"
+        )
+
+
+def periodicity(
+    accepted: NDArray[np.bool_],
+    *,
+    time: NDArray[np.int64],
+    arm: NDArray[np.integer],
+    arms: Sequence[str],
+    zone: str = "UTC",
+    replicates: int = 1000,
+    seed: int,
+) -> Periodicity:
+    r"""Fit daily and weekly cycles to the click-through rates of hours.
+
+    The rate of arm a in the hour t of the wall clock is
+
+    .. math:: \alpha_a + \beta_a t
+        + \sum_{P \in \{24, 168\}} c_P \cos\frac{2 \pi t}{P} + s_P \sin\frac{2 \pi t}{P}
+
+    by least squares, weighted by the lists of the hour. The amplitude is
+    :math:`A_P = \sqrt{c_P^2 + s_P^2}`, and its interval :math:`A_P \pm t \hat\sigma`, where
+    :math:`\hat\sigma` is how much replicates of whole days of :math:`(c_P, s_P)` vary in the
+    direction of the estimate, and t is Student's for n_days - 2 degrees of freedom: percentiles of
+    the replicates' own amplitudes would lie too high, as noise has an amplitude too.
+
+    What is known of each list has the shape (n_slates,). Bins as wide as a training period (half a
+    day to two) would hide a day. A log of less than two days is refused.
+    """
+    span = (int(time.max()) - int(time.min())) / MILLISECONDS_PER_HOUR if len(time) else 0.0
+    if span < 2 * PERIODS[0]:
+        raise InputError(f"cycles of a day need a log of 48 hours or more, got {span:.1f}.")
+    periods = tuple(period for period in PERIODS if span >= 2 * period)
+    times, shown, taken = _bins(accepted, time=time, arm=arm, n_arms=len(arms))
+    hours = _wall_hours(times, zone=zone)
+    days, day = np.unique(np.floor(hours / 24), return_inverse=True)
+    draws = draw_weights(len(days), replicates=replicates, seed=seed)
+    weights = np.concatenate([some for _, some in draws])
+    design = _design(hours, n_arms=len(arms), periods=periods)
+    squares, products = _by_day(design, shown, taken, day, n_days=len(days))
+    whole = _solve(squares.sum(axis=0), products.sum(axis=0))
+    drawn = _solve(np.tensordot(weights, squares, axes=1), weights @ products)
+    cycles, replicated = (found[..., 2 * len(arms) :] for found in (whole, drawn))
+    cycles, replicated = cycles.reshape(-1, 2), replicated.reshape(replicates, -1, 2)
+    amplitudes, low, high, p = _amplitudes(cycles, replicated, n_days=len(days))
+    turns = np.arctan2(cycles[:, 1], cycles[:, 0]) / (2 * np.pi)
+    return Periodicity(
+        arms=tuple(arms),
+        zone=zone,
+        periods=periods,
+        amplitudes=amplitudes,
+        low=low,
+        high=high,
+        peaks=turns % 1.0 * np.asarray(periods),
+        p=p,
+        times=times,
+        n_slates=shown,
+        n_accepted=taken,
+        fitted=design @ whole,
+        hourly=_hourly(accepted, _wall_hours(time, zone=zone), days),
+        day_weights=weights,
+    )
+
+
+def _bins(
+    accepted: NDArray[np.bool_], *, time: NDArray[np.int64], arm: NDArray[np.integer], n_arms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Give the middles of the hours, and lists shown and accepted by arm and hour."""
+    number = time // MILLISECONDS_PER_HOUR
+    begin, n_bins = int(number.min()), int(number.max() - number.min()) + 1
+    cells = arm * n_bins + number - begin
+    shown, taken = (
+        np.bincount(cells, weights, minlength=n_arms * n_bins).astype(np.int64)
+        for weights in (None, accepted)
+    )
+    times = (np.arange(n_bins) + begin) * MILLISECONDS_PER_HOUR + MILLISECONDS_PER_HOUR // 2
+    return times, shown.reshape(n_arms, n_bins), taken.reshape(n_arms, n_bins)
+
+
+def _wall_hours(time: NDArray[np.int64], *, zone: str) -> Floats:
+    """Hours that a clock on the wall has run since a Monday's midnight."""
+    return wall_clock(time, zone=zone) / MILLISECONDS_PER_HOUR - FIRST_MONDAY
+
+
+def _design(hours: Floats, *, n_arms: int, periods: Sequence[float]) -> Floats:
+    """Levels, trends, cosine and sine of each period: (n_arms, n_bins, 2 n_arms + 2 n_periods)."""
+    levels = np.repeat(np.eye(n_arms)[:, None], len(hours), axis=1)
+    trends = levels * (hours - hours.mean())[:, None]
+    angles = 2 * np.pi * hours[:, None] / np.asarray(periods)
+    waves = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(hours), -1)
+    return np.concatenate([levels, trends, np.repeat(waves[None], n_arms, axis=0)], axis=2)
+
+
+def _by_day(
+    design: Floats,
+    shown: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    day: NDArray[np.intp],
+    *,
+    n_days: int,
+) -> tuple[Floats, Floats]:
+    """Add up, over the hours of each day, the two sides of the normal equations.
+
+    Since weights are lists shown, a weighted rate is the lists accepted.
+    """
+    n_columns = design.shape[2]
+    squares, products = np.zeros((n_days, n_columns, n_columns)), np.zeros((n_days, n_columns))
+    for number in range(n_days):
+        rows = design[:, day == number].reshape(-1, n_columns)
+        weights = shown[:, day == number].ravel()
+        squares[number] = (rows * weights[:, None]).T @ rows
+        products[number] = taken[:, day == number].ravel() @ rows
+    return squares, products
+
+
+def _solve(squares: Floats, products: Floats) -> Floats:
+    """Solve normal equations; the smallest solution, if an arm or an hour was not drawn."""
+    inverses = np.linalg.pinv(squares, hermitian=True)
+    return np.asarray((inverses @ products[..., None])[..., 0])
+
+
+def _amplitudes(
+    cycles: Floats, replicated: Floats, *, n_days: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Give the amplitude of each cycle, its interval, and the p-value that it is none.
+
+    Cosine and sine parts have the shape (n_periods, 2), replicated (n_replicates, n_periods, 2).
+    """
+    from scipy.special import fdtrc, stdtrit
+
+    amplitudes = np.hypot(cycles[:, 0], cycles[:, 1])
+    spread = replicated - replicated.mean(axis=0)
+    covariances = np.einsum("rpi,rpj->pij", spread, spread) / (len(replicated) - 1)
+    inverses = np.linalg.pinv(covariances, hermitian=True)
+    distances = np.einsum("pi,pij,pj->p", cycles, inverses, cycles)
+    degrees = max(n_days - 2, 1)
+    p = fdtrc(2, degrees, distances * degrees / (2 * (degrees + 1)))
+    directions = cycles / np.where(amplitudes > 0, amplitudes, 1.0)[:, None]
+    variances = np.einsum("pi,pij,pj->p", directions, covariances, directions)
+    reach = stdtrit(degrees, 0.5 + CONFIDENCE / 2) * np.sqrt(variances * n_days / (n_days - 1))
+    return amplitudes, np.maximum(amplitudes - reach, 0.0), amplitudes + reach, np.asarray(p)
+
+
+def _hourly(accepted: NDArray[np.bool_], hours: Floats, days: Floats) -> NDArray[np.int64]:
+    """Count lists shown and accepted by day and hour, of shape (2, n_days, 24)."""
+    cells = np.searchsorted(days, np.floor(hours / 24)) * 24 + np.floor(hours).astype(np.int64) % 24
+    counts = [np.bincount(cells, w, minlength=len(days) * 24) for w in (None, accepted)]
+    return np.stack(counts).astype(np.int64).reshape(2, len(days), 24)
+
+
+def _rates(shown: NDArray[np.number], accepted: NDArray[np.number]) -> Floats:
+    return np.divide(accepted, shown, out=np.full(shown.shape, np.nan), where=shown > 0)

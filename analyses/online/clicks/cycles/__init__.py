@@ -1,1 +1,0 @@
-"""How click-through rates rise and fall by the hour and the weekday."""

@@ -1,0 +1,189 @@
+"""Sample-ratio mismatch: whether users were put into the arms in the shares that were planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.online.clicks.checks import Stickiness
+from analyses.online.clicks.local_time import local_days
+from analyses.online.clicks.rates import REACH
+from analyses.online.clicks.tallies import require_named
+from analyses.shared.drawing import axes_or_new, categories, legend_beside
+from analyses.significance.corrections import holm
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+ALARM: Final = 0.001
+"""p-value below which no winner should be named."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRatio:
+    """Users per arm against the planned shares.
+
+    Parameters
+    ----------
+    arms
+        Label of the second axis of the counts.
+    shares
+        Planned shares, of shape (n_arms,), adding up to 1.
+    counts
+        Users of every arm, of shape (n_arms,).
+    days
+        Labels of days, of shape (n_days,).
+    daily
+        Users of every arm by the day of their first list, of shape (n_days, n_arms).
+    """
+
+    arms: tuple[str, ...]
+    shares: Floats
+    counts: NDArray[np.int64]
+    days: NDArray[np.str_]
+    daily: NDArray[np.int64]
+
+    @property
+    def p(self) -> float:
+        """p-value of all users."""
+        return float(chi_square(self.counts, self.shares)[1])
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether users are not where they were planned to be: then no winner is named."""
+        return self.p < ALARM
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for all users, then one per day.
+
+        Columns day ("all" first), one of users for each arm, chi_square, degrees_of_freedom, p,
+        p_holm (of days: adjusted for the number of days) and mismatch (whether that is < .001).
+        """
+        import pandas as pd
+
+        counts = np.concatenate([self.counts[None], self.daily])
+        statistics, p = chi_square(counts, self.shares)
+        adjusted = np.concatenate([p[:1], holm(p[1:])])
+        users = {f"users_{arm}": counts[:, number] for number, arm in enumerate(self.arms)}
+        return pd.DataFrame(
+            {
+                "day": ["all", *self.days.tolist()],
+                **users,
+                "chi_square": statistics,
+                "degrees_of_freedom": len(self.arms) - 1,
+                "p": p,
+                "p_holm": adjusted,
+                "mismatch": adjusted < ALARM,
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every arm's share of each day's new users, as a multiple of what was planned.
+
+        The band is where 95 % of the shares of the arm with the smallest plan would be.
+        """
+        axes = axes_or_new(ax)
+        places = np.arange(len(self.days))
+        ratios = self.daily / (self.daily.sum(axis=1, keepdims=True) * self.shares)
+        for (arm, style), ratio in zip(categories(self.arms), ratios.T, strict=True):
+            axes.plot(places, ratio, label=arm, **style)
+        reach = REACH * np.sqrt((1 / self.shares.min() - 1) / self.daily.sum(axis=1))
+        band = axes.fill_between(places, 1 - reach, 1 + reach, color="#DDDDDD", linewidth=0)
+        band.set(zorder=0, label="95 % by chance")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("day")
+        axes.set_ylabel("share of new users / planned share")
+        legend_beside(axes)
+        return axes
+
+    def caption(self) -> str:
+        """Say what was tested and what was found."""
+        verdict = (
+            "The users are NOT split as planned (p < .001): find out why before naming a winner."
+            if self.mismatch
+            else "Nothing speaks against the planned split."
+        )
+        return (
+            f"Chi-square test of {int(self.counts.sum()):,} users in {len(self.arms)} arms against "
+            f"the planned shares: p = {self.p:.2g}. {verdict} Users are counted in the arm and on "
+            "the day of their first list; p-values of days are adjusted by Holm's method."
+        )
+
+
+def sample_ratio(
+    users: Stickiness,
+    *,
+    arms: Sequence[str],
+    shares: Mapping[str, float] | None = None,
+    zone: str = "UTC",
+) -> SampleRatio:
+    """Test whether users came to the arms in the planned shares, overall and day by day.
+
+    Users are tested and never lists: lists of one user are not independent. A user counts on the
+    day of the first list alone, so that days are independent, and an arm that makes its users
+    come back is not accused.
+
+    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of a zone, by
+    its IANA name.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two arms, or not one positive share for each.
+
+    Notes
+    -----
+    Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
+    """
+    planned = _planned(arms, shares)
+    require_named("arm", users.first_arm, arms)
+    days, day = local_days(users.first_time, zone=zone)
+    cells = day * len(arms) + users.first_arm
+    daily = np.bincount(cells, minlength=len(days) * len(arms)).reshape(-1, len(arms))
+    return SampleRatio(tuple(arms), planned, daily.sum(axis=0), days, daily)
+
+
+def _planned(arms: Sequence[str], shares: Mapping[str, float] | None) -> Floats:
+    if len(arms) < 2:
+        raise InputError(f"a sample ratio needs two arms or more, got {len(arms)}.")
+    if shares is None:
+        return np.full(len(arms), 1 / len(arms))
+    if {*shares} != {*arms} or not all(0 < share < np.inf for share in shares.values()):
+        known = ", ".join(arms)
+        raise InputError(f"`shares` must be one positive number for each of {known}, got {shares}.")
+    planned = np.array([shares[arm] for arm in arms], dtype=np.float64)
+    return planned / planned.sum()
+
+
+def chi_square(counts: NDArray[np.integer], shares: Floats) -> tuple[Floats, Floats]:
+    """Test counts against shares by Pearson's chi-square, with n_arms - 1 degrees of freedom.
+
+    Counts have the shape (..., n_arms), shares (n_arms,).
+
+    Returns
+    -------
+    Statistics and p-values, of shape (...); NaN without users.
+
+    Examples
+    --------
+    10 and 20 where 15 and 15 were planned: 25/15 + 25/15.
+
+    >>> statistic, p = chi_square(np.array([10, 20]), np.array([0.5, 0.5]))
+    >>> round(float(statistic), 4), round(float(p), 4)
+    (3.3333, 0.0679)
+    """
+    from scipy.special import chdtrc
+
+    expected = counts.sum(axis=-1, keepdims=True) * shares
+    missing = np.full(counts.shape, np.nan)
+    parts = np.divide((counts - expected) ** 2, expected, out=missing, where=expected > 0)
+    statistics = np.asarray(parts.sum(axis=-1))
+    return statistics, np.asarray(chdtrc(len(shares) - 1, statistics))

@@ -1,1 +1,0 @@
-"""Before an experiment: which models, and how many of them."""

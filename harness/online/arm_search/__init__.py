@@ -1,1 +1,0 @@
-"""The search for models that differ clearly in quality."""

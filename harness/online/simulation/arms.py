@@ -1,0 +1,253 @@
+"""Arms of an experiment: who gets which model, what it serves, and that its lists are lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+from recommenders import train
+from recommenders.shared.blocks import row_blocks
+from recommenders.shared.sparse import row_of_entry
+from runs import InputError, Numbering, top_items
+from runs.shared.streams import id_hashes, random_uniforms
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels.ranks.hidden_ranks import HiddenRanks
+    from recommenders.kernels.hidden import Hiding
+    from recommenders.kernels.hidden.fixed_point import FixedPoint
+    from recommenders.shared.scorers import HistoriesScorer
+
+Floats = NDArray[np.float64]
+Lists = NDArray[np.int32]
+
+Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+"""Learns from a history how much each item (row) votes for each other (column)."""
+
+
+class Recommender(Protocol):
+    """A model that has learnt; those whose recall is measured have `hidden_ranks`, too."""
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend items that a profile does not hold, as numbers of shape (n, depth).
+
+        Profiles are rows of ones of shape (n, n_items): the items of each user so far. A row must
+        not depend on the others.
+        """
+
+
+class Model(Protocol):
+    """Something that learns anew at the beginning of each period."""
+
+    def fit(self, history: Interactions) -> Recommender:
+        """Learn from all that was done before the period."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What some of the users are served: how many, the weight says, relative to others."""
+
+    name: str
+    model: Model | Lottery
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Lottery:
+    """Shows lists drawn at random, all equally likely, whatever the user's profile.
+
+    The chance of an item at any place is one over the number of items, from which estimates of what
+    other policies would earn are made.
+    """
+
+    def draw(
+        self, users: NDArray[np.integer], *, n_items: int, depth: int, key: tuple[int | str, ...]
+    ) -> Lists:
+        """Draw a list of distinct items for each user, of shape (n, depth), by a key's stream.
+
+        Examples
+        --------
+        >>> Lottery().draw(np.arange(2), n_items=3, depth=3, key=("test",)).sum(axis=1).tolist()
+        [3, 3]
+        """
+        lists = np.empty((len(users), depth), dtype=np.int32)
+        open_rows, attempt = np.arange(len(users)), 0
+        while len(open_rows):
+            places = users[open_rows, None].astype(np.int64) * depth + np.arange(depth)
+            luck = random_uniforms(places.ravel(), *key, attempt)
+            lists[open_rows] = (luck * n_items).astype(np.int32).reshape(-1, depth)
+            open_rows, attempt = open_rows[_has_repetition(lists[open_rows])], attempt + 1
+        return lists
+
+
+@dataclass(frozen=True)
+class NeighbourModel:
+    """Recommends the items with the most votes from the profile, and popular ones after them.
+
+    The similarity learns the votes.
+
+    Examples
+    --------
+    Ann had a and b, bob b and c; who has a is recommended b before c:
+
+    >>> from scipy.sparse import csr_array
+    >>> from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+    >>> history = Interactions.of(
+    ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
+    ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
+    ... )
+    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history)
+    >>> model.recommend(csr_array([[1.0, 0.0, 0.0]]), depth=2).tolist()
+    [[1, 2]]
+    """
+
+    similarity: Similarity
+
+    def fit(self, history: Interactions) -> NeighbourRecommender:
+        """Learn votes and popularity."""
+        from recommenders.kernels.hidden.fixed_point import FixedPoint
+
+        similarity = self.similarity(history)
+        by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
+        votes = FixedPoint.of(similarity, signed=False)
+        return NeighbourRecommender(similarity, votes, by_popularity)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourRecommender:
+    """Votes of items for items, as they were learnt and in fixed point.
+
+    The similarity, of shape (n_items, n_items), is what `recommenders.kernels.hidden.rank_hidden`
+    takes; by the votes in fixed point lists agree with hidden ranks to the last bit. All items are
+    kept by popularity, too, the most popular first.
+    """
+
+    similarity: csr_array[Any]
+    votes: FixedPoint
+    by_popularity: Lists
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend by falling votes, then item number; -1 where all items are in the profile."""
+        from harness.online.simulation.simulation_loops import list_neighbours
+
+        starts, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
+        votes = (self.votes.starts, self.votes.neighbours, self.votes.weights)
+        return list_neighbours(starts, items, *votes, self.by_popularity, depth)
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users."""
+        from recommenders.kernels.hidden import rank_hidden
+
+        return rank_hidden(self.similarity, hidden, hiding, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class SystemModel:
+    """A system of the harness, or a user's own, that scores whatever somebody did so far.
+
+    It learns from the values of what users did with items, added up, as from ratings.
+    """
+
+    system: str
+    settings: Mapping[str, Any]
+    seed: int
+
+    def fit(self, history: Interactions) -> SystemRecommender:
+        """Train the system."""
+        scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
+        counts = history.event_counts()
+        by_popularity = np.argsort(np.argsort(-counts, kind="stable"))
+        return SystemRecommender(scorer, by_popularity / len(by_popularity))
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRecommender:
+    """A trained system, and the place of each item by popularity, from 0 up to 1."""
+
+    scorer: HistoriesScorer
+    by_popularity: Floats
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend by falling score, then popular ones that have none, but for what is known."""
+        lists = np.empty((profiles.shape[0], depth), dtype=np.int32)
+        for rows in row_blocks(len(lists), row_bytes=8 * profiles.shape[1]):
+            known = profiles[rows]
+            scores = self.scorer.score_histories(known).astype(np.float64)
+            least = np.nanmin(scores, initial=0.0) - 1.0
+            scores = np.where(np.isnan(scores), least - self.by_popularity, scores)
+            scores[row_of_entry(known), known.indices] = -np.inf
+            lists[rows] = top_items(scores, depth=depth)
+        return lists
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users, whichever sign scores have."""
+        from recommenders.kernels.hidden import rank_hidden_by_scores
+
+        how = replace(hiding, lists=None, reachable="all")
+        return rank_hidden_by_scores(
+            lambda profiles, _: self.scorer.score_histories(profiles), hidden, how, n_jobs=n_jobs
+        )
+
+
+def require_arms(arms: Sequence[Arm]) -> None:
+    """Refuse no arms, equal names, and weights that are not positive."""
+    names = [arm.name for arm in arms]
+    if not names:
+        raise InputError("an experiment needs an arm, got none.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"names of arms must differ, got {twice!r} twice.")
+    for arm in arms:
+        if not 0 < arm.weight < np.inf:
+            raise InputError(f"the weight of an arm must be positive, got {arm.weight}.")
+
+
+def assign(users: Numbering, shares: Floats, *, salt: str) -> Lists:
+    """Put users into arms by a hash of salt and id, which is the same on every machine.
+
+    Shares of the arms add up to 1; where a user goes does not depend on the others. Arms are of
+    shape (n_users,).
+
+    Examples
+    --------
+    >>> assign(Numbering.of(["ann", "bob", "cid"]), np.array([0.5, 0.5]), salt="")
+    array([0, 0, 1], dtype=int32)
+    """
+    luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
+    arms = np.searchsorted(np.cumsum(shares), luck, side="right")
+    return np.minimum(arms, len(shares) - 1).astype(np.int32)
+
+
+def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:
+    """Ask an arm's model for lists of shape (n, depth).
+
+    Refused are lists that are short, or hold an unknown item, an item twice, or one of the profile.
+    """
+    lists = model.recommend(profiles, depth=depth)
+    n_users, n_items = profiles.shape
+    who = f"the model of arm {arm!r}"
+    if lists.shape != (n_users, depth):
+        raise InputError(f"{who} must give lists of shape {(n_users, depth)}, got {lists.shape}.")
+    if lists.size and not 0 <= lists.min() <= lists.max() < n_items:
+        raise InputError(
+            f"{who} must fill lists of {depth} with items from 0 to {n_items - 1}, got "
+            f"{lists.min() if lists.min() < 0 else lists.max()}."
+        )
+    if _has_repetition(lists).any():
+        raise InputError(f"{who} must not list an item twice.")
+    row = np.repeat(np.arange(n_users), np.diff(profiles.indptr))
+    known = np.isin(np.arange(n_users)[:, None] * n_items + lists, row * n_items + profiles.indices)
+    if known.any():
+        raise InputError(f"{who} must not list what the user has interacted with.")
+    return lists
+
+
+def _has_repetition(lists: Lists) -> NDArray[np.bool_]:
+    rising = np.sort(lists, axis=1)
+    return np.asarray((rising[:, 1:] == rising[:, :-1]).any(axis=1))

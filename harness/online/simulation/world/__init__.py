@@ -1,1 +1,0 @@
-"""Who comes when, what is likely to be clicked, and what a visit leaves."""
