@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from scipy.special import stdtrit
 
 from analyses.discrimination import Discrimination, Settings
+from analyses.intervals.systems import system_subsets
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.question import Correction, Question, Test
@@ -67,7 +69,7 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert summary.columns.tolist() == [
         "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p", "median_p_is_bound",
         "dp_mean", "significant_01", "required_max", "required_median", "dp_sd", "dp_low",
-        "dp_high",
+        "dp_high", "dp_systems_low", "dp_systems_high", "dp_both_low", "dp_both_high",
     ]  # fmt: skip
     p = exact.to_frame().query("metric == 'nDCG' and cutoff == 10").p
     row = summary.iloc[3]
@@ -476,3 +478,23 @@ def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
     made = Scores(standardise(values, "normal"), scores.measures, scores.systems, scores.users)
     np.testing.assert_array_equal(found.p, discriminate(made, replicates=0).p)
     assert "of scores standardised (normal)" in found.caption()
+
+
+def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generator) -> None:
+    values = rng.beta(0.5, 2.0, size=(1, 9, 80)) + 0.02 * np.arange(9)[:, np.newaxis]
+    users = np.array([f"u{number}" for number in range(80)])
+    scores = Scores(values, Measures([Measure("nDCG", 10)]), tuple("abcdefghi"), users)
+    found = discriminate(scores, replicates=50)
+    row = found.summary().iloc[0]
+    p = np.zeros((9, 9))
+    p[np.triu_indices(9, k=1)] = found.p[0]
+    logs = [np.log(p[np.ix_(some, some)].sum()) for some in system_subsets(9, seed=found.seed)]
+    reach = stdtrit(8, 0.975) * np.sqrt(7 / 2 * np.var(logs))
+    assert row.dp_systems_high == pytest.approx(min(row.dp * np.exp(reach), 36.0))
+    assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))
+    over_users = np.log(row.dp / row.dp_low)
+    assert row.dp_both_low == pytest.approx(row.dp * np.exp(-np.hypot(reach, over_users)))
+
+
+def test_dp_of_few_systems_has_no_interval_over_systems(exact: Discrimination) -> None:
+    assert exact.summary().filter(regex="systems|both").isna().to_numpy().all()
