@@ -11,6 +11,7 @@ from tests.harness.small import (
     TREC,
     TREC_METRICS,
     WORLD,
+    contents,
     every_file,
     run_text,
     write_collection,
@@ -198,15 +199,17 @@ def test_an_analysis_is_made_again_when_a_table_that_it_reads_is_another(tmp_pat
 def test_other_training_ratings_under_the_same_judgements_change_what_is_known_of_items(
     tmp_path: Path,
 ) -> None:
-    """EPC counts training ratings: the judgements stay, and the scores may not."""
+    """EPC counts training ratings: judgements and lists stay, and the scores may not."""
     train = write_ratings(tmp_path / "train.csv", n_users=6)
     heading, *lines = train.read_text().splitlines(keepends=True)
     learnt = [line for line in lines if ",i9," not in line]
-    train.write_text(heading + "".join(learnt))
+    train.write_text(heading + "".join(learnt) + "u9,i0,5,1\n")
     (tmp_path / "test.csv").write_text(heading + "".join(f"u{n},i9,5,1\n" for n in range(6)))
     kept = run_text(GIVEN, tmp_path, output=tmp_path / "kept")
     first = whole(kept)
-    train.write_text(heading + "".join(learnt[:-1]))
+    lists = contents(kept, "runs/*")
+    train.write_text(heading + "".join(learnt) + "u9,i0,5,1\nu9,i1,5,1\n")
     run_text(GIVEN, tmp_path, output=kept)
+    assert contents(kept, "runs/*") == lists
     assert whole(kept) == whole(run_text(GIVEN, tmp_path, output=tmp_path / "fresh"))
     assert whole(kept) != first
