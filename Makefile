@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz planted kills clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -59,6 +59,13 @@ cards: $(VENV)/installed
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1
+
+# A fault that no test sees is a finding, and the exit code 1.
+planted: $(VENV)/installed
+	$(BIN)/python -m tests.planted
+
+kills: $(VENV)/installed
+	$(BIN)/python -m tests.harness.study.kills --kills 50 --seed 1
 
 # Nothing is downloaded: TREC_EVAL is the path of a trec_eval, 9 or 10, that you have built.
 conformance: $(VENV)/installed

@@ -255,7 +255,7 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
 
 
 def _only_tag(columns: Columns) -> str:
-    tags, codes = columns.texts(TAG_FIELD)
+    tags, codes = columns.names(TAG_FIELD)
     if len(tags) > 1:
         other = int((codes != codes[0]).argmax())
         raise InputError.at(

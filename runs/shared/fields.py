@@ -61,13 +61,26 @@ class Columns:
         column = self.arrays[field]
         return column.dictionary.to_pylist(), np.asarray(np.from_dlpack(column.indices), np.int32)
 
+    def names(self, field: int) -> tuple[list[str], NDArray[np.int32]]:
+        """Give the texts of a field, none so long that an array of all would be too large."""
+        texts, codes = self.texts(field)
+        too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
+        if too_long is not None:
+            finding = (
+                f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
+                f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
+            )
+            line, _ = self.line(int((codes == too_long).argmax()))
+            raise InputError.at(self.path, line, finding)
+        return texts, codes
+
     def numbers(self, field: int) -> NDArray[np.float64]:
         """Give the numbers of a field."""
         return np.asarray(np.from_dlpack(self.arrays[field]), np.float64)
 
     def numbered(self, field: int) -> tuple[Numbering, NDArray[np.int32]]:
         """Number the texts of a field, in order."""
-        texts, codes = self.texts(field)
+        texts, codes = self.names(field)
         ids = np.array(texts, dtype=np.str_)
         order = np.argsort(ids)
         numbers = np.empty(len(ids), dtype=np.int32)
@@ -97,10 +110,7 @@ def read_columns(path: Path, content: bytes, layout: Layout, checked: Checked) -
     if arrays is None:
         lines = checked(path, _lines(content))
         arrays = _arrays(b"\n".join(b" ".join(fields) for fields in lines), layout)
-    columns = Columns(path, content, arrays)
-    for field in layout.texts:
-        _require_short(columns, field)
-    return columns
+    return Columns(path, content, arrays)
 
 
 def _read_at_once(plain: bytes, layout: Layout) -> dict[int, Any] | None:
@@ -164,19 +174,6 @@ def _lines(content: bytes) -> NumberedLines:
     for number, fields in enumerate(map(bytes.split, lines), start=1):
         if not (fields and fields[0].startswith(b"#")):
             yield number, fields
-
-
-def _require_short(columns: Columns, field: int) -> None:
-    """Refuse a text that would make an array of all of them too large."""
-    texts, codes = columns.texts(field)
-    too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
-    if too_long is not None:
-        line, _ = columns.line(int((codes == too_long).argmax()))
-        finding = (
-            f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
-            f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
-        )
-        raise InputError.at(columns.path, line, finding)
 
 
 def _require_text(path: Path, content: bytes) -> None:

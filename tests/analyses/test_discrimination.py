@@ -82,6 +82,14 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
 
 
 @pytest.mark.slow
+def test_a_p_of_the_level_itself_is_not_below_it(exact: Discrimination) -> None:
+    for level in ("0.05", "0.01"):
+        p = np.full_like(exact.p, float(level))
+        p[:, 0] = np.nextafter(float(level), 0)
+        shares = replace(exact, p=p).summary()[f"significant_{level[2:]}"]
+        assert shares.tolist() == [0.1] * 4
+
+
 def test_ties_count_with_a_declared_scale_as_without(scores: Scores) -> None:
     declared, found = discriminate(scores, scales=SCALES), discriminate(scores)
     np.testing.assert_array_equal(declared.p, found.p)

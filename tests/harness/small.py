@@ -124,7 +124,15 @@ def wait_for_parts(n_parts: int, process: BaseProcess, folder: Path) -> None:
 
 def contents(folder: Path, pattern: str) -> dict[str, bytes]:
     """Content by name of the files that match."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob(pattern))}
+    files = (path for path in sorted(folder.glob(pattern)) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def every_file(folder: Path) -> dict[str, bytes]:
+    """Content by name of what a study wrote, but for its ledger and what holds times or names."""
+    whole = contents(folder, "**/*")
+    apart = (LEDGER, "manifest.json", "report.html", "study.toml")
+    return {name: content for name, content in whole.items() if not name.startswith(apart)}
 
 
 def made_at(folder: Path) -> dict[str, int]:

@@ -30,6 +30,14 @@ def test_the_relevance_level_is_at_least_one() -> None:
         Qrels(np.array([0]), np.empty(0, np.int32), np.empty(0, np.int32), relevance_level=0)
 
 
+def test_a_grade_of_the_relevance_level_is_relevant_and_a_negative_one_is_neither() -> None:
+    qrels = qrels_from_columns(
+        np.zeros(5, int), np.arange(5), np.array([-1, 0, 3, 4, 5]), n_users=1, relevance_level=4
+    )
+    assert qrels.relevant.tolist() == [False, False, False, True, True]
+    assert qrels.nonrelevant.tolist() == [False, True, True, False, False]
+
+
 def test_users_stay_when_their_judgements_go() -> None:
     kept = three_users().keep(np.array([False, False, True]))
     assert kept.offsets.tolist() == [0, 0, 0, 1]

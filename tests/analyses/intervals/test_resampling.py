@@ -88,6 +88,12 @@ def test_blocks_are_of_almost_equal_size() -> None:
     assert (len(sizes), sizes.min(), sizes.max()) == (200, 5, 6)
 
 
+def test_other_seeds_draw_other_users_and_other_blocks() -> None:
+    assert (all_weights(37, 20, seed=1) != all_weights(37, 20, seed=2)).any()
+    one, two = (random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2))
+    assert (one != two).any()
+
+
 def test_few_users_are_their_own_blocks() -> None:
     assert sorted(random_blocks(5, n_blocks=200, seed=1).tolist()) == [0, 1, 2, 3, 4]
 

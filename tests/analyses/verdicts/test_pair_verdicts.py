@@ -7,7 +7,7 @@ from analyses.intervals.systems import pairs_within
 from analyses.verdicts.pair_verdicts import PairVerdicts, ratio_of
 
 DIFFERENCES = (-0.2, 0.0, 0.2)
-P = (0.01, 0.5)
+P = (0.01, 0.05, 0.5)
 CASES = list(product(DIFFERENCES, P, DIFFERENCES, P))
 
 

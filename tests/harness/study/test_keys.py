@@ -5,11 +5,19 @@ from shutil import copytree
 
 import pytest
 
-from harness.report.ledger import LEDGER
-from tests.harness.small import NO_ANALYSES, SYSTEMS, WORLD, run_text, write_ratings
-
-NAMED_LATE = {"manifest.json", "report.html", "study.toml"}
-"""Files that hold times, or the name of the folder."""
+from tests.harness.small import (
+    NO_ANALYSES,
+    SYSTEMS,
+    TREC,
+    TREC_METRICS,
+    WORLD,
+    contents,
+    every_file,
+    run_text,
+    write_collection,
+    write_ratings,
+    write_run,
+)
 
 BASE = (
     WORLD
@@ -42,9 +50,8 @@ permutations = 99
 
 def whole(folder: Path) -> dict[str, bytes]:
     """Give every file that a study wrote, by name, but for figures, which are left blank here."""
-    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    own = {name for name in files if not name.startswith((LEDGER, "figures"))} - NAMED_LATE
-    return {name: files[name].read_bytes() for name in sorted(own)}
+    files = every_file(folder)
+    return {name: files[name] for name in files if not name.startswith("figures")}
 
 
 @pytest.fixture(scope="module")
@@ -92,25 +99,117 @@ def test_a_changed_study_is_the_same_as_a_fresh_one(
     assert whole(fresh) != whole(before)
 
 
+GIVEN = (
+    """
+name = "given"
+seed = 3
+[ratings]
+threshold = 4.0
+[split]
+method = "given"
+folder = "."
+[systems]
+names = ["random", "popularity"]
+depth = 5
+[metrics]
+names = ["P", "EPC"]
+cutoffs = [5]
+"""
+    + NO_ANALYSES
+)
+"""Parts that no seed draws, so that what changes below changes no input."""
+
+
+def made_twice(old: str, new: str, base: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Make a study, then another in its folder and in one of its own; these are given."""
+    kept, fresh = base / "kept", base / "fresh"
+    first = whole(run_text(old, base, output=kept))
+    run_text(new, base, output=kept)
+    run_text(new, base, output=fresh)
+    assert whole(fresh) != first
+    return whole(kept), whole(fresh)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("seed = 3", "seed = 4"),
+        ("depth = 5", "depth = 6"),
+        ("depth = 5", 'depth = 5\ncandidates = "test"'),
+        ("depth = 5", "depth = 5\n[systems.positives]\npopularity = 4.0"),
+    ],
+)
+def test_a_changed_study_of_given_parts_is_the_same_as_a_fresh_one(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    heading, *lines = write_ratings(tmp_path / "train.csv").read_text().splitlines(keepends=True)
+    tested = [line for line in lines if line.split(",")[1] in {"i7", "i8"} and line[1] < "6"]
+    learnt = [line for line in lines if line not in tested]
+    (tmp_path / "train.csv").write_text(heading + "".join(learnt))
+    (tmp_path / "test.csv").write_text(heading + "".join(tested))
+    kept, fresh = made_twice(GIVEN, GIVEN.replace(old, new), tmp_path)
+    assert kept == fresh
+
+
+RATES = "model,rate\nfull,0.03\npartial,0.02\nthird,0.01\n"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_another_seed_makes_the_analyses_of_given_runs_again(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    text = TREC + TREC_METRICS + '[analyses]\nnames = ["swaps"]\n'
+    kept, fresh = made_twice("seed = 3" + text, "seed = 4" + text, tmp_path)
+    assert kept == fresh
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_another_relevance_level_makes_the_scores_of_given_runs_again(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    text = TREC + "relevance_level = 1\n" + TREC_METRICS + NO_ANALYSES
+    kept, fresh = made_twice(text, text.replace("level = 1", "level = 2"), tmp_path)
+    assert kept == fresh
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_an_analysis_is_made_again_when_a_table_that_it_reads_is_another(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "third", {"u1": ["c"], "u2": ["d"], "u3": ["z"]})
+    rates = tmp_path / "rates.csv"
+    rates.write_text(RATES)
+    text = (
+        TREC
+        + TREC_METRICS
+        + '[analyses]\nnames = ["online"]\n[analyses.online]\nrates = "rates.csv"\n'
+    )
+    kept = run_text(text, tmp_path, output=tmp_path / "kept")
+    first = whole(kept)
+    rates.write_text(RATES.replace("0.01", "0.04"))
+    run_text(text, tmp_path, output=kept)
+    fresh = run_text(text, tmp_path, output=tmp_path / "fresh")
+    assert whole(kept) == whole(fresh) != first
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
 def test_other_training_ratings_under_the_same_judgements_change_what_is_known_of_items(
     tmp_path: Path,
 ) -> None:
-    """EPC counts training ratings: the judgements stay, and the scores may not."""
+    """EPC counts training ratings: judgements and lists stay, and the scores may not."""
     train = write_ratings(tmp_path / "train.csv", n_users=6)
     heading, *lines = train.read_text().splitlines(keepends=True)
     learnt = [line for line in lines if ",i9," not in line]
-    train.write_text(heading + "".join(learnt))
+    train.write_text(heading + "".join(learnt) + "u9,i0,5,1\n")
     (tmp_path / "test.csv").write_text(heading + "".join(f"u{n},i9,5,1\n" for n in range(6)))
-    text = (
-        'name = "given"\n[ratings]\nthreshold = 4.0\n[split]\nmethod = "given"\nfolder = "."\n'
-        '[systems]\nnames = ["random", "popularity"]\ndepth = 5\n'
-        '[metrics]\nnames = ["P", "EPC"]\ncutoffs = [5]\n' + NO_ANALYSES
-    )
-    kept = run_text(text, tmp_path, output=tmp_path / "kept")
+    kept = run_text(GIVEN, tmp_path, output=tmp_path / "kept")
     first = whole(kept)
-    train.write_text(heading + "".join(learnt[:-1]))
-    run_text(text, tmp_path, output=kept)
-    assert whole(kept) == whole(run_text(text, tmp_path, output=tmp_path / "fresh"))
+    lists = contents(kept, "runs/*")
+    train.write_text(heading + "".join(learnt) + "u9,i0,5,1\nu9,i1,5,1\n")
+    run_text(GIVEN, tmp_path, output=kept)
+    assert contents(kept, "runs/*") == lists
+    assert whole(kept) == whole(run_text(GIVEN, tmp_path, output=tmp_path / "fresh"))
     assert whole(kept) != first

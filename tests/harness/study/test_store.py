@@ -84,6 +84,20 @@ def test_files_of_parts_that_left_are_removed(store: Store) -> None:
     assert [path.name for path in (store.folder / "runs").iterdir()] == ["b.run"]
 
 
+def test_a_study_is_no_longer_finished_when_a_part_is_written(store: Store) -> None:
+    store.folder.mkdir()
+    (store.folder / "manifest.json").write_text("{}")
+    write(store, FILES)
+    assert not (store.folder / "manifest.json").exists()
+
+
+def test_changed_and_lost_files_are_named(store: Store) -> None:
+    write(store, FILES | {"tables/c.csv": b"3\n"})
+    (store.folder / "tables/a.csv").write_bytes(b"7\n")
+    (store.folder / "tables/b.csv").unlink()
+    assert list(store.ledger.changed()) == ["tables/a.csv", "tables/b.csv"]
+
+
 def test_files_that_no_part_names_are_left_alone(store: Store) -> None:
     write(store, FILES)
     (store.folder / "notes.txt").write_text("mine")
