@@ -52,9 +52,7 @@ class Commands(click.Group):
             sentence, code = _answer(error)
             if not sentence:
                 raise
-        from runs.shared.ids import escaped
-
-        click.echo("\n".join(map(escaped, sentence.split("\n"))), err=True)
+        click.echo(sentence, err=True)
         sys.exit(code)
 
 
@@ -90,10 +88,11 @@ def _answer(error: BaseException) -> tuple[str, int]:
         )
 
     from runs import InputError
+    from runs.shared.ids import escaped
 
     match error:
         case InputError():
-            return f"Error: {error}", MISUSED
+            return "\n".join(map(escaped, f"Error: {error}".split("\n"))), MISUSED
         case KeyboardInterrupt():
             return "Interrupted. The same command goes on from what is complete.", FAILED
         case BrokenExecutor():

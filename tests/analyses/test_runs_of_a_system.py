@@ -39,7 +39,9 @@ def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
         for each in (scores, replace(scores, runs=None))
     )
     assert (both.dp == alone.dp).all()
-    assert (widths(both.estimates()) > 1.2 * widths(alone.estimates())).all()
+    # Its interval is as wide as its logarithm spreads.
+    over_both, over_users = (deviations(np.log(each.samples.powers)) for each in (both, alone))
+    assert (over_both > 1.2 * over_users).all()
 
 
 def test_agreement_varies_with_runs(scores: Scores) -> None:

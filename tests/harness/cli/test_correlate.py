@@ -59,7 +59,8 @@ def test_a_measure_that_ties_all_systems_is_warned_of(means: Path) -> None:
 @pytest.mark.parametrize("asked", [(), ("--reference", "P@5")])
 def test_of_a_study_the_report_measures_are_printed(finished: Path, asked: tuple[str, ...]) -> None:
     printed = correlate(finished, "--replicates", "0", *asked).stdout.splitlines()[1:]
-    assert [line.split()[0] for line in printed] == ["P@20", "nDCG@20"]
+    named = [line.split()[0] for line in printed if not line.startswith(" ")]
+    assert named == ["P@20", "nDCG@20"]
 
 
 def test_data_of_a_study_have_every_cutoff(finished: Path) -> None:
@@ -75,10 +76,11 @@ def test_the_caption_is_said_apart_from_the_table(means: Path) -> None:
 
 
 def test_with_a_reference_all_coefficients_stand_beside_each_other(means: Path) -> None:
-    heading, first, second = correlate(means, "--reference", "ap").stdout.splitlines()
-    assert heading.split() == ["with", "ap", *COEFFICIENTS]
-    assert first.split()[:3] == ["nDCG@10", "-0.333", "-0.333"]
-    assert second.split()[0] == "rr"
+    words = correlate(means, "--reference", "ap").stdout.split()
+    n = len(COEFFICIENTS)
+    assert words[: 2 + n] == ["with", "ap", *COEFFICIENTS]
+    assert words[2 + n : 5 + n] == ["nDCG@10", "-0.333", "-0.333"]
+    assert words[2 + 2 * n + 1] == "rr"
 
 
 def test_the_csv_holds_all_digits_of_every_pair(means: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_study_that_is_told_to_end_says_so_and_leaves_nothing(
     command: subprocess.Popen[str], tmp_path: Path, sent: signal.Signals
 ) -> None:
     before = {path.name for path in SHARED_MEMORY.iterdir()}
-    assert comes_true(lambda: len(list((tmp_path / "study" / "runs").glob("*.run"))) > 0)
+    assert comes_true(lambda: len(workers(command.pid)) > 0)
     command.send_signal(sent)
     _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 1

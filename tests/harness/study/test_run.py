@@ -167,7 +167,7 @@ def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path)
 @pytest.mark.slow
 def test_the_study_as_run_makes_the_same_tables_and_figures(given: Path, tmp_path: Path) -> None:
     text = (given / "study.toml").read_text()
-    folder = run_text(text, Path("/nowhere"), output=tmp_path / "again")
+    folder = run_text(text, given, output=tmp_path / "again")
     for pattern in (TABLES, SVGS):
         assert contents(folder, pattern) == contents(given, pattern)
 
@@ -259,7 +259,7 @@ def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
 def test_a_study_that_was_interrupted_is_not_finished(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.study.stages.score", _interrupt)
+    monkeypatch.setattr("harness.study.stages.make_analysis", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         run_text(WHOLE.replace("cutoffs = [5, 20]", "cutoffs = [20]"), copied, output=copied)
     assert not (copied / "manifest.json").exists()
