@@ -204,7 +204,8 @@ def test_a_system_in_a_file_is_refused_by_a_cluster_elsewhere(tmp_path: Path) ->
 def _listening() -> set[tuple[str, int]]:
     """Give addresses and ports that this process listens on."""
     found = psutil.Process().net_connections("tcp")
-    return {tuple(each.laddr) for each in found if each.status == psutil.CONN_LISTEN}
+    places = [each.laddr for each in found if each.status == psutil.CONN_LISTEN]
+    return {(place.ip, place.port) for place in places}
 
 
 def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
