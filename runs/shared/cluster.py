@@ -188,8 +188,6 @@ class ClusterWorkers:
     def _said_if_lost(self) -> Iterator[None]:
         try:
             yield
-        except TimeoutError:
-            raise
         except (OSError, CancelledError):
             raise ConnectionError(
                 "the Dask scheduler is lost; the same command goes on from what is complete."
