@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from pydantic import AfterValidator, Field
 
 from analyses.calibration.population import Draw, Population
@@ -262,7 +262,11 @@ def _check(n_systems: int, *, n_users: int) -> None:
 
 
 def _in_parts(
-    workers: Parallel, work: Callable[[int, int], Found], n_all: int, part: int, bar: Bar
+    workers: Callable[[Iterable[Any]], Iterator[Any]],
+    work: Callable[[int, int], Found],
+    n_all: int,
+    part: int,
+    bar: Bar,
 ) -> list[Found]:
     """Do a part after the other, in any process."""
     parts, found = list(ranges(n_all, part)), []

@@ -14,6 +14,7 @@ from harness.cli.options import (
     PATH,
     SEED,
     SettingsCommand,
+    clustered,
     given,
     imported,
     printable,
@@ -43,6 +44,7 @@ SIMULATED_USERS = 100
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Key.")
 @workers
+@clustered
 @printable
 @click.option("--csv", "format_", flag_value="csv", help="As --format csv.")
 @quietly
@@ -52,6 +54,7 @@ def calibrate(
     seed: int,
     format_: str,
     n_jobs: int,
+    dask: str | None,
     progress: Progress,
     **asked: Any,
 ) -> None:
@@ -64,15 +67,17 @@ def calibrate(
     samples of the users, whose intervals should hold what all users have.
     """
     from analyses.calibration import calibrate as calibrate_on
+    from runs.shared.cluster import processes_on_cluster
 
-    found = calibrate_on(
-        populations(paths, measures=measures, seed=seed),
-        given(SETTINGS(), asked),
-        studies=studies(paths, measures=measures, seed=seed),
-        seed=seed,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    with processes_on_cluster(dask):
+        found = calibrate_on(
+            populations(paths, measures=measures, seed=seed),
+            given(SETTINGS(), asked),
+            studies=studies(paths, measures=measures, seed=seed),
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
     publish({"calibration": found}, format_, None)
     for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)

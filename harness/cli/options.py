@@ -57,7 +57,7 @@ printable = click.option(
 clustered = click.option(
     "--dask",
     metavar="tcp://ADDRESS|local",
-    help="Rank on a Dask cluster; or on two processes here. Results are the same.",
+    help="Work on a Dask cluster; or on two processes here. Results are the same.",
 )
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."

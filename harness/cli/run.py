@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import PATH, SEED, extensible, quietly, workers
+from harness.cli.options import PATH, SEED, clustered, extensible, quietly, workers
 
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
@@ -19,6 +19,7 @@ EXPERIMENTS = {"experiment", "world", "logs"}
 @click.command()
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
 @workers
+@clustered
 @click.option("--seed", type=SEED, help="Replaces the seed of the study.")
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @extensible
@@ -26,6 +27,7 @@ EXPERIMENTS = {"experiment", "world", "logs"}
 def run(
     study_file: Path | None,
     n_jobs: int,
+    dask: str | None,
     seed: int | None,
     output: Path | None,
     plugins: tuple[Path, ...],
@@ -35,6 +37,7 @@ def run(
     from harness.study.run import add_plugins, run_study
     from harness.study.study import demo_study, read_study
     from harness.study.study_file import tables_in
+    from harness.study.workers import trained_on
 
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
@@ -43,12 +46,13 @@ def run(
         from harness.online.experiment.run_experiment import run_experiment_study
 
         experiment = read_experiment_study(study_file, changes=given)
-        report = run_experiment_study(experiment, n_jobs=n_jobs, progress=progress)
+        report = run_experiment_study(experiment, n_jobs=n_jobs, progress=progress, dask=dask)
     else:
         study = (
             demo_study(changes=given)
             if study_file is None
             else read_study(study_file, changes=given)
         )
-        report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
+        with trained_on(dask, study.systems.names):
+            report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
     click.echo(f"The report is {report.resolve()}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.console import FAILED
-from harness.cli.options import PATH, extensible, on_workers, quietly
+from harness.cli.options import PATH, clustered, extensible, on_workers, quietly
 
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @on_workers(
     "Trials at once; as many as cores by default. Results are the same. TPE makes one at a time."
 )
+@clustered
 @click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
 @extensible
 @quietly
@@ -62,6 +63,7 @@ def tune(
     trials: int,
     minutes: float | None,
     n_jobs: int,
+    dask: str | None,
     output: Path | None,
     plugins: tuple[Path, ...],
     progress: Progress,
@@ -75,19 +77,21 @@ def tune(
     """
     from harness.study.run import add_plugins
     from harness.study.study import read_study
+    from harness.study.workers import trained_on
     from harness.tuning.tune import Budget
     from harness.tuning.tune import tune as search_settings
 
     study = read_study(study_file, changes={} if output is None else {"output": output})
-    tuned = search_settings(
-        add_plugins(study, plugins),
-        system,
-        metric=metric,
-        search=search,
-        budget=Budget(trials, minutes),
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    with trained_on(dask, [system]):
+        tuned = search_settings(
+            add_plugins(study, plugins),
+            system,
+            metric=metric,
+            search=search,
+            budget=Budget(trials, minutes),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
     if tuned.best is None:
         click.echo(f"Failed: no trial worked; the first: {tuned.trials[0].finding}", err=True)
         sys.exit(FAILED)

@@ -128,6 +128,15 @@ class OtherWorlds:
             *(() if like is None else (sha256(open_source(like).data).hexdigest(),)),
         )
 
+    @property
+    def _needs_files(self) -> bool:
+        """Tell whether making a world takes files, which are on this machine alone."""
+        study = self.study
+        like = None if study.ratings is None else study.ratings.like
+        files = (*study.metrics.plugins, *study.items.files, *study.analyses.plugins)
+        own = any(map(is_user_system, study.systems.names))
+        return own or like is not None or bool([*files, *study.split.files])
+
     def __call__(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
         """Make what is not kept, and give what was found in each world."""
         keys = {world: content_key(self.key, world, repr(study)) for world in worlds}
@@ -141,7 +150,8 @@ class OtherWorlds:
             joblib.delayed(find_in)(with_world(self.study, world), study, world)
             for world in pending
         )
-        workers = processes(self.n_jobs, return_as="generator_unordered")
+        own = self._needs_files
+        workers = processes(self.n_jobs, return_as="generator_unordered", here=own)
         with self.progress("Training in other worlds", len(worlds)) as bar, restarts_in_silence():
             for _ in range(len(worlds) - len(pending)):
                 bar.advance()

@@ -657,7 +657,7 @@ class Stages:
         )
         available = psutil.virtual_memory().available
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
-        workers = processes(n_jobs, return_as="generator_unordered")
+        workers = processes(n_jobs, return_as="generator_unordered", needs=needs)
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for made in workers(tasks):
                 system, cost = made.run.system, made.cost

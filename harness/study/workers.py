@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -13,11 +13,20 @@ from numpy.typing import NDArray
 from qrels import FullRanks, Ratings, Split
 from qrels.ranks.candidate_ranks import CandidateRanks
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
-from recommenders import BatchScorer, candidate_ranks, full_ranks, label_of, recommend, train
+from recommenders import (
+    BatchScorer,
+    candidate_ranks,
+    full_ranks,
+    is_user_system,
+    label_of,
+    recommend,
+    train,
+)
 from recommenders.kernels.hidden import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
+from runs.shared.cluster import LOCAL, processes_on_cluster
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -188,6 +197,25 @@ def try_and_rank(
             raise
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         return label, " ".join(f"{kind}{error}".split()), clock.cost()
+
+
+@contextmanager
+def trained_on(dask: str | None, systems: Iterable[str]) -> Iterator[None]:
+    """Let systems be trained by the workers of a Dask cluster, or here for None.
+
+    Raises
+    ------
+    InputError
+        If the file of a user's system is not where the workers are, or there is no such cluster.
+    """
+    own = [label_of(system) for system in systems if is_user_system(system)]
+    if own and dask not in (None, LOCAL):
+        raise InputError(
+            f"the system {own[0]!r} is in a file of this machine, which the workers of --dask "
+            f"{dask} may not have; leave out --dask."
+        )
+    with processes_on_cluster(dask):
+        yield
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import joblib
@@ -43,6 +44,7 @@ from recommenders import (
 from recommenders.shared.search_space import Value
 from runs import InputError, Run
 from runs.shared.clock import Clock, Cost
+from runs.shared.cluster import cluster_in_use
 from runs.shared.processes import processes
 from runs.shared.progress import Progress
 
@@ -196,22 +198,28 @@ class Tuning:
             )
             for trial in self._drawn(trials, budget)
         )
-        n_jobs = self._fitting(n_jobs)
-        if n_jobs > 1:
+        needed = self._needed()
+        available = psutil.virtual_memory().available
+        n_jobs = workers_within(available, [needed] * n_jobs, n_jobs=n_jobs)
+        if n_jobs > 1 or (self.search == "random" and cluster_in_use() is not None):
             # No queue, so that what was not begun in time is not begun at all.
-            settings = {"pre_dispatch": n_jobs, "batch_size": 1}
-            yield from processes(n_jobs, return_as="generator_unordered", **settings)(tasks)
+            yield from processes(
+                n_jobs,
+                return_as="generator_unordered",
+                needs=repeat(needed),
+                pre_dispatch=n_jobs,
+                batch_size=1,
+            )(tasks)
             return
         for function, args, options in tasks:
             yield function(*args, **options)
 
-    def _fitting(self, n_jobs: int) -> int:
-        """Give how many trials fit into memory side by side, going by what the defaults need."""
+    def _needed(self) -> int:
+        """Give the bytes that a trial takes, going by what the defaults need."""
         estimate = find_system(self.system).need
         train = learnt_from(self.validation.split.train, self._positives)
         settings = read_settings(self.system, self._given)
-        needed = PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
-        return workers_within(psutil.virtual_memory().available, [needed] * n_jobs, n_jobs=n_jobs)
+        return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
     def _drawn(self, trials: Mapping[int, Trial], budget: Budget) -> Iterator[Trial]:
         """Draw the settings of the trials that are missing, until budget or space are used up.

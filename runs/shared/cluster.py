@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import pickle
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from hashlib import sha256
 from importlib import import_module
-from typing import Any, Final
+from itertools import count
+from typing import Any, Final, TypeAlias
 
-from runs.shared.errors import InputError, missing_package
+from runs.shared.errors import InputError, InputWarning, missing_package
 
 LOCAL: Final = "local"
 SECONDS_TO_ANSWER: Final = 5
+SECONDS_BETWEEN_LOOKS: Final = 1
 N_PROCESSES: Final = 2
+LARGE: Final = 10_000
+"""Bytes from which an input is sent by itself, once, and not with each task."""
+
+HARNESS: Final = "metric-robustness-harness"
+PACKAGES: Final = (HARNESS, "numpy", "scipy", "lenskit", "torch")
+"""Packages whose versions may change results."""
+
+Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+_client_in_use: ContextVar[Any] = ContextVar("client", default=None)
+_one_at_a_time = threading.Lock()
 
 
 @contextmanager
@@ -25,18 +45,186 @@ def on_cluster(address: str | None) -> Iterator[None]:
     Raises
     ------
     InputError
-        If the package distributed is missing, or nobody answers.
+        If the package distributed is missing, nobody answers, or versions differ.
     """
     if address is None:
         yield
         return
     import joblib
 
-    distributed = _import_distributed()
-    with ExitStack() as stack:
-        client = stack.enter_context(_client(distributed, address, stack))
-        stack.enter_context(joblib.parallel_config("dask", client=client))
+    with _connected(address) as client, joblib.parallel_config("dask", client=client):
         yield
+
+
+@contextmanager
+def processes_on_cluster(address: str | None) -> Iterator[None]:
+    """Send what `runs.shared.processes.processes` does to a Dask cluster; threads stay here.
+
+    See `on_cluster`.
+    """
+    if address is None:
+        yield
+        return
+    with _connected(address) as client:
+        token = _client_in_use.set(client)
+        try:
+            yield
+        finally:
+            _client_in_use.reset(token)
+
+
+def cluster_in_use() -> Any:
+    """Give the client of the cluster that processes are asked of; None if they run here."""
+    return _client_in_use.get()
+
+
+class ClusterWorkers:
+    """Does the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
+
+    A task is drawn when a worker is free, and goes to one whose memory it fits into; if it fits
+    into none, to the largest. The scheduler keeps tasks and inputs: if a worker is lost, another
+    has what it needs to do its work again.
+
+    Parameters
+    ----------
+    client
+        The client of the cluster.
+    needs
+        Bytes that each task takes.
+    in_order
+        Whether results come in the order of the tasks, or as they are made.
+    """
+
+    def __init__(self, client: Any, needs: Iterable[int], *, in_order: bool) -> None:
+        self.client = client
+        self.needs = needs
+        self.in_order = in_order
+        self._inputs: dict[str, Any] = {}
+        self._known: set[str] = set()
+
+    def __call__(self, tasks: Iterable[Task]) -> Iterator[Any]:
+        """Give the results of tasks."""
+        results = self._results(tasks)
+        return _sorted(results) if self.in_order else (result for _, result in results)
+
+    def _results(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+        """Give the number of each task, and its result, as they are made."""
+        left = zip(count(), tasks, self.needs)
+        running: dict[Any, tuple[int, str]] = {}
+        waiting, all_drawn = None, False
+        while not all_drawn or running:
+            memory = self._memory()
+            while free := set(memory) - {place for _, place in running.values()}:
+                waiting = waiting or next(left, None)
+                all_drawn = waiting is None
+                place = None if waiting is None else _place(waiting[2], memory, free)
+                if waiting is None or place is None:
+                    break
+                running[self._submitted(waiting[1], place)] = waiting[0], place
+                waiting = None
+            for future in self._done(running):
+                yield running.pop(future)[0], self._result(future)
+
+    def _memory(self) -> dict[str, int]:
+        """Give the bytes of memory of each worker by address, and say which workers are gone."""
+        with self._said_if_lost():
+            found = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        for gone in sorted(self._known - set(found)):
+            warnings.warn(
+                f"the Dask worker {gone} is gone; what it was doing is done again.",
+                InputWarning,
+                stacklevel=2,
+            )
+        self._known = set(found)
+        return {address: facts["memory_limit"] or 2**63 for address, facts in found.items()}
+
+    def _submitted(self, task: Task, place: str) -> Any:
+        function, args, options = task
+        parts = [self._sent(part) for part in (function, *args, *options.values())]
+        return self.client.submit(
+            _do, parts, list(options), workers=[place], allow_other_workers=True, pure=False
+        )
+
+    def _sent(self, part: Any) -> Any:
+        """Give a part of a task as bytes; if it is large, what the scheduler has them by."""
+        pickled = import_module("cloudpickle").dumps(part)
+        if len(pickled) < LARGE:
+            return pickled
+        key = f"harness-input-{sha256(pickled).hexdigest()}"
+        if key not in self._inputs:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                self._inputs[key] = self.client.submit(bytes, pickled, key=key)
+        return self._inputs[key]
+
+    def _done(self, running: Mapping[Any, Any]) -> list[Any]:
+        """Wait for a task to be done, or a moment, and give those that are."""
+        distributed = import_module("distributed")
+        if not running:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            return []
+        with self._said_if_lost():
+            try:
+                distributed.wait(list(running), SECONDS_BETWEEN_LOOKS, "FIRST_COMPLETED")
+            except TimeoutError:
+                return []
+        return [future for future in running if future.done()]
+
+    def _result(self, future: Any) -> Any:
+        killed = import_module("distributed").KilledWorker
+        with self._said_if_lost():
+            error = future.exception()
+        if isinstance(error, killed):
+            raise ChildProcessError(
+                "a task was given up, since all workers that began it were lost, most likely for "
+                "want of memory; the same command goes on from what is complete."
+            )
+        if error is not None:
+            raise error
+        with self._said_if_lost():
+            return future.result()
+
+    @contextmanager
+    def _said_if_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, CancelledError):
+            raise ConnectionError(
+                "the Dask scheduler is lost; the same command goes on from what is complete."
+            ) from None
+
+
+def _place(need: int, memory: Mapping[str, int], free: set[str]) -> str | None:
+    """Give a free worker for a task; None if those that it fits into are busy."""
+    fitting = [each for each, size in memory.items() if size >= need]
+    fitting = fitting or [max(memory, key=lambda address: memory[address])]
+    return next((each for each in fitting if each in free), None)
+
+
+def _sorted(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """Give numbered results by number, each as soon as those before it are there."""
+    early, turn = {}, 0
+    for number, result in results:
+        early[number] = result
+        while turn in early:
+            yield early.pop(turn)
+            turn += 1
+
+
+def _do(parts: list[bytes], names: list[str]) -> Any:
+    """Do a task in a worker, alone: libraries count their threads by process."""
+    with _one_at_a_time:
+        function, *values = map(pickle.loads, parts)
+        n_args = len(values) - len(names)
+        return function(*values[:n_args], **dict(zip(names, values[n_args:], strict=True)))
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    distributed = _import_distributed()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with ExitStack() as stack:
+        yield stack.enter_context(_client(distributed, address, stack))
 
 
 def _import_distributed() -> Any:
@@ -52,7 +240,6 @@ def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
             n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         )
         return distributed.Client(stack.enter_context(cluster))
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=SECONDS_TO_ANSWER)
     except (OSError, ValueError) as error:
@@ -60,7 +247,41 @@ def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
             f"no Dask scheduler answers at {address!r} ({error}); an address looks like "
             "tcp://10.0.0.5:8786, and 'local' starts a cluster here."
         ) from None
-    if not client.scheduler_info()["workers"]:
+    try:
+        _check_workers(client, address)
+    except InputError:
         client.close()
-        raise InputError(f"the Dask cluster at {address!r} has no workers.")
+        raise
     return client
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Refuse a cluster that has no workers, or one with other versions than this process."""
+    found = client.run(_versions_finder(), PACKAGES)
+    if not found:
+        raise InputError(f"the Dask cluster at {address!r} has no workers.")
+    here = _versions_finder()(PACKAGES)
+    for worker, versions in found.items():
+        for package, version in here.items():
+            if versions[package] != version:
+                raise InputError(
+                    f"the Dask worker {worker} has {package} {versions[package] or 'not at all'}, "
+                    f"and here is {version or 'none'}: results would not be the same."
+                )
+
+
+def _versions_finder() -> Callable[..., dict[str, str | None]]:
+    """Give a function that travels whole to workers that may lack the harness."""
+
+    def find(packages: tuple[str, ...] = ()) -> dict[str, str | None]:
+        from importlib.metadata import PackageNotFoundError, version
+
+        found: dict[str, str | None] = {}
+        for package in packages:
+            try:
+                found[package] = version(package)
+            except PackageNotFoundError:
+                found[package] = None
+        return found
+
+    return find

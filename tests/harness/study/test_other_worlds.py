@@ -14,6 +14,7 @@ from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
 from qrels.ratings.world import PRESETS
 from runs import InputError
+from runs.shared.cluster import processes_on_cluster
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
@@ -69,6 +70,15 @@ def test_what_is_scored_in_memory_is_what_a_study_scores(swept: Path, tmp_path: 
 @pytest.mark.usefixtures("blank_figures")
 def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
     folder = run_text(SWEPT, tmp_path, output=tmp_path / "study", n_jobs=2)
+    for pattern in FOUND:
+        assert contents(folder, pattern) == contents(swept, pattern)
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_a_cluster_finds_the_same_as_one(swept: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    with processes_on_cluster("local"):
+        folder = run_text(SWEPT, tmp_path, output=tmp_path / "study")
     for pattern in FOUND:
         assert contents(folder, pattern) == contents(swept, pattern)
 

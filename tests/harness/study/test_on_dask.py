@@ -1,0 +1,235 @@
+"""Studies whose systems are trained by a Dask cluster: a scheduler and workers of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from click.testing import CliRunner
+from joblib import delayed
+
+from harness.cli.main import main
+from runs import InputError
+from runs.shared import cluster
+from runs.shared.processes import processes
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD
+
+pytestmark = pytest.mark.slow
+
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+PATIENCE = 120.0
+UNEQUAL = {"manifest.json", "report.html", "study.toml"}
+
+
+class Cluster:
+    """A scheduler and two workers, which have one thread each and nobody who restarts them."""
+
+    def __init__(self, folder: Path, stack: list[subprocess.Popen[bytes]]) -> None:
+        self.file = folder / "scheduler.json"
+        self.address = ""
+        self.scheduler = self._start(stack, folder, "scheduler", "--host=127.0.0.1", "--port=0")
+        asked = ["--nthreads=1", "--no-nanny", "--host=127.0.0.1"]
+        for _ in range(2):
+            self._start(stack, folder, "worker", *asked)
+        with distributed.Client(scheduler_file=str(self.file), timeout=PATIENCE) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
+            self.address = client.scheduler.address
+
+    def _start(
+        self, stack: list[subprocess.Popen[bytes]], folder: Path, *asked: str
+    ) -> subprocess.Popen[bytes]:
+        file = f"--scheduler-file={self.file}"
+        command = [sys.executable, "-m", "dask", *asked, file, "--no-dashboard"]
+        stack.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL))
+        return stack[-1]
+
+    def pid_of_a_busy_worker(self) -> int:
+        """Wait until a worker trains."""
+        with distributed.Client(self.address) as client:
+            pids: dict[str, int] = client.run(os.getpid)
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                for worker, keys in client.processing().items():
+                    if any(str(key).startswith("_do") for key in keys):
+                        return pids[worker]
+                time.sleep(0.01)
+        raise AssertionError("no worker trained.")
+
+
+@contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        yield Cluster(folder, started)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study file, beside the folder of what it gives with one worker here."""
+    folder = tmp_path_factory.mktemp("study")
+    file = folder / "study.toml"
+    file.write_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, encoding="utf-8")
+    arguments = ["run", file, "--jobs", "1", "--quiet", "--output", folder / "here"]
+    answer = CliRunner().invoke(main, list(map(str, arguments)))
+    assert answer.exit_code == 0, answer.output
+    return file
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Cluster]:
+    with running_cluster(tmp_path) as started:
+        yield started
+
+
+def begun(study: Path, output: Path, *asked: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "harness", "run", str(study), "--output", str(output)]
+    return subprocess.Popen([*command, "--quiet", *asked], stderr=subprocess.PIPE, text=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Give all files but those that tell of costs and places."""
+    return {
+        str(name): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and (name := path.relative_to(folder)).name not in UNEQUAL
+        and name.parts[0] != ".ledger"
+    }
+
+
+def test_a_worker_that_dies_is_named_and_its_work_is_done_again_with_the_same_bytes(
+    study: Path, elsewhere: Cluster, tmp_path: Path
+) -> None:
+    with begun(study, tmp_path / "there", "--dask", elsewhere.address) as running:
+        os.kill(elsewhere.pid_of_a_busy_worker(), signal.SIGKILL)
+        _, said = running.communicate()
+    assert running.returncode == 0, said
+    assert "is gone; what it was doing is done again." in said
+    assert contents(tmp_path / "there") == contents(study.parent / "here")
+
+
+def test_a_lost_scheduler_ends_a_study_with_a_sentence_and_it_goes_on_elsewhere(
+    study: Path, elsewhere: Cluster, tmp_path: Path
+) -> None:
+    with begun(study, tmp_path / "there", "--dask", elsewhere.address) as running:
+        elsewhere.pid_of_a_busy_worker()
+        elsewhere.scheduler.kill()
+        _, said = running.communicate()
+    assert running.returncode == 1
+    sentence = "Failed: the Dask scheduler is lost; the same command goes on from what is complete."
+    assert said.splitlines()[-1] == sentence
+    with begun(study, tmp_path / "there", "--jobs", "1") as running:
+        running.communicate()
+    assert contents(tmp_path / "there") == contents(study.parent / "here")
+
+
+def _total(numbers: np.ndarray[Any, Any], more: int) -> tuple[float, int]:
+    return float(numbers.sum()) + more, os.getpid()
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as started:
+        yield started
+
+
+def test_large_inputs_are_sent_once_and_results_come_in_order(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    submit = distributed.Client.submit
+
+    def noting(client: Any, function: Any, *args: Any, **options: Any) -> Any:
+        sent.append(function.__name__)
+        return submit(client, function, *args, **options)
+
+    monkeypatch.setattr(distributed.Client, "submit", noting)
+    with cluster.processes_on_cluster(two.scheduler_address):
+        tasks = (delayed(_total)(np.ones(5_000), more=n) for n in range(6))
+        found = list(processes(1, return_as="generator")(tasks))
+    assert [total for total, _ in found] == [5_000 + n for n in range(6)]
+    assert os.getpid() not in {pid for _, pid in found}
+    assert sorted(sent) == ["_do"] * 6 + ["bytes"]
+
+
+def test_a_task_goes_to_a_worker_that_it_fits_into() -> None:
+    memory = {"small": 10, "large": 100}
+    assert cluster._place(50, memory, {"small", "large"}) == "large"
+    assert cluster._place(50, memory, {"small"}) is None
+    assert cluster._place(500, memory, {"small", "large"}) == "large"
+    assert cluster._place(5, memory, {"large"}) == "large"
+
+
+def test_a_worker_of_another_version_is_refused_with_both_versions(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finder = cluster._versions_finder()
+    mine = dict.fromkeys(cluster.PACKAGES, "0.0.1")
+    answers = iter([finder, lambda _: mine])
+    monkeypatch.setattr(cluster, "_versions_finder", lambda: next(answers))
+    with (
+        pytest.raises(InputError, match=r"has metric-robustness-harness .*, and here is 0\.0\.1"),
+        cluster.processes_on_cluster(two.scheduler_address),
+    ):
+        pass
+
+
+def test_a_system_in_a_file_is_refused_by_a_cluster_elsewhere(tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS.replace('"puresvd"', '"mine.py:Mine"').split("[systems.settings")[0]
+    (tmp_path / "study.toml").write_text(text + METRICS + NO_ANALYSES, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(
+        "from recommenders.shared.scorers import UserScorer as Mine\n", encoding="utf-8"
+    )
+    asked = ["run", str(tmp_path / "study.toml"), "--dask", "tcp://127.0.0.1:9"]
+    answer = CliRunner().invoke(main, asked)
+    assert answer.exit_code == 2
+    assert "the system 'mine.py:Mine' is in a file of this machine" in answer.stderr
+
+
+def _listening() -> set[tuple[str, int]]:
+    """Give addresses and ports that this process listens on."""
+    found = psutil.Process().net_connections("tcp")
+    places = [each.laddr for each in found if each.status == psutil.CONN_LISTEN]
+    return {(place.ip, place.port) for place in places}
+
+
+def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
+    before = _listening()
+    with cluster.processes_on_cluster("local"):
+        opened = _listening() - before
+    assert {address for address, _ in opened} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["calibrate", "--check", "null", "--sets", "60", "--format", "csv", "--quiet"],
+        ["tune", "study.toml", "puresvd", "--trials", "4", "--quiet", "--output", "OUTPUT"],
+    ],
+)
+def test_what_is_calibrated_and_tuned_is_the_same(
+    study: Path, two: Any, tmp_path: Path, asked: list[str]
+) -> None:
+    found = []
+    for where in (["--jobs", "1"], ["--dask", two.scheduler_address]):
+        places = {"study.toml": str(study), "OUTPUT": str(tmp_path / where[0])}
+        answer = CliRunner().invoke(main, [*(places.get(each, each) for each in asked), *where])
+        assert answer.exit_code == 0, answer.output
+        found.append(answer.stdout.replace(places["OUTPUT"], ""))
+    here, there = found
+    assert here == there
