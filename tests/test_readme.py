@@ -433,7 +433,8 @@ def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("blank_figures")
 def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> None:
     """On a world in place of MovieLens 1M, in files like those of the given split."""
-    ratings = make_world(WorldSettings.model_validate(WORLD | {"n_items": 200})).ratings
+    world = WORLD | {"n_items": 200, "gini": 0.6}
+    ratings = make_world(WorldSettings.model_validate(world)).ratings
     (tmp_path / "ncf").mkdir()
     last = {user: row for row, user in enumerate(ratings.user.tolist())}
     for part, kept in (("train", False), ("test", True)):

@@ -33,7 +33,7 @@ def widths(found: Estimates | None) -> np.ndarray:
 
 
 def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
-    settings = discrimination.Settings(test="t", replicates=100)
+    settings = discrimination.Settings(test="t", replicates=1000)
     both, alone = (
         discrimination.discrimination(ScoresAlone(each), settings)
         for each in (scores, replace(scores, runs=None))

@@ -32,6 +32,7 @@ def read_run(content: bytes) -> tuple[str, Ranked]:
         if len(fields) < 6 or (len(fields) > 6 and not is_plain_number(fields[3])):
             raise RefusedError
         topic, _, document, _, score, tag = fields[:6]
+        refuse_long(topic, document, tag)
         tags.add(tag)
         ranked = scores.setdefault(topic, [])
         if document in [other for _, other in ranked]:
@@ -54,6 +55,7 @@ def read_qrels(content: bytes) -> Grades:
             continue
         if len(fields) != 4:
             raise RefusedError
+        refuse_long(fields[0], fields[2])
         topic, document = fields[0].decode(), fields[2].decode()
         judged = grades.setdefault(topic, {})
         if document in judged:
@@ -62,6 +64,12 @@ def read_qrels(content: bytes) -> Grades:
     if not grades:
         raise RefusedError
     return grades
+
+
+def refuse_long(*names: bytes) -> None:
+    """Ids and tags have at most a thousand characters."""
+    if any(len(name.decode()) > 1000 for name in names):
+        raise RefusedError
 
 
 def lines(content: bytes) -> list[bytes]:
