@@ -58,13 +58,17 @@ class Commands(click.Group):
 
 @contextmanager
 def ended_like_ctrl_c() -> Iterator[None]:
-    """Let what a batch system or a closed terminal sends end a command as Ctrl-C does."""
+    """Let what a batch system or a closed terminal sends end a command as Ctrl-C does.
+
+    What is ignored, as by nohup, stays ignored.
+    """
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
 
     signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
-    former = {each: signal.signal(each, end) for each in signals}
+    heard = [each for each in signals if signal.getsignal(each) is not signal.SIG_IGN]
+    former = {each: signal.signal(each, end) for each in heard}
     try:
         yield
     finally:

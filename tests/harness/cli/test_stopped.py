@@ -11,10 +11,19 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.cli.main import ended_like_ctrl_c
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD
 
 SHARED_MEMORY = Path("/dev/shm")
 PATIENCE = 60.0
+HEARING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from harness.cli.main import main
+main()
+"""
+"""The harness, if these tests run where signals are ignored, too."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,7 +35,7 @@ pytestmark = [
 def command(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A study that trains in two processes, in a session of its own."""
     (tmp_path / "study.toml").write_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, encoding="utf-8")
-    run = [sys.executable, "-m", "harness", "run", "study.toml", "--jobs", "2", "--output", "study"]
+    run = [sys.executable, "-c", HEARING, "run", "study.toml", "--jobs", "2", "--output", "study"]
     with subprocess.Popen(
         run, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
     ) as started:
@@ -91,3 +100,15 @@ def test_a_study_that_is_told_to_end_says_so_and_leaves_nothing(
     left = {path.name for path in SHARED_MEMORY.iterdir()} - before
     assert not [name for name in left if str(command.pid) in name]
     assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_what_is_ignored_stays_ignored(handler: signal.Handlers) -> None:
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        with ended_like_ctrl_c():
+            is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert is_ignored == (handler is signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGHUP) is handler
+    finally:
+        signal.signal(signal.SIGHUP, before)
