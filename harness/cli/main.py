@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -38,13 +39,18 @@ class Commands(click.Group):
         if cmd_name not in _modules():
             return None
         found = getattr(import_module(f"{FOLDER}.{cmd_name}"), cmd_name, None)
-        return found if isinstance(found, click.Command) and found is not self else None
+        if not isinstance(found, click.Command) or found is self or found.callback is None:
+            return None
+        # Its help, which does not call it, needs nothing that is slow to import.
+        heard = copy(found)
+        heard.callback = warnings_as_sentences()(found.callback)
+        return heard
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
         try:
             require_own_packages()
-            with warnings_as_sentences(), ended_like_ctrl_c():
+            with ended_like_ctrl_c():
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
