@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
@@ -34,15 +33,8 @@ class Overlay:
     points: Sequence[tuple[str, str, str]]
 
 
-def render_report(folder: Path, plugins: Sequence[Path] = ()) -> bytes:
-    """Make the report of a study folder; see `FinishedStudy` for users' files.
-
-    Raises
-    ------
-    InputError
-        If the folder holds no finished study.
-    """
-    study = FinishedStudy.at(folder, plugins)
+def render_report(study: FinishedStudy) -> bytes:
+    """Make the report of a finished study."""
     manifest = study.manifest
     return render_page(
         "report.html",
@@ -56,7 +48,7 @@ def render_report(folder: Path, plugins: Sequence[Path] = ()) -> bytes:
         versions=_plain("Versions", list(manifest["versions"].items())),
         seconds=_seconds(manifest["seconds"]),
         inputs=json.dumps(manifest["inputs"], indent=1),
-        study=(folder / "study.toml").read_text(encoding="utf-8"),
+        study=(study.folder / "study.toml").read_text(encoding="utf-8"),
     )
 
 

@@ -25,6 +25,7 @@ from harness.study.known_items import read_catalogue
 from harness.study.provenance import ANALYSES, SYSTEMS, TRAINING, made_by
 from harness.study.store import Store, content_key
 from harness.study.study import Study
+from harness.study.system_parts import RUN, TRUE_RUN
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
 from harness.study.workers import OwnLists, restarts_in_silence, train_and_rank
@@ -78,16 +79,15 @@ def with_world(study: Study, world: OtherWorld) -> Study:
         )
     checked = partial(world_settings, section.preset) if section.is_drawn else like_settings
     own = checked(section.world)
-    bias = section.world.get("bias", "both")
-    if bias != world.bias and own.strength != 1:
+    if own.bias != world.bias and own.strength != 1:
         raise InputError(
-            f"the study's world has `strength` {own.strength:g} with the bias {bias!r}, which "
+            f"the study's world has `strength` {own.strength:g} with the bias {own.bias!r}, which "
             f"worlds with the bias {world.bias!r} do not start from: set one of them alike."
         )
     changes = {
         **section.world,
         "strength": own.strength * world.strength,
-        **({} if bias == world.bias else {"bias": world.bias}),
+        "bias": world.bias,
         "fill": own.fill * world.density,
         "seed": world.seed,
     }
@@ -237,7 +237,7 @@ def _train(study: Study, collection: Collection) -> Iterator[tuple[Run, Run | No
             positives=systems.positives_of(name),
             lists=asked,
         )
-        yield trained.run, trained.listed
+        yield trained[RUN].value, trained[TRUE_RUN].value if asked else None
 
 
 def _truth_of(

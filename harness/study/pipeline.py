@@ -94,8 +94,9 @@ def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str
         source.store.remove_others(set(source.parts))
         manifest = json.dumps(_manifest(source, remarks), indent=1, ensure_ascii=False)
         write_whole(folder / "manifest.json", manifest.encode())
-        write_whole(folder / "report.html", render_report(folder))
-    _note_checks(folder, source.progress, said=warned)
+        finished = FinishedStudy(folder, json.loads(manifest))
+        write_whole(folder / "report.html", render_report(finished))
+    _note_checks(finished, source.progress, said=warned)
     return folder / "report.html"
 
 
@@ -189,9 +190,9 @@ def _note_version(folder: Path, progress: Progress) -> None:
         )
 
 
-def _note_checks(folder: Path, progress: Progress, *, said: Sequence[str]) -> None:
+def _note_checks(study: FinishedStudy, progress: Progress, *, said: Sequence[str]) -> None:
     """List what to bear in mind, but for what was said at the beginning."""
-    sentences = [check.sentence for check in checks_of(FinishedStudy.at(folder))]
+    sentences = [check.sentence for check in checks_of(study)]
     unsaid = [sentence for sentence in sentences if sentence not in said]
     if unsaid:
         progress.note("To bear in mind, beside the warnings above:" if said else "To bear in mind:")

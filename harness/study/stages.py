@@ -6,7 +6,6 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import joblib
 import numpy as np
@@ -61,12 +59,14 @@ from harness.study.provenance import (
 from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
 from harness.study.study import Study
+from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
 from harness.study.true_judgements import TrueJudgements, drawn_places
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import (
     Hidden,
     OwnLists,
+    Timed,
     learnt_from,
     restarts_in_silence,
     train_and_rank,
@@ -233,7 +233,7 @@ class Stages:
         """What metrics may know of items, with the hidden ranks of systems if any are kept."""
         if not self.ranked_hidden:
             return self.catalogue
-        names = {system: hidden_name(system) for system in self.ranked_hidden}
+        names = {system: HIDDEN.file(system) for system in self.ranked_hidden}
         ranks = {s: read_evidence(self.store.folder / n, JudgedRanks) for s, n in names.items()}
         return replace(self.catalogue, hidden_ranks=ranks)
 
@@ -241,13 +241,13 @@ class Stages:
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
-        runs = [run_part(name) for name in self.run_names]
-        ranks = [ranks_part(system) for system in self.ranked_in_full]
+        runs = [RUN.of(name) for name in self.run_names]
+        ranks = [RANKS.of(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
-        hidden = [hidden_part(system) for system in self.ranked_hidden]
-        hidden += [candidates_part(system) for system in self.ranked_whole]
+        hidden = [HIDDEN.of(system) for system in self.ranked_hidden]
+        hidden += [WHOLE.of(system) for system in self.ranked_whole]
         truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
-        truth += [true_part(system) for system in self.listed_truly]
+        truth += [TRUE_RUN.of(system) for system in self.listed_truly]
         worlds = [
             place_of(world).part
             for _, settings in self.wanted
@@ -439,7 +439,7 @@ class Stages:
         with self.progress("Reading the runs back", len(self.run_names)) as bar:
             runs = []
             for name in self.run_names:
-                file = read_run(self.store.folder / run_name(name))
+                file = read_run(self.store.folder / RUN.file(name))
                 runs.append(file.to_run(*self.collection.carried, depth=depth))
                 bar.advance()
         return runs
@@ -522,7 +522,7 @@ class Stages:
         key = content_key(
             self._scores_key,
             self._true_key,
-            self._files_of([true_part(system) for system in self.listed_truly]),
+            self._files_of([TRUE_RUN.of(system) for system in self.listed_truly]),
             self.study.truth.references,
         )
         self._make(TRUE_SCORES, key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
@@ -539,7 +539,7 @@ class Stages:
         """Give the lists that the truth judges."""
         if not self.listed_truly:
             return [known.usual_lists(run) for run in runs]
-        files = [read_run(self.store.folder / true_name(name)) for name in self.run_names]
+        files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
 
     def _score_truly(
@@ -570,11 +570,9 @@ class Stages:
             catalogue=self.trained_catalogue,
             weights=self.weights,
             ranks={
-                system: self.store.folder / ranks_name(system) for system in self.ranked_in_full
+                system: self.store.folder / RANKS.file(system) for system in self.ranked_in_full
             },
-            whole={
-                system: self.store.folder / candidates_name(system) for system in self.ranked_whole
-            },
+            whole={system: self.store.folder / WHOLE.file(system) for system in self.ranked_whole},
             known_truth=truth,
             replicates=self._replicates(runs),
             worlds=self._worlds,
@@ -589,7 +587,7 @@ class Stages:
             return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
         if "candidate_ranks" in analysis.needs:
-            parts = [*map(candidates_part, self.ranked_whole), TRUE_QRELS, TRUE_SCORES]
+            parts = [*map(WHOLE.of, self.ranked_whole), TRUE_QRELS, TRUE_SCORES]
             return content_key(self._scores_key, self._files_of(parts))
         if "truth" in analysis.needs:
             return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
@@ -610,24 +608,9 @@ class Stages:
 
     def _train(self, split: Split) -> None:
         names, settings = self.study.systems.labels, self.study.systems.settings
-        keys = {system: self._run_key(split, system) for system in names}
         relevant = self.collection.relevant_ratings() if self.ranked_in_full else None
-        marks = "" if relevant is None else ratings_digest(relevant)
-        ranks_keys = {system: content_key(keys[system], marks) for system in self.ranked_in_full}
-        by = self._trained_by
-        hidden, hidden_keys = self._hidden(split), self._hidden_keys(split, keys)
-        lists, list_keys = self._own_lists(split), self._list_keys(keys)
-        whole, whole_keys = self._whole(split), self._whole_keys(split, keys)
-        unranked = {s for s in names if not self.store.is_complete(run_part(s), keys[s], by)}
-        pending = [
-            s
-            for s in names
-            if s in unranked
-            or not self._has(ranks_part(s), ranks_keys.get(s))
-            or not self._has(hidden_part(s), hidden_keys.get(s))
-            or not self._has(true_part(s), list_keys.get(s))
-            or not self._has(candidates_part(s), whole_keys.get(s))
-        ]
+        keys = self._keys_of_parts(split, relevant)
+        pending = [s for s in names if any(self._lacks(part, s, keys) for part in keys)]
         if not pending:
             return
         positives = {s: self.study.systems.positives_of(names[s]) for s in names}
@@ -649,9 +632,9 @@ class Stages:
                 candidates=self.study.systems.candidates_in(split),
                 relevant=relevant,
                 positives=positives[system],
-                hidden=hidden,
-                lists=lists,
-                ranked_whole=whole,
+                hidden=self._hidden(split),
+                lists=self._own_lists(split),
+                ranked_whole=self._whole(split),
             )
             for system in pending
         )
@@ -660,34 +643,34 @@ class Stages:
         workers = processes(n_jobs, return_as="generator_unordered", needs=needs)
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for made in workers(tasks):
-                system, cost = made.run.system, made.cost
-                if not self.store.is_complete(run_part(system), keys[system], by):
-                    self._write_run(made.run, keys[system], cost)
-                for part, key, name, ranks, ranks_cost in (
-                    (ranks_part, ranks_keys, ranks_name, made.ranks, made.ranks_cost),
-                    (hidden_part, hidden_keys, hidden_name, made.hidden, made.hidden_cost),
-                    (
-                        candidates_part,
-                        whole_keys,
-                        candidates_name,
-                        made.candidates,
-                        made.candidates_cost,
-                    ),
-                ):
-                    if ranks is not None and not self._has(part(system), key[system]):
-                        files = {name(system): to_evidence(ranks)}
-                        self.store.write(
-                            part(system), key[system], files, cost=ranks_cost, made_by=by
-                        )
-                if made.listed is not None and not self._has(true_part(system), list_keys[system]):
-                    self._write_true_list(made.listed, list_keys[system], made.listed_cost)
-                beside = made.ranks_cost, made.hidden_cost, made.listed_cost, made.candidates_cost
-                seconds = cost.seconds + sum(each.seconds for each in beside)
+                system = made[RUN].value.system
+                for part, timed in made.items():
+                    if self._lacks(part, system, keys):
+                        self._write_part(part, system, timed, keys[part][system])
+                seconds = sum(timed.cost.seconds for timed in made.values())
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
-    def _has(self, part: str, key: str | None) -> bool:
-        """Tell whether a part of a system is kept, or not asked for."""
-        return key is None or self.store.is_complete(part, key, self._trained_by)
+    def _lacks(
+        self, part: SystemPart, system: str, keys: Mapping[SystemPart, Mapping[str, str]]
+    ) -> bool:
+        """Tell whether a part of a system is asked for, and not kept."""
+        key = keys[part].get(system)
+        by = self._trained_by
+        return key is not None and not self.store.is_complete(part.of(system), key, by)
+
+    def _keys_of_parts(
+        self, split: Split, relevant: Ratings | None
+    ) -> dict[SystemPart, dict[str, str]]:
+        """Give the keys of what is asked for, by part and system."""
+        keys = {system: self._run_key(split, system) for system in self.study.systems.labels}
+        marks = "" if relevant is None else ratings_digest(relevant)
+        return {
+            RUN: keys,
+            RANKS: {system: content_key(keys[system], marks) for system in self.ranked_in_full},
+            HIDDEN: self._hidden_keys(split, keys),
+            TRUE_RUN: self._list_keys(keys),
+            WHOLE: self._whole_keys(split, keys),
+        }
 
     def _hidden(self, split: Split) -> Hidden | None:
         """Say what is hidden in turn: the relevant items; None if no hidden ranks are asked for."""
@@ -727,33 +710,32 @@ class Stages:
         return {system: content_key(key, whose, listed) for system, key in keys.items()}
 
     def _write_given_runs(self) -> None:
-        for run in self.collection.runs:
-            self._write_run(run, content_key(self._qrels_key, digest(run.items)), Cost(0, 0))
-        for run in self.collection.true_lists:
-            self._write_true_list(run, content_key(self._true_key, digest(run.items)), Cost(0, 0))
+        given = self.collection
+        for part, runs, judged in (
+            (RUN, given.runs, self._qrels_key),
+            (TRUE_RUN, given.true_lists, self._true_key),
+        ):
+            for run in runs:
+                key = content_key(judged, digest(run.items))
+                self._write_part(part, run.system, Timed(run, Cost(0, 0)), key)
 
-    def _write_true_list(self, run: Run, key: str, cost: Cost) -> None:
-        if self.truth is None:
-            return
-        if not run.lengths.any():
-            raise InputError(f"the system {run.system!r} lists none of the truly judged items.")
-        files = {
-            true_name(run.system): format_run(run, self.truth.carried, self.collection.carried[1])
-        }
+    def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
+        files = {part.file(system): self._content(part, made.value)}
         by = self._trained_by
-        self.store.write(true_part(run.system), key, files, cost=cost, made_by=by)
+        self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
 
-    def _write_run(self, run: Run, key: str, cost: Cost) -> None:
-        if not run.lengths.any():
-            raise InputError(f"the system {run.system!r} recommends nothing to any test user.")
-        content = format_run(run, *self.collection.carried)
-        self.store.write(
-            run_part(run.system),
-            key,
-            {run_name(run.system): content},
-            cost=cost,
-            made_by=self._trained_by,
-        )
+    def _content(self, part: SystemPart, made: Any) -> bytes:
+        """Give what is in the file of a part: lists in TREC's form, or ranks as evidence."""
+        if not isinstance(made, Run):
+            return to_evidence(made)
+        if not made.lengths.any():
+            truly = "lists none of the truly judged items."
+            lacks = truly if part is TRUE_RUN else "recommends nothing to any test user."
+            raise InputError(f"the system {made.system!r} {lacks}")
+        topics, items = self.collection.carried
+        if part is TRUE_RUN and self.truth is not None:
+            topics = self.truth.carried
+        return format_run(made, topics, items)
 
     def _run_key(self, split: Split, system: str) -> str:
         name = self.study.systems.labels[system]
@@ -803,8 +785,8 @@ class Stages:
             self._qrels_key,
             self._files_of(
                 [
-                    *(run_part(name) for name in self.run_names),
-                    *(hidden_part(system) for system in self.ranked_hidden),
+                    *(RUN.of(name) for name in self.run_names),
+                    *(HIDDEN.of(system) for system in self.ranked_hidden),
                 ]
             ),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
@@ -818,7 +800,7 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(self._files_of([ranks_part(s) for s in self.ranked_in_full]))
+        return content_key(self._files_of([RANKS.of(s) for s in self.ranked_in_full]))
 
     def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
@@ -858,67 +840,6 @@ class Stages:
 def _runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
     """Keep what the runs of one system differ by, if there are several of one."""
     return {} if replicates is None else {name: to_evidence(deviations(by_run, replicates))}
-
-
-def run_name(system: str) -> str:
-    """Name the run file of a system.
-
-    Examples
-    --------
-    >>> run_name("bm25/tuned")
-    'runs/bm25%2Ftuned.run'
-    """
-    return f"runs/{file_stem(system)}.run"
-
-
-def run_part(system: str) -> str:
-    """Name the part of the study that is the run of a system."""
-    return f"run-{file_stem(system)}"
-
-
-def ranks_name(system: str) -> str:
-    """Name the file that keeps the full ranks of a system."""
-    return f"ranks/{file_stem(system)}.npz"
-
-
-def ranks_part(system: str) -> str:
-    """Name the part of the study that is the full ranks of a system."""
-    return f"ranks-{file_stem(system)}"
-
-
-def hidden_name(system: str) -> str:
-    """Name the file that keeps the hidden ranks of a system."""
-    return f"hidden/{file_stem(system)}.npz"
-
-
-def hidden_part(system: str) -> str:
-    """Name the part of the study that is the hidden ranks of a system."""
-    return f"hidden-{file_stem(system)}"
-
-
-def candidates_name(system: str) -> str:
-    """Name the file that keeps the ranks of all candidates by a system."""
-    return f"ranks/all/{file_stem(system)}.npz"
-
-
-def candidates_part(system: str) -> str:
-    """Name the part of the study that is the ranks of all candidates by a system."""
-    return f"ranks-all-{file_stem(system)}"
-
-
-def true_name(system: str) -> str:
-    """Name the run file of the lists of a system that the truth judges."""
-    return f"truth/runs/{file_stem(system)}.run"
-
-
-def true_part(system: str) -> str:
-    """Name the part of the study that is the lists of a system that the truth judges."""
-    return f"true-run-{file_stem(system)}"
-
-
-def file_stem(system: str) -> str:
-    """Write what a file name may not hold in the manner of URLs: two systems never share a file."""
-    return re.sub(r"[^\w+=@.-]", lambda match: quote(match[0], safe=""), system)
 
 
 def format_ratings(split: Split) -> bytes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels import FullRanks, Ratings, Split
-from qrels.ranks.candidate_ranks import CandidateRanks
+from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
+from qrels import Ratings, Split
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from recommenders import (
     BatchScorer,
@@ -34,22 +35,11 @@ if TYPE_CHECKING:
 Label = TypeVar("Label")
 
 
-class Trained(NamedTuple):
-    """What a system recommends, where it ranks relevant and hidden items, and what each cost.
+class Timed(NamedTuple):
+    """What was made, and what it cost."""
 
-    Beside it are its lists for the users of a truth, and ranks of all candidates of some users.
-    """
-
-    run: Run
+    value: Any
     cost: Cost
-    ranks: FullRanks | None
-    ranks_cost: Cost
-    hidden: JudgedRanks | None
-    hidden_cost: Cost
-    listed: Run | None
-    listed_cost: Cost
-    candidates: CandidateRanks | None
-    candidates_cost: Cost
 
 
 class OwnLists(NamedTuple):
@@ -84,7 +74,7 @@ def train_and_rank(
     hidden: Hidden | None = None,
     lists: OwnLists | None = None,
     ranked_whole: NDArray[np.int64] | None = None,
-) -> Trained:
+) -> dict[SystemPart, Timed]:
     """Train one system, rank for the users, and find full and hidden ranks of relevant items.
 
     Parameters
@@ -110,51 +100,34 @@ def train_and_rank(
         What other lists are made; None if none are asked for.
     ranked_whole
         Places of the users, among those to rank for, all of whose candidates are ranked.
+
+    Returns
+    -------
+    What was asked for, by part: the run, first, and the ranks and lists beside it.
     """
+    made: dict[SystemPart, Timed] = {}
     clock = Clock()
+
+    def keep(part: SystemPart, value: Any) -> None:
+        nonlocal clock
+        made[part] = Timed(value, clock.cost())
+        clock = Clock()
+
     scorer = train(system, settings, learnt_from(ratings, positives), seed=seed)
-    run = recommend(
-        scorer, ratings, users, system=label_of(system), depth=depth, candidates=candidates
-    )
-    cost, clock = clock.cost(), Clock()
-    ranks = None
+    ranked = partial(recommend, scorer, ratings, system=label_of(system), depth=depth)
+    keep(RUN, ranked(users, candidates=candidates))
     if relevant is not None:
-        ranks = full_ranks(scorer, ratings, relevant, candidates=candidates)
-    ranks_cost, clock = clock.cost(), Clock()
-    judged = (
-        None
-        if hidden is None
-        else _hidden_ranks(scorer, hidden, candidates=candidates, positives=positives)
-    )
-    hidden_cost, clock = clock.cost(), Clock()
-    listed = None
+        keep(RANKS, full_ranks(scorer, ratings, relevant, candidates=candidates))
+    if hidden is not None:
+        keep(HIDDEN, _hidden_ranks(scorer, hidden, candidates=candidates, positives=positives))
     if lists is not None:
-        listed = recommend(
-            scorer,
-            ratings,
-            lists.users,
-            system=label_of(system),
-            depth=depth,
-            candidates=candidates if lists.items is None else None,
-            own=lists.items,
-        )
-    listed_cost, clock = clock.cost(), Clock()
-    whole = None
+        listed = candidates if lists.items is None else None
+        keep(TRUE_RUN, ranked(lists.users, candidates=listed, own=lists.items))
     if ranked_whole is not None:
         asked = users[ranked_whole]
         whole = candidate_ranks(scorer, ratings, asked, topic=ranked_whole, candidates=candidates)
-    return Trained(
-        run,
-        cost,
-        ranks,
-        ranks_cost,
-        judged,
-        hidden_cost,
-        listed,
-        listed_cost,
-        whole,
-        clock.cost(),
-    )
+        keep(WHOLE, whole)
+    return made
 
 
 def _hidden_ranks(
@@ -191,7 +164,7 @@ def try_and_rank(
     clock = Clock()
     try:
         trained = train_and_rank(system, settings, *args, **options)
-        return label, trained.run, trained.cost
+        return label, *trained[RUN]
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             raise

@@ -22,9 +22,10 @@ from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.run import check, try_out
-from harness.study.stages import digest, file_stem, ratings_digest
+from harness.study.stages import digest, ratings_digest
 from harness.study.store import Store, content_key
 from harness.study.study import Study
+from harness.study.system_parts import file_stem
 from harness.study.workers import learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.result import Tuned
 from harness.tuning.search import SEARCHES, Space, draw_new, import_optuna

@@ -25,7 +25,7 @@ from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, S
 from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.simulation import SimulatedExperiment, simulate
-from harness.study.stages import file_stem
+from harness.study.system_parts import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import (

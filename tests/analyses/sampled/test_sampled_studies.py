@@ -70,7 +70,7 @@ def test_every_table_is_made_again_from_the_folder(folder: Path, name: str) -> N
 
 
 def test_the_report_has_every_table_once(folder: Path) -> None:
-    text = Page(render_report(folder).decode()).text
+    text = Page(render_report(FinishedStudy.at(folder)).decode()).text
     study = FinishedStudy.at(folder)
     for name in TABLES:
         assert text.count(tabulate(study, name).title) == 1, name

@@ -127,7 +127,7 @@ def test_the_report_has_a_section_on_clicks(study: Path) -> None:
 
 
 def test_the_report_is_made_again_from_the_folder(study: Path) -> None:
-    assert render_report(study) == (study / "report.html").read_bytes()
+    assert render_report(FinishedStudy.at(study)) == (study / "report.html").read_bytes()
 
 
 def test_the_summary_describes_few_systems(study: Path) -> None:

@@ -69,7 +69,7 @@ def test_the_page_says_what_ran(page: Page, finished: Path) -> None:
 
 
 def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
-    assert render_report(finished) == (finished / "report.html").read_bytes()
+    assert render_report(FinishedStudy.at(finished)) == (finished / "report.html").read_bytes()
 
 
 def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
@@ -108,7 +108,7 @@ def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
 
 def test_new_results_have_their_place(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
-    text = Page(render_report(copied).decode()).text
+    text = Page(render_report(FinishedStudy.at(copied)).decode()).text
     assert "Robustness at cut-off 20: areas under the curves" in text
     assert "P was the most robust: 0.9000 [0.8442, 0.9440]." in text
 
@@ -151,10 +151,12 @@ def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no finished study is here"):
-        render_report(tmp_path)
+        render_report(FinishedStudy.at(tmp_path))
 
 
 def test_areas_that_are_all_undefined_have_no_table(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): math.nan}))
     keep(copied, "popularity", popularity_of({("P", 20): math.nan}))
-    assert "areas under the curves" not in Page(render_report(copied).decode()).text
+    assert (
+        "areas under the curves" not in Page(render_report(FinishedStudy.at(copied)).decode()).text
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from harness.study.collection import collect
 from harness.study.study import parse_study
+from harness.study.system_parts import RUN
 from harness.study.workers import train_and_rank
 from qrels import Ratings
 from runs import InputError, InputWarning, Numbering
@@ -27,7 +28,7 @@ def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:
         candidates=None,
         positives=positives,
     )
-    return trained.run.items.tolist()
+    return trained[RUN].value.items.tolist()
 
 
 @pytest.fixture

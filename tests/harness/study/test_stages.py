@@ -1,35 +1,12 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harness.study.stages import digest, run_name, run_part
+from harness.study.stages import digest
 from qrels.ratings.datasets import read_ratings
 from qrels.trec import read_qrels
 from runs.trec import read_run
-
-
-@given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
-def test_two_systems_never_share_a_file(systems: list[str]) -> None:
-    assert run_name(systems[0]) != run_name(systems[1])
-
-
-@given(st.text(min_size=1))
-def test_a_run_is_always_a_file_of_its_folder(system: str) -> None:
-    assert Path(run_name(system)).parent == Path("runs")
-
-
-@given(st.text(min_size=1))
-def test_a_run_is_always_a_page_of_the_ledger(system: str) -> None:
-    assert Path(run_part(system)).name == run_part(system)
-
-
-@pytest.mark.parametrize("system", ["item-knn", "bm25@2", "k1=0.9", "größer"])
-def test_usual_names_are_left_as_they_are(system: str) -> None:
-    assert run_name(system) == f"runs/{system}.run"
 
 
 def test_arrays_of_different_shapes_have_different_digests() -> None:
