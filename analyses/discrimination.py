@@ -183,7 +183,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         measures=scores.measures,
         systems=scores.systems,
         differences=means[:, first] - means[:, second],
-        effects=_sizes(scores.values, chosen),
+        effects=_sizes(scores, chosen),
         p=found.p,
         methods=found.methods,
         required=found.required,
@@ -325,10 +325,11 @@ class Discrimination(Result):
 
         Returns
         -------
-        Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t)
-        lower and upper, the effect sizes relative and standardised, the shares of users for whom
-        a is better, worse, equal (see :class:`analyses.significance.effects.Effects`), p,
-        p_adjusted (with a correction), required_difference, method.
+        Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t;
+        Welch's with several runs of a system) lower and upper, the effect sizes relative and
+        standardised, the shares of users for whom a is better, worse, equal (see
+        :class:`analyses.significance.effects.Effects`), p, p_adjusted (with a correction),
+        required_difference, method.
         """
         import pandas as pd
 
@@ -679,8 +680,8 @@ def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.i
     return np.flatnonzero((first == place) | (second == place))
 
 
-def _sizes(values: NDArray[np.float64], pairs: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-    found = effects(values, level=CONFIDENCE)
+def _sizes(scores: Scores, pairs: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    found = effects(scores.values, level=CONFIDENCE, runs=scores.runs)
     return {name: getattr(found, name)[:, pairs] for name in SIZES}
 
 

@@ -27,3 +27,18 @@ class RunDeviations:
     def of(self, numbers: list[int], signs: float | NDArray[np.float64] = 1.0) -> RunDeviations:
         """Take some of the measures, perhaps turned round."""
         return RunDeviations((self.values[numbers].T * signs).T, self.systems)
+
+    def variances(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Give the variances of systems' means over their runs, and the degrees of freedom of each.
+
+        Of shapes (n_measures, n_systems) and (n_systems,); 0 of a system with a single run.
+
+        Examples
+        --------
+        >>> runs = RunDeviations(np.array([[-0.5, 0.5, 0.0]]), np.array([0, 0, 1]))
+        >>> runs.variances()
+        (array([[0.25, 0.  ]]), array([1, 0]))
+        """
+        sizes = np.bincount(self.systems)
+        squares = self.values**2 @ (self.systems[:, None] == np.arange(len(sizes)))
+        return squares / np.maximum(sizes * (sizes - 1), 1), sizes - 1

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from analyses.significance.paired.confidence_intervals import t_limits
+from analyses.shared.run_deviations import RunDeviations
+from analyses.significance.paired.confidence_intervals import Limits, t_limits
 from analyses.significance.paired.user_differences import (
     exponents,
     for_all_pairs,
@@ -29,7 +31,8 @@ class Effects:
         Mean of d.
     lower, upper
         Limits of the two-sided confidence interval of the mean difference in the population of
-        users, by :func:`t_intervals`, which covers approximately; NaN for a single user.
+        users, by :func:`t_intervals`, which covers approximately; NaN for a single user. Where runs
+        of the systems are given, in the population of users and runs, by Welch's approximation.
     relative
         Mean of d as a share of the absolute mean of system j; NaN where that mean is 0.
     standardised
@@ -50,7 +53,9 @@ class Effects:
     equal: NDArray[np.float64]
 
 
-def effects(scores: NDArray[np.float64], *, level: float = 0.95) -> Effects:
+def effects(
+    scores: NDArray[np.float64], *, level: float = 0.95, runs: RunDeviations | None = None
+) -> Effects:
     """Measure the difference between the systems of every pair, for every measure.
 
     Parameters
@@ -59,6 +64,8 @@ def effects(scores: NDArray[np.float64], *, level: float = 0.95) -> Effects:
         Of shape (n_measures, n_systems, n_users).
     level
         Confidence level of the intervals.
+    runs
+        What the runs of one system differ by, where there are several of one.
 
     Raises
     ------
@@ -81,7 +88,11 @@ def effects(scores: NDArray[np.float64], *, level: float = 0.95) -> Effects:
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
     differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
-    lower, upper = t_limits(differences, spreads, n_users=scores.shape[2], level=level)
+    n_users = scores.shape[2]
+    if runs is None:
+        lower, upper = t_limits(differences, spreads, n_users=n_users, level=level)
+    else:
+        lower, upper = _welch_limits(differences, spreads, runs, n_users=n_users, level=level)
     return Effects(
         differences=differences,
         lower=lower,
@@ -92,6 +103,32 @@ def effects(scores: NDArray[np.float64], *, level: float = 0.95) -> Effects:
         worse=worse,
         equal=equal,
     )
+
+
+def _welch_limits(
+    differences: NDArray[np.float64],
+    spreads: NDArray[np.float64],
+    runs: RunDeviations,
+    *,
+    n_users: int,
+    level: float,
+) -> Limits:
+    """Give limits by the variances over users and over the runs of both systems, added.
+
+    Degrees of freedom are those of Welch (1947), The generalization of "Student's" problem when
+    several different population variances are involved, equation 28.
+    """
+    of_runs, freedom = runs.variances()
+    first, second = pair_indices(len(freedom))
+    variances = np.stack([spreads**2 / n_users, of_runs[:, first], of_runs[:, second]])
+    shape = (1, len(first))
+    every = np.stack([np.full(shape, n_users - 1), freedom[first][None], freedom[second][None]])
+    total = variances.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(variances > 0, variances**2 / every, 0.0).sum(axis=0)
+        quantiles = np.where(total > 0, stdtrit(total**2 / parts, (1 + level) / 2), 0.0)
+    reaches = quantiles * np.sqrt(total)
+    return differences - reaches, differences + reaches
 
 
 def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
