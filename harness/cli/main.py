@@ -36,15 +36,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is none of this name."""
-        if cmd_name not in _modules():
-            return None
-        found = getattr(import_module(f"{FOLDER}.{cmd_name}"), cmd_name, None)
-        if not isinstance(found, click.Command) or found is self or found.callback is None:
-            return None
-        # Its help, which does not call it, needs nothing that is slow to import.
-        heard = copy(found)
-        heard.callback = warnings_as_sentences()(found.callback)
-        return heard
+        return _command(cmd_name) if cmd_name in _modules() else None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
@@ -60,6 +52,17 @@ class Commands(click.Group):
                 raise
         click.echo(sentence, err=True)
         sys.exit(code)
+
+
+@cache
+def _command(name: str) -> click.Command | None:
+    found = getattr(import_module(f"{FOLDER}.{name}"), name, None)
+    if not isinstance(found, click.Command) or found is main or found.callback is None:
+        return None
+    # Its help, which does not call it, needs nothing that is slow to import.
+    heard = copy(found)
+    heard.callback = warnings_as_sentences()(found.callback)
+    return heard
 
 
 @contextmanager
