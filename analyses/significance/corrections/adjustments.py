@@ -61,8 +61,12 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> holm(np.array([0.01, 0.03, 0.02]))
     array([0.03, 0.04, 0.04])
     """
+    order = np.argsort(p, axis=-1, kind="stable")
     factors = np.arange(p.shape[-1], 0, -1.0)
-    return _in_steps(p, np.argsort(p, axis=-1, kind="stable"), factors, np.maximum)
+    steps = np.maximum.accumulate(np.take_along_axis(p, order, axis=-1) * factors, axis=-1)
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(steps, 1.0), axis=-1)
+    return adjusted
 
 
 def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -93,15 +97,6 @@ def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> benjamini_hochberg(np.array([0.01, 0.03, 0.02]))
     array([0.03, 0.03, 0.03])
     """
-    factors = p.shape[-1] / np.arange(p.shape[-1], 0, -1)
-    return _in_steps(p, np.argsort(-p, axis=-1, kind="stable"), factors, np.minimum)
+    from scipy.stats import false_discovery_control
 
-
-def _in_steps(
-    p: NDArray[np.float64], order: NDArray[np.intp], factors: NDArray[np.float64], extreme: np.ufunc
-) -> NDArray[np.float64]:
-    """Multiply p-values in their order, each no less (or no more) extreme than those before."""
-    steps = extreme.accumulate(np.take_along_axis(p, order, axis=-1) * factors, axis=-1)
-    adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, np.minimum(steps, 1.0), axis=-1)
-    return adjusted
+    return np.asarray(false_discovery_control(p, axis=-1))
