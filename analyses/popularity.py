@@ -16,6 +16,7 @@ from pydantic import Field
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
+from analyses.intervals.drawn_runs import of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
 from analyses.ordering import tau_b
@@ -28,6 +29,7 @@ from analyses.ordering.agreement import (
 from analyses.shared.analysis import analysis
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
+from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.settings import Levels, Whole
@@ -83,7 +85,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
     sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
-    subsets = system_subsets(len(work.scores.systems), seed=work.seed)
+    runs, subsets = work.scores.runs, system_subsets(len(work.scores.systems), seed=work.seed)
     found = []
     with work.progress("Taking popular items away", len(every)) as bar:
         for choice in every:
@@ -92,7 +94,9 @@ def popularity(work: Work, settings: Settings) -> Popularity:
                 (settings.replicates, settings.orders) if choice == chosen else (0, 1)
             )
             some = subsets if choice == chosen else subsets[:0]
-            resampling = Resampling.of(work.qrels.n_users, replicates=replicates, seed=work.seed)
+            resampling = Resampling.of(
+                work.qrels.n_users, replicates=replicates, seed=work.seed, runs=runs
+            )
             cut, removed, where = choice
             kept = np.stack(
                 [
@@ -114,6 +118,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
                 work.qrels,
                 kept,
                 resampling,
+                runs,
                 levels=settings.levels,
                 subsets=some,
             )
@@ -306,6 +311,7 @@ def _removal(
     qrels: Qrels,
     kept: NDArray[np.bool_],
     resampling: Resampling,
+    runs: RunDeviations | None,
     *,
     levels: Sequence[float],
     subsets: NDArray[np.intp],
@@ -318,7 +324,7 @@ def _removal(
     n_levels, n_orders = kept.shape[1:]
     flat = kept.reshape(len(kept), -1)
     sums = sum_samples(np.concatenate([flat, everything], axis=1), blocks=resampling.blocks)
-    means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
+    means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.drawn_runs import run_weights, which_runs
 from analyses.intervals.resampling import draw_weights, percentiles, random_blocks
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.exact_sums import grid_exponents
+from analyses.shared.run_deviations import RunDeviations
 from runs.shared.threads import single_threaded
 
 N_BLOCKS = 100
@@ -36,14 +38,22 @@ class Resampling:
         The block of each user, of shape (n_users,).
     weights
         Of shape (n_replicates, n_blocks).
+    runs
+        How often each replicate counts the runs of each system, of shape (n_replicates, n_systems,
+        n_runs); None where each system has one.
     """
 
     blocks: NDArray[np.intp]
     weights: NDArray[np.float64]
+    runs: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, n_users: int, *, replicates: int, seed: int) -> Resampling:
+    def of(
+        cls, n_users: int, *, replicates: int, seed: int, runs: RunDeviations | None = None
+    ) -> Resampling:
         """Draw the replicates; without any, all users are one block.
+
+        Runs are drawn of the systems all of whose runs rank for every user.
 
         Examples
         --------
@@ -54,7 +64,12 @@ class Resampling:
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
         draws = draw_weights(n_blocks, replicates=replicates, seed=seed)
         none = np.empty((0, n_blocks))
-        return cls(blocks, np.concatenate([none, *(weights for _, weights in draws)]))
+        of_users = np.concatenate([none, *(weights for _, weights in draws)])
+        if runs is None:
+            return cls(blocks, of_users)
+        systems = which_runs(runs.systems)
+        of_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
+        return cls(blocks, of_users, np.where(runs.complete[:, None], of_runs, systems))
 
     def taus(
         self, sums: NDArray[np.float64], reference: NDArray[np.float64]
@@ -64,9 +79,10 @@ class Resampling:
         Parameters
         ----------
         sums
-            Sums over the blocks, of shape (n_measures, n_blocks, n_systems, n_samples).
+            Sums over the blocks, of shape (n_measures, n_blocks, n_systems, n_samples); of runs in
+            place of systems, where there are several of one.
         reference
-            Sums under all judgements, of shape (n_measures, n_blocks, n_systems).
+            Sums under all judgements, of shape (n_measures, n_blocks, n_systems), or n_runs.
 
         Returns
         -------
@@ -74,13 +90,14 @@ class Resampling:
         """
         from analyses.ordering.tau_b_loop import sample_taus
 
-        n_measures, n_blocks, n_systems, n_samples = sums.shape
+        n_measures, n_blocks, n_runs, n_samples = sums.shape
         taus = np.empty((n_measures, n_samples, len(self.weights)))
         with single_threaded("blas"):
             for measure in range(n_measures):
                 both = np.concatenate([sums[measure], reference[measure][:, :, None]], axis=2)
                 totals, unit = self._totals(both.reshape(n_blocks, -1))
-                totals = totals.reshape(-1, n_systems, n_samples + 1)
+                totals = totals.reshape(-1, n_runs, n_samples + 1)
+                totals = totals if self.runs is None else self.runs @ totals
                 scale = unit / len(self.blocks) * 10.0**DECIMALS
                 references = np.ascontiguousarray(totals[:, :, -1])
                 taus[measure] = sample_taus(totals[:, :, :-1], references, scale).T

@@ -40,7 +40,7 @@ def random_halves(
     generator.advance(start * n_steps)
     words = generator.random_raw((stop - start) * n_steps * WORDS_PER_STEP)
     halves = words.astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)
-    return halves.reshape(stop - start, -1)[:, :n_halves]
+    return halves.reshape(stop - start, n_steps * 2 * WORDS_PER_STEP)[:, :n_halves]
 
 
 def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
+from analyses.intervals.drawn_runs import of_systems
 from analyses.intervals.draws import RESAMPLING_SAMPLES
 from analyses.intervals.resampling import resampled_users
 from analyses.intervals.systems import system_subsets, taus_within
@@ -69,10 +70,10 @@ def lose_at_random(
     """
     qrels, seed = work.qrels, work.seed
     sum_samples = work.rescorer(len(levels) * n_samples)
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed)
+    runs, n_systems = work.scores.runs, len(work.scores.systems)
+    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed, runs=runs)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
-    n_systems = reference.shape[2]
     subsets = system_subsets(n_systems, seed=seed)
 
     def study(level: float) -> tuple[Any, ...]:
@@ -81,8 +82,8 @@ def lose_at_random(
         if kept.all():
             kept = everything
         sums = sum_samples(kept, blocks=resampling.blocks)
-        means = sums.sum(axis=1).swapaxes(1, 2) / qrels.n_users
-        full = reference.sum(axis=1)[:, None, :] / qrels.n_users
+        means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
+        full = of_systems(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
         return (
             np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
             mean_coefficients(means, full),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,17 @@ class RunDeviations:
         user in common.
     systems
         Number of the system of each run, of shape (n_runs,).
+    complete
+        Whether all runs of a system rank for every user, of shape (n_systems,).
     """
 
     values: NDArray[np.float64]
     systems: NDArray[np.intp]
+    complete: NDArray[np.bool_]
 
     def of(self, numbers: list[int], signs: float | NDArray[np.float64] = 1.0) -> RunDeviations:
         """Take some of the measures, perhaps turned round."""
-        return RunDeviations((self.values[numbers].T * signs).T, self.systems)
+        return replace(self, values=(self.values[numbers].T * signs).T)
 
     def variances(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Give the variances of systems' means over their runs, and the degrees of freedom of each.
@@ -35,7 +38,8 @@ class RunDeviations:
 
         Examples
         --------
-        >>> runs = RunDeviations(np.array([[-0.5, 0.5, 0.0]]), np.array([0, 0, 1]))
+        >>> values, complete = np.array([[-0.5, 0.5, 0.0]]), np.array([True, True])
+        >>> runs = RunDeviations(values, np.array([0, 0, 1]), complete)
         >>> runs.variances()
         (array([[0.25, 0.  ]]), array([1, 0]))
         """

@@ -40,7 +40,8 @@ class SumSamples(Protocol):
 
         Returns
         -------
-        Sums of shape (n_measures, n_blocks, n_systems, n_samples).
+        Sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are several runs of
+        a system, of what each adds to its scores, in the order of `Scores.runs`.
         """
 
 

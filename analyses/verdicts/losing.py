@@ -80,4 +80,5 @@ class Loss:
             (sums * (n_users / len(true.users)))[self.rulers],
             signs_of(measured.measures),
             np.ones((len(work.qrels.items), 1), dtype=np.bool_),
+            work.scores.runs,
         )

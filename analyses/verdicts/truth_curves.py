@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
+from analyses.intervals.drawn_runs import of_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.measure import Measures
+from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.work import SumSamples
 
 Floats = NDArray[np.float64]
@@ -68,6 +70,8 @@ class LossOfJudgements:
         -1 for measures of which less is better, of shape (n_measures,).
     everything
         A mask that keeps all judgements.
+    runs
+        What the runs of one system differ by, where there are several of one.
     """
 
     sum_samples: SumSamples
@@ -76,6 +80,7 @@ class LossOfJudgements:
     true_sums: Floats
     signs: Floats
     everything: NDArray[np.bool_]
+    runs: RunDeviations | None
 
     def curves(self, kept: Iterable[NDArray[np.bool_]], levels: Sequence[float]) -> TruthCurves:
         """Score the samples of every level, masks of shape (n_judgements, n_samples)."""
@@ -101,4 +106,5 @@ class LossOfJudgements:
 
     def _sums(self, kept: NDArray[np.bool_]) -> Floats:
         sums = self.sum_samples(kept, blocks=self.resampling.blocks)[self.numbers]
+        sums = of_systems(sums, self.runs)
         return np.asarray(sums * self.signs[:, np.newaxis, np.newaxis, np.newaxis])

@@ -33,7 +33,8 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
         if users.any() and own.sum() > 1:
             means = scores.values[:, own][..., users].mean(axis=2)
             found[:, own] = means - means.mean(axis=1, keepdims=True)
-    return RunDeviations(found, replicates.numbers)
+    complete = [replicates.common(system).all() for system in range(len(replicates.systems))]
+    return RunDeviations(found, replicates.numbers, np.array(complete))
 
 
 def spread(

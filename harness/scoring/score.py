@@ -80,7 +80,7 @@ class SampleScorer:
     lists is tried out on some of them: judged ranks alone where that changes no score, many samples
     at once; all ranks, one sample at a time; or nothing, where scores do not depend on judgements.
     Runs, qrels, measures, metrics and catalogue are as in `score`; weights are of the users, of
-    shape (n_users,). With replicates, a score is the mean over the runs of a system.
+    shape (n_users,). With replicates, a run has what it adds to the mean over those of its system.
     """
 
     def __init__(
@@ -95,7 +95,6 @@ class SampleScorer:
     ) -> None:
         self._weights = weights
         self._shares = None if replicates is None else replicates.shares
-        self._numbers = np.arange(len(runs)) if replicates is None else replicates.numbers
         self._catalogue = Catalogue(0) if catalogue is None else catalogue
         self._runs = runs
         self._qrels = qrels
@@ -111,8 +110,7 @@ class SampleScorer:
         from harness.scoring.kernel import group_sums
 
         n_blocks = int(blocks.max(initial=0)) + 1
-        n_systems = int(self._numbers.max(initial=-1)) + 1
-        sums = np.zeros((len(self._measures), n_blocks, n_systems, kept.shape[1]))
+        sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
         for (level, is_geometric), numbers in self._fused.items():
             hits = self._hits.at_level(level)
             are_equal = self._weights is None and self._shares is None
@@ -123,7 +121,7 @@ class SampleScorer:
                     found = values[metric, cutoff]
                     if by_user:
                         scores = logarithms(found) if is_geometric else found
-                        scores = self._weighted(self._over_replicates(scores, some), some)
+                        scores = self._weighted(self._shared(scores, some), some)
                         np.add.at(sums[number], blocks[some], scores.swapaxes(0, 1))
                     else:
                         sums[number, some] = found.swapaxes(0, 1)
@@ -185,15 +183,11 @@ class SampleScorer:
                     by_user = by_user * self._shares[run, block.users, np.newaxis]
                 weighted = self._weighted(by_user, block.users)[:, order]
                 totals = np.add.reduceat(weighted, firsts, axis=1)
-                sums[np.array(numbers)[:, np.newaxis], groups, self._numbers[run]] += totals
+                sums[np.array(numbers)[:, np.newaxis], groups, run] += totals
 
-    def _over_replicates(self, scores: NDArray[np.float64], users: slice) -> NDArray[np.float64]:
-        """Average scores of runs, of shape (n_runs, n_users, n_samples), over those of a system."""
-        if self._shares is None:
-            return scores
-        found = np.zeros((int(self._numbers.max()) + 1, *scores.shape[1:]))
-        np.add.at(found, self._numbers, scores * self._shares[:, users, np.newaxis])
-        return found
+    def _shared(self, scores: NDArray[np.float64], users: slice) -> NDArray[np.float64]:
+        """Give what scores, of shape (n_runs, n_users, n_samples), add to those of systems."""
+        return scores if self._shares is None else scores * self._shares[:, users, np.newaxis]
 
     def _weighted(
         self, scores: NDArray[np.float64], users: slice | NDArray[np.intp]

@@ -102,9 +102,8 @@ WEIGHTED = (
 
 REPLICATED = (
     "A user's score of a system is the mean over the runs of the system that rank for the user. "
-    "Intervals of agreement, DP, validity and differences of systems cover other users and other "
-    "runs of the systems, where runs rank for the same users. Tests and intervals of areas cover "
-    "other users, not other runs, whose spread stands beside the mean scores."
+    "Intervals cover other users and other runs of the systems, where runs rank for the same "
+    "users. Tests cover other users, not other runs, whose spread stands beside the mean scores."
 )
 
 TRUE_QRELS, TRUE_SCORES = "true-qrels", "true-scores"

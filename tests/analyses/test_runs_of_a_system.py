@@ -23,7 +23,9 @@ def scores(rng: np.random.Generator) -> Scores:
     users = np.array([f"u{n:03}" for n in range(200)])
     levels = 0.3 + 0.02 * np.arange(5)
     values = np.clip(levels[:, None] + 0.1 * rng.normal(size=(2, 5, 200)), 0, 1)
-    apart = RunDeviations(np.tile([-0.02, 0.02], (2, 5)), np.repeat(np.arange(5), 2))
+    apart = RunDeviations(
+        np.tile([-0.02, 0.02], (2, 5)), np.repeat(np.arange(5), 2), np.array([True] * 5)
+    )
     return Scores(values, MEASURES, SYSTEMS, users, apart)
 
 

@@ -3,8 +3,11 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import N_BLOCKS, Resampling, band
+from analyses.intervals.drawn_runs import of_systems
 from analyses.ordering import tau_b
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.spreads import arcsine_around
 from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of
@@ -33,6 +36,72 @@ def test_a_sample_that_is_the_reference_always_agrees() -> None:
     reference = sums(30, 1)
     taus = Resampling.of(30, replicates=50, seed=1).taus(reference, reference[..., 0])
     assert (taus == 1.0).all()
+
+
+def runs_of(systems: list[int], *, complete: bool = True) -> RunDeviations:
+    numbers = np.array(systems)
+    return RunDeviations(np.zeros((1, len(numbers))), numbers, np.full(max(systems) + 1, complete))
+
+
+def test_runs_are_drawn_with_the_users() -> None:
+    runs = runs_of([0, 0, 1, 2, 2, 2])
+    resampling = Resampling.of(30, replicates=4, seed=1, runs=runs)
+    generator = np.random.default_rng(0)
+    samples, reference = generator.random((2, 30, 6, 3)), generator.random((2, 30, 6))
+    found = resampling.taus(samples, reference)
+    assert resampling.runs is not None
+    for replicate, (users, of_runs) in enumerate(
+        zip(resampling.weights, resampling.runs, strict=True)
+    ):
+        means = np.einsum("b,sr,mbrw->mws", users, of_runs, samples)
+        full = np.einsum("b,sr,mbr->ms", users, of_runs, reference)
+        np.testing.assert_array_equal(found[:, :, replicate], tau_b(means, full[:, None]))
+
+
+def test_folds_are_not_drawn() -> None:
+    samples, reference = np.random.default_rng(0).random((2, 2, 30, 4, 3))
+    folds, single = (
+        Resampling.of(30, replicates=9, seed=1, runs=runs_of(systems, complete=complete))
+        for systems, complete in (([0, 0, 1, 2], False), ([0, 1, 2], True))
+    )
+    joined, full = (of_systems(sums, runs_of([0, 0, 1, 2])) for sums in (samples, reference))
+    found = folds.taus(samples, reference[..., 0])
+    assert (found == single.taus(joined, full[..., 0])).all()
+
+
+@pytest.mark.parametrize("n_runs", [2, 5])
+def test_intervals_hold_what_other_users_and_runs_give_on_average(
+    rng: np.random.Generator, n_runs: int
+) -> None:
+    """Runs vary more than users, and otherwise on what is kept of the judgements."""
+    n_systems, n_users, worth = 12, 40, np.linspace(0, 1, 12)[:, None, None]
+    runs = runs_of(np.repeat(np.arange(n_systems), n_runs).tolist())
+
+    def study() -> tuple[Floats, Floats]:
+        """Sums of runs: on all judgements, and on one sample of them."""
+        of_runs = rng.normal(0, 0.4, (n_systems, n_runs, 2))
+        means = worth + of_runs + rng.normal(0, 0.1, of_runs.shape)
+        noise = rng.normal(0, 0.5, (n_users, *means.shape))
+        full, kept = np.moveaxis((means + noise) / n_runs, -1, 0).reshape(2, n_users, -1)
+        return full[None], kept[None, :, :, None]
+
+    def tau(full: Floats, kept: Floats) -> float:
+        means = of_systems(kept.sum(axis=1), runs)[..., 0]
+        return float(tau_b(means, of_systems(full.sum(axis=1)[..., None], runs)[..., 0]).item())
+
+    truth = np.mean([tau(*study()) for _ in range(400)])
+    both = Resampling.of(n_users, replicates=200, seed=1, runs=runs)
+    users = Resampling.of(n_users, replicates=200, seed=1)
+    held = np.zeros(2)
+    for _ in range(200):
+        full, kept = study()
+        merged = of_systems(kept, runs), of_systems(full[..., None], runs)[..., 0]
+        observed = np.array(tau(full, kept))
+        for place, taus in enumerate((both.taus(kept, full), users.taus(*merged))):
+            low, high = arcsine_around(observed, taus[0, 0])
+            held[place] += low <= truth <= high
+    assert held[0] >= 180
+    assert held[1] < 130
 
 
 def test_few_users_are_blocks_of_one() -> None:

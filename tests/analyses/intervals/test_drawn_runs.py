@@ -6,7 +6,11 @@ from analyses.shared.run_deviations import RunDeviations
 
 def drawn(runs: np.ndarray, systems: list[int], *, replicates: int = 2000) -> np.ndarray:
     numbers = np.array(systems)
-    found = run_noise(RunDeviations(runs, numbers), replicates=replicates, seed=1)
+    found = run_noise(
+        RunDeviations(runs, numbers, np.array([True] * (int(numbers.max()) + 1))),
+        replicates=replicates,
+        seed=1,
+    )
     assert isinstance(found, np.ndarray)
     return found
 

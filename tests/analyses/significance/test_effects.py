@@ -8,6 +8,8 @@ from analyses.significance.paired.confidence_intervals import t_intervals
 from runs import InputError
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 
+BOTH = np.array([True, True])
+
 
 @pytest.fixture
 def scores(rng: np.random.Generator) -> Floats:
@@ -74,7 +76,9 @@ def test_intervals_are_those_of_t(scores: Floats) -> None:
 
 
 def test_single_runs_leave_the_intervals_as_they_are(scores: Floats) -> None:
-    none = RunDeviations(np.zeros(scores.shape[:2]), np.arange(scores.shape[1]))
+    none = RunDeviations(
+        np.zeros(scores.shape[:2]), np.arange(scores.shape[1]), np.array([True] * 4)
+    )
     found, plain = effects(scores, runs=none), effects(scores)
     np.testing.assert_allclose(found.lower, plain.lower, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.upper, plain.upper, rtol=1e-12, atol=1e-15)
@@ -85,7 +89,7 @@ def test_runs_widen_intervals_as_welch_does() -> None:
     runs = [np.array([0.1, 0.4, 0.2, 0.5]), np.array([0.3, 0.2, 0.1])]
     scores = np.repeat([[[run.mean()] for run in runs]], 50, axis=2)
     apart = np.concatenate([run - run.mean() for run in runs])[None]
-    found = effects(scores, runs=RunDeviations(apart, np.array([0, 0, 0, 0, 1, 1, 1])))
+    found = effects(scores, runs=RunDeviations(apart, np.array([0, 0, 0, 0, 1, 1, 1]), BOTH))
     expected = ttest_ind(*runs, equal_var=False).confidence_interval(0.95)
     np.testing.assert_allclose([found.lower.item(), found.upper.item()], expected)
 
@@ -102,7 +106,7 @@ def test_intervals_hold_the_difference_over_users_and_runs(
         values = of_runs + of_users + rng.normal(0, 0.1, (2 * n_runs, n_users))
         scores = np.stack([values[systems == system].mean(axis=0) for system in (0, 1)])[None]
         apart = values.mean(axis=1) - scores[0].mean(axis=1)[systems]
-        found = effects(scores, runs=RunDeviations(apart[None], systems))
+        found = effects(scores, runs=RunDeviations(apart[None], systems, BOTH))
         held += found.lower.item() <= 0 <= found.upper.item()
     assert 0.93 <= held / trials <= 0.995
 

@@ -34,7 +34,7 @@ def loss(gains: Gains, true: NDArray[np.float64]) -> LossOfJudgements:
     everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
     signs = np.array([1.0, -1.0])
     return LossOfJudgements(
-        gains, np.arange(len(signs)), resampling, np.stack(blocks, axis=2), signs, everything
+        gains, np.arange(len(signs)), resampling, np.stack(blocks, axis=2), signs, everything, None
     )
 
 

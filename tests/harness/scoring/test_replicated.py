@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from analyses.intervals.drawn_runs import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.replicated import averaged, spread
+from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import SampleScorer, score
 from qrels import Qrels
 from runs import Run
@@ -55,7 +56,8 @@ def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], met
     users = np.arange(qrels.n_users).astype(np.str_)
     scores = averaged(score(runs, qrels, measures, metrics, users=users), replicates)
     scorer = SampleScorer(runs, qrels, measures, metrics, replicates=replicates)
-    found = means_on(scorer, qrels)[..., 0]
+    of_runs = deviations(score(runs, qrels, measures, metrics, users=users), replicates)
+    found = of_systems(means_on(scorer, qrels), of_runs)[..., 0]
     if metrics[metric].is_geometric:
         found = np.exp(found)
     expected = [[metrics[metric].average(one) for one in scores.values[0]]]
