@@ -14,9 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from analyses.shared.analysis import Analysis, Given, SettingError
@@ -43,6 +41,7 @@ from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
+from harness.study.digests import judgements_key, ratings_digest
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
@@ -52,46 +51,30 @@ from harness.study.provenance import (
     NUMBERS,
     RATINGS,
     SCORES,
-    SYSTEMS,
-    TRAINING,
     made_by,
 )
 from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
 from harness.study.study import Study
-from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
-from harness.study.true_judgements import TrueJudgements, drawn_places
+from harness.study.system_lists import SystemLists
+from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
+from harness.study.true_judgements import TrueJudgements
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
-from harness.study.workers import (
-    Hidden,
-    OwnLists,
-    Timed,
-    learnt_from,
-    restarts_in_silence,
-    train_and_rank,
-)
 from qrels import Catalogue, FullRanks, Ratings, Split
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.trec import format_qrels
 from recommenders import (
-    PROCESS_BYTES,
-    file_of,
-    is_user_system,
     rankable,
     read_settings,
-    require_memory,
-    workers_within,
 )
 from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
 from runs.replicates import Replicates
 from runs.shared.carried_ids import id_table
-from runs.shared.clock import Cost
-from runs.shared.processes import processes
 from runs.shared.progress import Progress
-from runs.trec import format_run, read_run
+from runs.trec import read_run
 
 INFAP = "infAP is the paper's, not trec_eval's."
 
@@ -152,64 +135,15 @@ class Stages:
     repeats: Mapping[int, Callable[[], Path]] = field(default_factory=dict)
 
     @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems: those trained, in the order of the study, then the runs given."""
-        return tuple(dict.fromkeys(self._system_of_runs))
-
-    @property
-    def run_names(self) -> tuple[str, ...]:
-        """Names of the runs: those of the systems, but where several runs are of one."""
-        return self._trained + tuple(run.system for run in self.collection.runs)
-
-    @property
-    def _system_of_runs(self) -> tuple[str, ...]:
-        """Names of the systems, by run."""
-        replicated = self.collection.replicated
-        return self._trained + replicated if replicated else self.run_names
-
-    @property
-    def _trained(self) -> tuple[str, ...]:
-        return () if self.collection.split is None else tuple(self.study.systems.labels)
-
-    def _replicates(self, runs: Sequence[Run]) -> Replicates | None:
-        """Tell which runs are of which system; None if each is of its own."""
-        return Replicates.of(self._system_of_runs, runs) if self.collection.replicated else None
-
-    @property
-    def ranked_in_full(self) -> tuple[str, ...]:
-        """Names of the systems whose full ranks are kept: all, if an analysis needs them."""
-        return self._trained_for("full_ranks")
-
-    @property
-    def ranked_whole(self) -> tuple[str, ...]:
-        """Names of the systems whose ranks of all candidates are kept."""
-        return self._trained_for("candidate_ranks")
-
-    def _trained_for(self, need: str) -> tuple[str, ...]:
-        """Name all trained systems, if an analysis needs it."""
-        needed = any(need in analysis.needs for analysis, _ in self.wanted)
-        return tuple(self.study.systems.labels) if needed else ()
-
-    @property
     def hidden_under(self) -> tuple[Validation, ...]:
         """Validations under which metrics ask where hidden items are ranked."""
         needed = {name for metric in self.metrics.values() for name in metric.needs}
         return tuple(name for name in VALIDATIONS if name in needed)
 
     @property
-    def ranked_hidden(self) -> tuple[str, ...]:
-        """Names of the systems whose hidden ranks are kept: all, if a metric needs them."""
-        return tuple(self.study.systems.labels) if self.hidden_under else ()
-
-    @property
     def truth(self) -> TrueJudgements | None:
         """What the systems are truly judged by, if that is known."""
         return self.collection.judged_truly
-
-    @property
-    def listed_truly(self) -> tuple[str, ...]:
-        """Names of the runs of which other lists than the usual ones are truly judged."""
-        return self.run_names if self.truth is not None and self.truth.has_own_lists else ()
 
     @cached_property
     def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
@@ -230,29 +164,31 @@ class Stages:
     @property
     def trained_catalogue(self) -> Catalogue:
         """What metrics may know of items, with the hidden ranks of systems if any are kept."""
-        if not self.ranked_hidden:
+        if not self.lists.ranked_hidden:
             return self.catalogue
-        names = {system: HIDDEN.file(system) for system in self.ranked_hidden}
+        names = {system: HIDDEN.file(system) for system in self.lists.ranked_hidden}
         ranks = {s: read_evidence(self.store.folder / n, JudgedRanks) for s, n in names.items()}
         return replace(self.catalogue, hidden_ranks=ranks)
+
+    @cached_property
+    def lists(self) -> SystemLists:
+        """What the systems recommend."""
+        needs = frozenset(need for analysis, _ in self.wanted for need in analysis.needs)
+        of_all = self.study, self.collection, self.store, self.n_jobs, self.progress
+        return SystemLists(*of_all, needs, self.hidden_under)
 
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         world = [] if self.collection.truth is None else ["world"]
-        runs = [RUN.of(name) for name in self.run_names]
-        ranks = [RANKS.of(system) for system in self.ranked_in_full]
         split = ["split"] if self._split_parts else []
-        hidden = [HIDDEN.of(system) for system in self.ranked_hidden]
-        hidden += [WHOLE.of(system) for system in self.ranked_whole]
         truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
-        truth += [TRUE_RUN.of(system) for system in self.listed_truly]
         worlds = [
             place_of(world).part
             for _, settings in self.wanted
             for world in settings.other_worlds(self.study.seed)
         ]
-        made = [*runs, *ranks, *hidden, "scores", *truth, *worlds, *self.analyses, *self._repeated]
+        made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._repeated]
         return ["qrels", *split, *world, *made]
 
     @property
@@ -278,7 +214,7 @@ class Stages:
         with self.study.errors_at("metrics", "names"):
             self._check_hidden()
         given = Given(
-            systems=self.systems,
+            systems=self.lists.systems,
             measures=self.measures,
             has_training=self.collection.split is not None and bool(self.study.systems.names),
             has_truth=self.truth is not None,
@@ -346,7 +282,7 @@ class Stages:
     def make(self) -> None:
         """Make all parts, or what is left of them."""
         self.keep_input()
-        runs = self.make_runs()
+        runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         if self.repeats:
             self._put_together()
@@ -380,10 +316,10 @@ class Stages:
         study, facts = self.study, self.collection.facts
         of_runs = self.collection.split is None
         compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
-        n_systems = f"{len(self.systems)} {'runs' if of_runs else 'systems'}"
+        n_systems = f"{len(self.lists.systems)} {'runs' if of_runs else 'systems'}"
         if self.collection.replicated:
-            n_runs = f"{len(self.run_names)} runs, taken as given"
-            n_systems = f"{len(self.systems)} systems (means over {n_runs})"
+            n_runs = f"{len(self.lists.run_names)} runs, taken as given"
+            n_systems = f"{len(self.lists.systems)} systems (means over {n_runs})"
         counts = f"{facts['users']:,} {ranked_for}"
         judgements = f"{facts['judgements']:,} judgements"
         return {
@@ -395,7 +331,7 @@ class Stages:
             "results": ["means", "coverage", *self.analyses, *self._repeated],
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
-            "systems": list(self.systems),
+            "systems": list(self.lists.systems),
             "notes": [
                 INFAP,
                 TIES,
@@ -424,25 +360,6 @@ class Stages:
         if self.truth is not None:
             self._make(TRUE_QRELS, self._true_key, self._true_files, by)
 
-    def make_runs(self) -> list[Run]:
-        """Train the systems and rank for every topic; write the runs that were given.
-
-        Where systems are trained, all runs are read back from their files, which may be those of
-        an earlier call. What is scored is what is written.
-        """
-        self._write_given_runs()
-        if self.collection.split is None:
-            return list(self.collection.runs)
-        self._train(self.collection.split)
-        depth = self.study.systems.depth
-        with self.progress("Reading the runs back", len(self.run_names)) as bar:
-            runs = []
-            for name in self.run_names:
-                file = read_run(self.store.folder / RUN.file(name))
-                runs.append(file.to_run(*self.collection.carried, depth=depth))
-                bar.advance()
-        return runs
-
     def make_scores(self, runs: Sequence[Run]) -> Scores:
         """Score every user, system and measure; write means and coverage.
 
@@ -451,7 +368,7 @@ class Stages:
         made: list[Scores] = []
 
         def build() -> dict[str, bytes]:
-            by_run, replicates = self._score(runs), self._replicates(runs)
+            by_run, replicates = self._score(runs), self.lists.replicates(runs)
             made.append(averaged(by_run, replicates))
             return {
                 SCORES_FILE: scores_to_parquet(made[0]),
@@ -510,7 +427,7 @@ class Stages:
             lists = self._true_lists(runs, known)
             with self.progress("Scoring by the truth", len(lists)) as bar:
                 by_run = self._score_truly(lists, known, advance=bar.advance)
-            replicates = self._replicates(lists)
+            replicates = self.lists.replicates(lists)
             made.append(averaged(by_run, replicates))
             weights = user_weights(known.qrels, self.study.metrics.average)
             return {
@@ -521,7 +438,7 @@ class Stages:
         key = content_key(
             self._scores_key,
             self._true_key,
-            self._files_of([TRUE_RUN.of(system) for system in self.listed_truly]),
+            self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
             self.study.truth.references,
         )
         self._make(TRUE_SCORES, key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
@@ -536,9 +453,9 @@ class Stages:
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
         """Give the lists that the truth judges."""
-        if not self.listed_truly:
+        if not self.lists.listed_truly:
             return [known.usual_lists(run) for run in runs]
-        files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.run_names]
+        files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.lists.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
 
     def _score_truly(
@@ -569,11 +486,14 @@ class Stages:
             catalogue=self.trained_catalogue,
             weights=self.weights,
             ranks={
-                system: self.store.folder / RANKS.file(system) for system in self.ranked_in_full
+                system: self.store.folder / RANKS.file(system)
+                for system in self.lists.ranked_in_full
             },
-            whole={system: self.store.folder / WHOLE.file(system) for system in self.ranked_whole},
+            whole={
+                system: self.store.folder / WHOLE.file(system) for system in self.lists.ranked_whole
+            },
             known_truth=truth,
-            replicates=self._replicates(runs),
+            replicates=self.lists.replicates(runs),
             worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
@@ -586,7 +506,7 @@ class Stages:
             return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
         if "candidate_ranks" in analysis.needs:
-            parts = [*map(WHOLE.of, self.ranked_whole), TRUE_QRELS, TRUE_SCORES]
+            parts = [*map(WHOLE.of, self.lists.ranked_whole), TRUE_QRELS, TRUE_SCORES]
             return content_key(self._scores_key, self._files_of(parts))
         if "truth" in analysis.needs:
             return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
@@ -605,177 +525,15 @@ class Stages:
     ) -> None:
         make_part(self.store, part, key, build, made_by)
 
-    def _train(self, split: Split) -> None:
-        names, settings = self.study.systems.labels, self.study.systems.settings
-        relevant = self.collection.relevant_ratings() if self.ranked_in_full else None
-        keys = self._keys_of_parts(split, relevant)
-        pending = [s for s in names if any(self._lacks(part, s, keys) for part in keys)]
-        if not pending:
-            return
-        positives = {s: self.study.systems.positives_of(names[s]) for s in names}
-        needs = [
-            PROCESS_BYTES
-            + require_memory(
-                names[s], settings.get(names[s], {}), learnt_from(split.train, positives[s])
-            )
-            for s in pending
-        ]
-        tasks = (
-            joblib.delayed(train_and_rank)(
-                names[system],
-                dict(settings.get(names[system], {})),
-                split.train,
-                split.test_users,
-                seed=self.study.seed,
-                depth=self.study.systems.depth,
-                candidates=self.study.systems.candidates_in(split),
-                relevant=relevant,
-                positives=positives[system],
-                hidden=self._hidden(split),
-                lists=self._own_lists(split),
-                ranked_whole=self._whole(split),
-            )
-            for system in pending
-        )
-        available = psutil.virtual_memory().available
-        n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
-        workers = processes(n_jobs, return_as="generator_unordered", needs=needs)
-        with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for made in workers(tasks):
-                system = made[RUN].value.system
-                for part, timed in made.items():
-                    if self._lacks(part, system, keys):
-                        self._write_part(part, system, timed, keys[part][system])
-                seconds = sum(timed.cost.seconds for timed in made.values())
-                bar.advance(done=f"{system}, {seconds:.1f} s")
-
-    def _lacks(
-        self, part: SystemPart, system: str, keys: Mapping[SystemPart, Mapping[str, str]]
-    ) -> bool:
-        """Tell whether a part of a system is asked for, and not kept."""
-        key = keys[part].get(system)
-        by = self._trained_by
-        return key is not None and not self.store.is_complete(part.of(system), key, by)
-
-    def _keys_of_parts(
-        self, split: Split, relevant: Ratings | None
-    ) -> dict[SystemPart, dict[str, str]]:
-        """Give the keys of what is asked for, by part and system."""
-        keys = {system: self._run_key(split, system) for system in self.study.systems.labels}
-        marks = "" if relevant is None else ratings_digest(relevant)
-        return {
-            RUN: keys,
-            RANKS: {system: content_key(keys[system], marks) for system in self.ranked_in_full},
-            HIDDEN: self._hidden_keys(split, keys),
-            TRUE_RUN: self._list_keys(keys),
-            WHOLE: self._whole_keys(split, keys),
-        }
-
-    def _hidden(self, split: Split) -> Hidden | None:
-        """Say what is hidden in turn: the relevant items; None if no hidden ranks are asked for."""
-        if not self.ranked_hidden:
-            return None
-        # Test ratings and judgements have one order: by user, then item.
-        return Hidden(split, self.collection.qrels.relevant, self.hidden_under)
-
-    def _hidden_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
-        if not self.ranked_hidden:
-            return {}
-        marks = (ratings_digest(split.test), digest(self.collection.qrels.relevant))
-        return {s: content_key(keys[s], *marks, self.hidden_under) for s in self.ranked_hidden}
-
-    def _whole(self, split: Split) -> NDArray[np.int64] | None:
-        """Say whose candidates are all ranked: places of test users; None if nobody's are."""
-        if not self.ranked_whole:
-            return None
-        return drawn_places(split.test_users, len(split.train.items), self.study.seed)
-
-    def _whole_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
-        whole = self._whole(split)
-        return {} if whole is None else {s: content_key(keys[s], digest(whole)) for s in keys}
-
-    def _own_lists(self, split: Split) -> OwnLists | None:
-        """Say whom the truth asks other lists for; None if it judges the usual ones."""
-        if self.truth is None or not self.listed_truly:
-            return None
-        return OwnLists(self.truth.users, self.truth.listed(len(split.train.items)))
-
-    def _list_keys(self, keys: Mapping[str, str]) -> dict[str, str]:
-        if self.truth is None or not self.listed_truly:
-            return {}
-        marks = self.truth.listed(len(self.collection.items))
-        listed = "all" if marks is None else digest(marks.indptr, marks.indices)
-        whose = digest(self.truth.users)
-        return {system: content_key(key, whose, listed) for system, key in keys.items()}
-
-    def _write_given_runs(self) -> None:
-        given = self.collection
-        for part, runs, judged in (
-            (RUN, given.runs, self._qrels_key),
-            (TRUE_RUN, given.true_lists, self._true_key),
-        ):
-            for run in runs:
-                key = content_key(judged, digest(run.items))
-                self._write_part(part, run.system, Timed(run, Cost(0, 0)), key)
-
-    def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
-        files = {part.file(system): self._content(part, made.value)}
-        by = self._trained_by
-        self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
-
-    def _content(self, part: SystemPart, made: Any) -> bytes:
-        """Give what is in the file of a part: lists in TREC's form, or ranks as evidence."""
-        if not isinstance(made, Run):
-            return to_evidence(made)
-        if not made.lengths.any():
-            truly = "lists none of the truly judged items."
-            lacks = truly if part is TRUE_RUN else "recommends nothing to any test user."
-            raise InputError(f"the system {made.system!r} {lacks}")
-        topics, items = self.collection.carried
-        if part is TRUE_RUN and self.truth is not None:
-            topics = self.truth.carried
-        return format_run(made, topics, items)
-
-    def _run_key(self, split: Split, system: str) -> str:
-        name = self.study.systems.labels[system]
-        candidates = self.study.systems.candidates_in(split)
-        settings = read_settings(name, self.study.systems.settings.get(name, {}))
-        return content_key(
-            sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
-            ratings_digest(split.train),
-            digest(split.test_users),
-            system,
-            settings.model_dump(mode="json"),
-            self.study.seed,
-            self.study.systems.depth,
-            "all" if candidates is None else digest(candidates),
-            self.study.systems.positives_of(name),
-        )
-
-    @property
-    def _trained_by(self) -> dict[str, str]:
-        return made_by(SYSTEMS, TRAINING)
-
     @cached_property
     def _qrels_key(self) -> str:
-        qrels = self.collection.qrels
-        return content_key(
-            digest(self.collection.topics.ids, self.collection.items.ids),
-            digest(qrels.offsets, qrels.items, qrels.grades),
-            qrels.relevance_level,
-        )
+        known = self.collection
+        return judgements_key(known.qrels, known.topics, known.items)
 
     @cached_property
     def _true_key(self) -> str:
-        known = self.truth
-        if known is None:
-            return ""
-        qrels = known.qrels
-        return content_key(
-            digest(known.topics.ids, self.collection.items.ids),
-            digest(qrels.offsets, qrels.items, qrels.grades),
-            qrels.relevance_level,
-        )
+        known, items = self.truth, self.collection.items
+        return "" if known is None else judgements_key(known.qrels, known.topics, items)
 
     @property
     def _scores_key(self) -> str:
@@ -784,12 +542,12 @@ class Stages:
             self._qrels_key,
             self._files_of(
                 [
-                    *(RUN.of(name) for name in self.run_names),
-                    *(HIDDEN.of(system) for system in self.ranked_hidden),
+                    *(RUN.of(name) for name in self.lists.run_names),
+                    *(HIDDEN.of(system) for system in self.lists.ranked_hidden),
                 ]
             ),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
-            self._system_of_runs,
+            self.lists.system_of_runs,
             self.study.metrics.average,
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
@@ -799,7 +557,7 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(self._files_of([RANKS.of(s) for s in self.ranked_in_full]))
+        return content_key(self._files_of([RANKS.of(s) for s in self.lists.ranked_in_full]))
 
     def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
@@ -853,21 +611,6 @@ def format_ratings(split: Split) -> bytes:
             for user, item, rating, time in zip(*columns, strict=True)
         ]
     return ("userId,movieId,rating,timestamp\n" + "".join(sorted(lines))).encode()
-
-
-def digest(*arrays: NDArray[Any]) -> str:
-    """Hash the contents of arrays."""
-    whole = sha256()
-    for array in arrays:
-        whole.update(f"{array.dtype}{array.shape}".encode())
-        whole.update(np.ascontiguousarray(array).data)
-    return whole.hexdigest()
-
-
-def ratings_digest(ratings: Ratings) -> str:
-    """Hash ratings and their ids."""
-    columns = [ratings.users.ids, ratings.items.ids, ratings.user, ratings.item, ratings.rating]
-    return digest(*columns, *([] if ratings.time is None else [ratings.time]))
 
 
 def spelled_out(study: Study) -> Study:

@@ -21,8 +21,8 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
+from harness.study.digests import digest, ratings_digest
 from harness.study.run import check, try_out
-from harness.study.stages import digest, ratings_digest
 from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.system_parts import file_stem
