@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -92,6 +92,55 @@ class Estimates:
         """Pair the report measures that have a number."""
         reported = self.measures.reported
         return list(combinations(map(reported.called, self.of(reported)), 2))
+
+    def in_order(self) -> Estimates:
+        """Take the report measures that have a number, from the best."""
+        numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
+        numbers = numbers[~np.isnan(self.values[numbers])]
+        sign = 1.0 if self.lower_is_better else -1.0
+        chosen = numbers[np.argsort(sign * self.values[numbers], kind="stable")]
+        some = [self.measures[number] for number in chosen]
+        return replace(
+            self,
+            measures=Measures(some, falling=self.measures.falling, reported=some, grid=()),
+            values=self.values[chosen],
+            low=self.low[chosen],
+            high=self.high[chosen],
+            replicates=self.replicates[chosen],
+            within=None if self.within is None else self.within[chosen],
+        )
+
+    def groups(self) -> list[tuple[int, int]]:
+        """Give the first and last of measures in a row of which no two differ beyond noise.
+
+        Measures count in the order in which they are, and intervals of differences hold for every
+        two at once. Groups within others are left out; without replicates there are none.
+
+        Examples
+        --------
+        The second cannot be told from the first, nor from the third, which differ:
+
+        >>> noise = np.array([[-0.1, 0.0, 0.1], [0.1, 0.0, -0.1], [-0.1, 0.0, 0.1]])
+        >>> values, words = np.array([0.9, 0.8, 0.7]), ("area", "area", "area", "best", "more")
+        >>> measures = Measures([Measure("P", 5), Measure("AP", 5), Measure("RR", 5)])
+        >>> Estimates(*words, measures, values, values, values, noise).groups()
+        [(0, 1), (1, 2)]
+        """
+        n_measures = len(self.measures)
+        if self.replicates.shape[1] < 2:
+            return []
+        first, second = np.triu_indices(n_measures, 1)
+        low, high = self._limits(first, second, reach=self._joint_reach(first, second))
+        apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
+        apart[first, second] = (low > 0) | (high < 0)
+        found: list[tuple[int, int]] = []
+        for start in range(n_measures):
+            end = start
+            while end + 1 < n_measures and not apart[start : end + 1, end + 1].any():
+                end += 1
+            if not found or end > found[-1][1]:
+                found.append((start, end))
+        return found
 
     def difference(
         self, first: Measure, second: Measure, *, among: Iterable[tuple[Measure, Measure]] = ()

@@ -18,6 +18,7 @@ from analyses.shared.result import FigureFace, Result, TableFace, figures_of, ta
 from analyses.shared.table import Table
 from harness.metrics.shared.kept_metric import read_kept_metrics
 from harness.metrics.shared.metric import Metric
+from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.ledger import Ledger
 from harness.report.repeats import Repeats
@@ -26,8 +27,13 @@ from harness.scoring.means import Means
 from runs import InputError, InputWarning
 from runs.shared.errors import nearest
 
-REPEATS = "repeats"
-SCORED: Mapping[str, type[Result]] = {"means": Means, "coverage": Coverage, REPEATS: Repeats}
+ANSWER, REPEATS = "answer", "repeats"
+SCORED: Mapping[str, type[Result]] = {
+    ANSWER: Answer,
+    "means": Means,
+    "coverage": Coverage,
+    REPEATS: Repeats,
+}
 """What studies of systems have beside the results of their analyses."""
 
 TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"

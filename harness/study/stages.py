@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from analyses.shared.analysis import Analysis, Given, SettingError
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures, Scores
+from analyses.shared.result import Result
 from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.sentences import listed
 from analyses.shared.truth import Truth
@@ -27,14 +28,18 @@ from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.report.answer import Answer
 from harness.report.study_folder import (
+    ANSWER,
     KEPT_METRICS,
     REPEATS,
     TEST_FILE,
     TRAIN_FILE,
+    FinishedStudy,
     evidence_name,
     of_topics,
 )
+from harness.report.tables import estimates_of
 from harness.scoring.coverage import Coverage
 from harness.scoring.means import Means
 from harness.scoring.replicated import averaged, deviations, spread
@@ -188,8 +193,8 @@ class Stages:
             for _, settings in self.wanted
             for world in settings.other_worlds(self.study.seed)
         ]
-        made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._repeated]
-        return ["qrels", *split, *world, *made]
+        made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._answered]
+        return ["qrels", *split, *world, *made, *self._repeated]
 
     @property
     def analyses(self) -> list[str]:
@@ -284,8 +289,30 @@ class Stages:
         self.keep_input()
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
+        if self._answered:
+            self._answer()
         if self.repeats:
             self._put_together()
+
+    @property
+    def _answered(self) -> list[str]:
+        """The part that sums up analyses, if one has a number for each measure."""
+        having = any(a.result.estimates is not Result.estimates for a, _ in self.wanted)
+        return [ANSWER] if having else []
+
+    def _answer(self) -> None:
+        """Put together what the analyses say of the report measures."""
+        folder = self.store.folder
+        files = [
+            sha256((folder / evidence_name(key)).read_bytes()).hexdigest() for key in self.analyses
+        ]
+
+        def build() -> dict[str, bytes]:
+            study = FinishedStudy(folder, {"study": self.study.name, "results": self.analyses})
+            every = (estimates for _, estimates in estimates_of(study))
+            return result_files(ANSWER, Answer.of(every), worded=self.worded)
+
+        self._make(ANSWER, content_key(files), build, made_by(SCORES, DRAWING))
 
     @property
     def _repeated(self) -> list[str]:
@@ -328,7 +355,7 @@ class Stages:
             "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
             f"{n_systems}; study seed {study.seed}.",
             "ranked for": ranked_for,
-            "results": ["means", "coverage", *self.analyses, *self._repeated],
+            "results": [*self._answered, "means", "coverage", *self.analyses, *self._repeated],
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.lists.systems),

@@ -76,7 +76,7 @@ def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> Non
     study = FinishedStudy.at(finished)
     keys = dict.fromkeys(key for key, _ in study.figures())
     captions = [f"{study.result(key).caption()} {study.manifest['data']}" for key in keys]
-    assert len(captions) == 6
+    assert len(captions) == 7
     assert [caption for caption in captions if caption not in page.text] == []
 
 
