@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.recall.user_recalls import user_recalls
+from harness.online.simulation.arms import NeighbourModel, NeighbourRecommender
 from harness.online.simulation.profiles import profiles_before
 from harness.study.store import content_key
 from harness.tuning.search import Space, draw_new, random_search
@@ -20,17 +20,13 @@ from harness.tuning.trials import Trial
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders import Choice, Range
-from recommenders.kernels.embeddings import EmbeddingSettings, similarity
+from recommenders.kernels.embeddings import EmbeddingSettings
 from recommenders.kernels.embeddings.als import import_implicit
-from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden import Hiding
 from recommenders.shared.search_space import Value
-from recommenders.shared.sparse import row_of_entry
-from runs import InputError, Numbering, top_items
+from runs import InputError, Numbering
 from runs.shared.progress import Progress
 from runs.shared.settings import Section, Sizes, Whole
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Lists = NDArray[np.int32]
@@ -39,10 +35,6 @@ TUNING_SHARE: Final = 0.1
 MOST_TUNING_USERS: Final = 10_000
 LISTED_USERS: Final = 2000
 """Users at most whose lists are compared, spread over all."""
-
-BLOCK_BYTES: Final = 32 * 2**20
-REPLICATES: Final = 500
-"""Of the bootstrap over users."""
 
 FLOOR: Final = 0.4
 """Recall of the worst model wanted, as a share of the best."""
@@ -84,6 +76,14 @@ class SearchSection(Section):
 
 
 @dataclass(frozen=True, eq=False)
+class Evidence:
+    """How one model serves the tuning users: recalls, of shape (n_users,), and lists of some."""
+
+    recalls: Floats
+    lists: Lists
+
+
+@dataclass(frozen=True, eq=False)
 class Search:
     """Trials, and the models chosen among them.
 
@@ -92,7 +92,7 @@ class Search:
     trials, chosen
         All, and those of the chosen models, by falling recall.
     step_errors
-        Bootstrap error of the difference of each chosen model and the next, of shape
+        Standard error over users of the difference of each chosen model and the next, of shape
         (n_models - 1,), both measured on the same users.
     n_missed
         Steps of quality at which there was no candidate.
@@ -106,6 +106,28 @@ class Search:
     n_missed: int
     n_users: int
     metric: str
+
+    @classmethod
+    def of(
+        cls, outcomes: Sequence[tuple[Trial, Evidence | None]], section: SearchSection
+    ) -> Search:
+        """Choose among the trials, and say how sure their differences are."""
+        found = [(trial, evidence) for trial, evidence in outcomes if evidence]
+        if not found:
+            raise InputError(f"no trial came to anything; the first: {outcomes[0][0].finding}")
+        scores = np.array([trial.score for trial, _ in found], dtype=np.float64)
+        lists = np.stack([evidence.lists for _, evidence in found])
+        chosen, n_missed = choose_models(scores, lists, n_models=section.models, floor=FLOOR)
+        steps = np.diff([found[place][1].recalls for place in chosen], axis=0)
+        n_users = steps.shape[1]
+        return cls(
+            trials=tuple(trial for trial, _ in outcomes),
+            chosen=tuple(found[place][0] for place in chosen),
+            step_errors=steps.std(axis=1, ddof=1) / np.sqrt(n_users),
+            n_missed=n_missed,
+            n_users=n_users,
+            metric=section.metric,
+        )
 
     @property
     def models(self) -> tuple[EmbeddingSettings, ...]:
@@ -129,19 +151,6 @@ class Search:
             f"users, who were cut from training. {apart} {self.n_missed} of "
             f"{len(self.step_errors)} steps had no candidate near."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """How one model serves the tuning users.
-
-    Numbers and recalls of the users have the shape (n_users,). Lists are items recommended from the
-    whole profiles of some of them, -1 at the end, of shape (n_listed, cutoff).
-    """
-
-    users: NDArray[np.int32]
-    recalls: NDArray[np.float32]
-    lists: Lists
 
 
 def search_models(
@@ -176,15 +185,22 @@ def search_models(
     draw_seed = int(content_key("tuning users", seed)[:15], 16)
     ids = draw_test_users(seen, share=TUNING_SHARE, most=MOST_TUNING_USERS, seed=draw_seed)
     train, tuning = split_users(seen, ids)
-    outcomes = []
     drawn = draw_settings(dict(sorted(space.items())), trials=section.trials, seed=seed)
+    outcomes: list[tuple[Trial, Evidence | None]] = []
     with progress("Searching models", len(drawn)) as bar:
         for number, settings in enumerate(drawn):
-            outcomes.append(
-                _try(number, settings, train, tuning, section, seed=seed, n_jobs=n_jobs)
-            )
+            begun, found, finding = time.perf_counter(), None, ""
+            try:
+                chosen = EmbeddingSettings(**dict[str, Any](settings))
+                model = NeighbourModel.embedded(chosen, seed=seed, n_jobs=n_jobs).fit(train)
+                found = measure_model(model, train.event_counts(), tuning, section, n_jobs=n_jobs)
+            except InputError as error:
+                finding = str(error)
+            score = None if found is None else float(found.recalls.mean())
+            seconds = time.perf_counter() - begun
+            outcomes.append((Trial(number, settings, score, seconds, finding=finding), found))
             bar.advance()
-    return _search_of(outcomes, section, seed=seed)
+    return Search.of(outcomes, section)
 
 
 def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Value]]:
@@ -205,99 +221,28 @@ def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Val
     return drawn
 
 
-def _try(
-    number: int,
-    settings: Mapping[str, Any],
-    train: Interactions,
-    tuning: Interactions,
-    section: SearchSection,
-    *,
-    seed: int,
-    n_jobs: int,
-) -> tuple[Trial, Evidence | None]:
-    """Train and measure a model; a trial fails if it cannot be trained."""
-    begun = time.perf_counter()
-    try:
-        chosen = EmbeddingSettings(**settings)
-        matrix = similarity(train, chosen, seed=seed, n_jobs=n_jobs)
-        found = measure_model(matrix, train.event_counts(), tuning, section, n_jobs=n_jobs)
-    except InputError as error:
-        seconds = time.perf_counter() - begun
-        return Trial(number, settings, None, seconds, finding=str(error)), None
-    recall = float(found.recalls.mean(dtype=np.float64))
-    return Trial(number, settings, recall, time.perf_counter() - begun), found
-
-
 def measure_model(
-    matrix: csr_array[Any],
+    model: NeighbourRecommender,
     counts: NDArray[np.integer],
     tuning: Interactions,
     section: SearchSection,
     *,
     n_jobs: int,
 ) -> Evidence:
-    """Measure a model, by its similarities, on tuning users; items had so many training events."""
-    ranks = rank_hidden(matrix, tuning, Hiding(deepest=section.cutoff), n_jobs=n_jobs)
-    grid = {"betas": [section.beta], "cutoffs": [section.cutoff]}
-    blocks = list(user_recalls(ranks, counts, validation="LLOO", **grid))  # type: ignore[arg-type]
+    """Measure a model on tuning users, and let it recommend from all that some of them had.
+
+    Items had so many events in training.
+    """
+    ranks = model.hidden_ranks(tuning, Hiding(deepest=section.cutoff), n_jobs=n_jobs)
+    grid: dict[str, Any] = {"betas": [section.beta], "cutoffs": [section.cutoff]}
+    blocks = list(user_recalls(ranks, counts, validation="LLOO", **grid))
     users = np.concatenate([block.users for block in blocks])
     recalls = np.concatenate([block.shares[:, 0, 0] for block in blocks])
     listed = users[:: -(-len(users) // LISTED_USERS)]
-    return Evidence(users, recalls, top_lists(matrix, tuning, listed, depth=section.cutoff))
-
-
-def top_lists(
-    matrix: csr_array[Any], events: Interactions, users: NDArray[np.int32], *, depth: int
-) -> Lists:
-    """Recommend to users from all that they had, what they had excluded.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> events = Interactions.of(
-    ...     Numbering.of("u"), Numbering.of("abc"), user=[0], item=[0], time=[1]
-    ... )
-    >>> votes = csr_array([[0, 0.25, 0.5], [0.25, 0, 0], [0.5, 0, 0]])
-    >>> top_lists(votes, events, np.array([0], dtype=np.int32), depth=3)
-    array([[ 2,  1, -1]], dtype=int32)
-    """
-    ends = np.full(len(users), np.iinfo(np.int64).max)
-    profiles = profiles_before(events, users, ends, n_items=len(events.items))
-    lists = np.full((len(users), depth), -1, dtype=np.int32)
-    size = max(1, BLOCK_BYTES // (8 * matrix.shape[1]))
-    for first in range(0, len(users), size):
-        rows = slice(first, first + size)
-        known = profiles[rows]
-        scores = (known @ matrix).toarray()
-        scores[row_of_entry(known), known.indices] = 0
-        lists[rows] = top_items(np.where(scores > 0, scores, -np.inf), depth=depth)
-    return lists
-
-
-def _search_of(
-    outcomes: Sequence[tuple[Trial, Evidence | None]], section: SearchSection, *, seed: int
-) -> Search:
-    """Choose among the trials, and say how sure their differences are."""
-    found = [(trial, evidence) for trial, evidence in outcomes if evidence]
-    if not found:
-        raise InputError(f"no trial came to anything; the first: {outcomes[0][0].finding}")
-    scores = np.array([trial.score for trial, _ in found], dtype=np.float64)
-    lists = np.stack([evidence.lists for _, evidence in found])
-    chosen, n_missed = choose_models(scores, lists, n_models=section.models, floor=FLOOR)
-    users = found[0][1].users
-    recalls = np.stack([found[place][1].recalls for place in chosen]).astype(np.float64)
-    means = np.empty((len(chosen), REPLICATES))
-    for replicate in range(REPLICATES):
-        weights = poisson_weights(users, replicate=replicate, seed=seed)
-        means[:, replicate] = (recalls * weights).sum(axis=1) / max(weights.sum(), 1)
-    return Search(
-        trials=tuple(trial for trial, _ in outcomes),
-        chosen=tuple(found[place][0] for place in chosen),
-        step_errors=np.diff(means, axis=0).std(axis=1, ddof=1),
-        n_missed=n_missed,
-        n_users=len(users),
-        metric=section.metric,
-    )
+    ends = np.full(len(listed), np.iinfo(np.int64).max)
+    profiles = profiles_before(tuning, listed, ends, n_items=len(tuning.items))
+    lists = model.recommend(profiles, depth=section.cutoff)
+    return Evidence(recalls.astype(np.float64), lists)
 
 
 def choose_models(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.online.simulation.arms import Arm, Lottery, NeighbourModel, SystemModel
 from qrels.interactions.interactions import Interactions
@@ -25,15 +24,8 @@ def _model(section: ArmSection, *, seed: int) -> NeighbourModel | SystemModel | 
     if section.model == "item-cosines":
         return NeighbourModel(ItemCosines(**section.settings))
     if section.model == "als-knn":
-        return _embedded(EmbeddingSettings(**section.settings), seed=seed)
+        return NeighbourModel.embedded(EmbeddingSettings(**section.settings), seed=seed)
     return SystemModel(section.model, section.settings, seed)
-
-
-def _embedded(settings: EmbeddingSettings, *, seed: int) -> NeighbourModel:
-    """Learn neighbours by the cosine of embedded items."""
-    from recommenders.kernels.embeddings.model import similarity
-
-    return NeighbourModel(partial(similarity, settings=settings, seed=seed))
 
 
 def settings_frame(study: ExperimentStudy, found: Search | None) -> list[dict[str, object]]:
@@ -71,10 +63,15 @@ def find_models(
         return None
     from harness.online.arm_search import search_models
 
-    users: dict[str, Any] = {"test_users": test_users, "seed": study.seed, "n_jobs": n_jobs}
     with study.errors_at("experiment", "search"):
         return search_models(
-            history, section, section.space, **users, n_jobs=n_jobs, progress=progress
+            history,
+            section,
+            section.space,
+            seed=study.seed,
+            n_jobs=n_jobs,
+            test_users=test_users,
+            progress=progress,
         )
 
 
@@ -83,7 +80,7 @@ def all_arms(study: ExperimentStudy, found: Search | None) -> list[Arm]:
     seed = study.seed
     named = [Arm(name, _model(arm, seed=seed), arm.weight) for name, arm in study.arms.items()]
     searched = [
-        Arm(searched_name(number), _embedded(settings, seed=seed))
+        Arm(searched_name(number), NeighbourModel.embedded(settings, seed=seed))
         for number, settings in enumerate(found.models if found else (), start=1)
     ]
     return [*named, *searched]

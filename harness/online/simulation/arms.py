@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels.ranks.hidden_ranks import HiddenRanks
+    from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.hidden import Hiding
     from recommenders.kernels.hidden.fixed_point import FixedPoint
     from recommenders.shared.scorers import HistoriesScorer
@@ -108,6 +110,13 @@ class NeighbourModel:
     """
 
     similarity: Similarity
+
+    @classmethod
+    def embedded(cls, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1) -> NeighbourModel:
+        """Learn votes by the cosine of embedded items, the same for any number of threads."""
+        from recommenders.kernels.embeddings.model import similarity
+
+        return cls(partial(similarity, settings=settings, seed=seed, n_jobs=n_jobs))
 
     def fit(self, history: Interactions) -> NeighbourRecommender:
         """Learn votes and popularity."""

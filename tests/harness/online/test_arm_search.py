@@ -16,8 +16,8 @@ from harness.online.arm_search import (
     jaccard,
     measure_model,
     search_models,
-    top_lists,
 )
+from harness.online.simulation import NeighbourModel
 from harness.tuning.search import Space
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
@@ -25,7 +25,7 @@ from recommenders import Choice, Range
 from runs import InputError, Numbering
 from runs.shared.progress import Silent
 from tests.embedding_example import two_tastes
-from tests.hidden_example import PROFILES, TRAIN_COUNTS, golden_events, similarity
+from tests.hidden_example import TRAIN_COUNTS, golden_events, similarity
 
 pytest.importorskip("implicit", reason="implicit is not installed")
 
@@ -137,7 +137,7 @@ def test_the_order_of_the_settings_does_not_matter() -> None:
 def test_more_models_than_trials_are_refused_before_any_trial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delattr(arm_search, "similarity")
+    monkeypatch.delattr(arm_search, "NeighbourModel")
     with pytest.raises(InputError, match="`n_models` must be from 1 to the 6 trials, got 7"):
         _search(models=TRIALS + 1)
 
@@ -153,30 +153,18 @@ def test_a_search_without_any_model_says_why() -> None:
         _search(space={"min_users_per_item": Choice((1000, 1001))})
 
 
-USERS = np.arange(3, dtype=np.int32)
-
-
 def test_the_recall_of_a_trial_is_that_found_by_hand() -> None:
-    section = SearchSection(cutoff=2, beta=0.5)
-    found = measure_model(similarity(), TRAIN_COUNTS, golden_events(), section, n_jobs=1)
+    section, events = SearchSection(cutoff=2, beta=0.5), golden_events()
+    model = NeighbourModel(lambda _: similarity()).fit(events)
+    found = measure_model(model, TRAIN_COUNTS, events, section, n_jobs=1)
     assert found.recalls.mean() == pytest.approx(0.4022204304, abs=1e-7)
 
 
-def test_lists_are_those_of_profiles_summed_up() -> None:
-    """Of user 0: 3 gets .5 of 1, 4 .75 of 2, 5 .125 of 0."""
-    scores = np.array([similarity().toarray()[list(profile)].sum(axis=0) for profile in PROFILES])
-    for row, profile in zip(scores, PROFILES, strict=True):
-        row[list(profile)] = 0
-    expected = [[j for j in np.argsort(-row, kind="stable")[:2] if row[j] > 0] for row in scores]
-    found = top_lists(similarity(), golden_events(), USERS, depth=2)
-    assert found[0].tolist() == [4, 3]
-    assert [[item for item in row if item >= 0] for row in found.tolist()] == expected
-
-
-def test_lists_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = top_lists(similarity(), golden_events(), USERS, depth=2)
-    monkeypatch.setattr(arm_search, "BLOCK_BYTES", 1)
-    np.testing.assert_array_equal(top_lists(similarity(), golden_events(), USERS, depth=2), whole)
+def test_lists_are_from_all_that_a_user_had() -> None:
+    """User 0 had 0, 1 and 2: 3 gets .5 of 1, 4 .75 of 2, 5 .125 of 0."""
+    model = NeighbourModel(lambda _: similarity()).fit(golden_events())
+    found = measure_model(model, TRAIN_COUNTS, golden_events(), SearchSection(cutoff=2), n_jobs=1)
+    assert found.lists[0].tolist() == [4, 3]
 
 
 def test_lists_in_common_are_divided_by_those_of_either() -> None:

@@ -295,6 +295,16 @@ def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
     assert set(_table(folder, "online_noise")["experiment"]) == {"small"}
 
 
+@pytest.mark.usefixtures("blank_figures")
+def test_models_that_a_search_finds_are_arms(tmp_path: Path) -> None:
+    pytest.importorskip("implicit", reason="implicit is not installed")
+    search = "[experiment.search]\nmodels = 3\ntrials = 4\nfactors = [2, 4]\n"
+    folder = _run(WORLD + search + REST, tmp_path / "searched")
+    assert _values(folder).index.tolist() == ["als-01", "als-02", "als-03"]
+    assert _table(folder, "settings")["model"].tolist() == ["als-knn"] * 3
+    assert "3 models of 4 trials" in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_lost_log_is_named(tmp_path: Path) -> None:
     logs = 'name = "lost"\n[experiment.logs]\nrecommendations = "r.csv"\ninteractions = "i.csv"\n'
     (tmp_path / "o.toml").write_text(logs + ARMS)
