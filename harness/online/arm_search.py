@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from pydantic import Field
 
 from analyses.recall.user_recalls import user_recalls
 from harness.online.simulation.arms import NeighbourModel, NeighbourRecommender
-from harness.online.simulation.profiles import profiles_before
 from harness.study.store import content_key
 from harness.tuning.search import Space, draw_new, random_search
 from harness.tuning.trials import Trial
@@ -29,18 +28,12 @@ from runs.shared.progress import Progress
 from runs.shared.settings import Section, Sizes, Whole
 
 Floats = NDArray[np.float64]
-Lists = NDArray[np.int32]
 
 TUNING_SHARE: Final = 0.1
 MOST_TUNING_USERS: Final = 10_000
-LISTED_USERS: Final = 2000
-"""Users at most whose lists are compared, spread over all."""
 
 FLOOR: Final = 0.4
 """Recall of the worst model wanted, as a share of the best."""
-
-REACH: Final = 0.25
-"""How far from a step of quality a candidate for it may be, in steps."""
 
 
 class SearchSection(Section):
@@ -75,59 +68,14 @@ class SearchSection(Section):
         return f"Recall@{self.cutoff} (LLOO, beta {self.beta:g})"
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """How one model serves the tuning users: recalls, of shape (n_users,), and lists of some."""
-
-    recalls: Floats
-    lists: Lists
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Search:
-    """Trials, and the models chosen among them.
-
-    Parameters
-    ----------
-    trials, chosen
-        All, and those of the chosen models, by falling recall.
-    step_errors
-        Standard error over users of the difference of each chosen model and the next, of shape
-        (n_models - 1,), both measured on the same users.
-    n_missed
-        Steps of quality at which there was no candidate.
-    n_users, metric
-        Tuning users, and what was measured.
-    """
+    """Trials, those chosen among them by falling recall, and by what, over how many users."""
 
     trials: tuple[Trial, ...]
     chosen: tuple[Trial, ...]
-    step_errors: Floats
-    n_missed: int
     n_users: int
     metric: str
-
-    @classmethod
-    def of(
-        cls, outcomes: Sequence[tuple[Trial, Evidence | None]], section: SearchSection
-    ) -> Search:
-        """Choose among the trials, and say how sure their differences are."""
-        found = [(trial, evidence) for trial, evidence in outcomes if evidence]
-        if not found:
-            raise InputError(f"no trial came to anything; the first: {outcomes[0][0].finding}")
-        scores = np.array([trial.score for trial, _ in found], dtype=np.float64)
-        lists = np.stack([evidence.lists for _, evidence in found])
-        chosen, n_missed = choose_models(scores, lists, n_models=section.models, floor=FLOOR)
-        steps = np.diff([found[place][1].recalls for place in chosen], axis=0)
-        n_users = steps.shape[1]
-        return cls(
-            trials=tuple(trial for trial, _ in outcomes),
-            chosen=tuple(found[place][0] for place in chosen),
-            step_errors=steps.std(axis=1, ddof=1) / np.sqrt(n_users),
-            n_missed=n_missed,
-            n_users=n_users,
-            metric=section.metric,
-        )
 
     @property
     def models(self) -> tuple[EmbeddingSettings, ...]:
@@ -135,21 +83,13 @@ class Search:
         return tuple(EmbeddingSettings(**dict[str, Any](each.settings)) for each in self.chosen)
 
     def caption(self) -> str:
-        """Say what was chosen from what, and which neighbours cannot be told apart."""
-        recalls = np.array([trial.score for trial in self.chosen])
+        """Say what was chosen from what."""
+        best, worst = (trial.score for trial in (self.chosen[0], self.chosen[-1]))
         n_failed = sum(trial.score is None for trial in self.trials)
-        is_close = -np.diff(recalls) <= 2 * self.step_errors
-        close = [f"{place + 1} and {place + 2}" for place in np.flatnonzero(is_close)]
-        apart = (
-            f"Not two standard errors apart: {', '.join(close)}."
-            if close
-            else "Each is more than two standard errors better than the next."
-        )
         return (
             f"{len(self.chosen)} models of {len(self.trials)} trials ({n_failed} failed), from "
-            f"{recalls[0]:.4f} to {recalls[-1]:.4f} by {self.metric} over {self.n_users:,} tuning "
-            f"users, who were cut from training. {apart} {self.n_missed} of "
-            f"{len(self.step_errors)} steps had no candidate near."
+            f"{best:.4f} to {worst:.4f} by {self.metric} over {self.n_users:,} tuning users, who "
+            "were cut from training."
         )
 
 
@@ -163,7 +103,7 @@ def search_models(
     test_users: Numbering,
     progress: Progress,
 ) -> Search:
-    """Search settings at random, and choose models that differ in quality and in lists.
+    """Search settings at random, and choose models that differ in quality.
 
     Every trial is trained without the tuning users, who are cut from those that are not tested, and
     measured on them by popularity-stratified recall under leave last one out. `choose_models` then
@@ -186,21 +126,20 @@ def search_models(
     ids = draw_test_users(seen, share=TUNING_SHARE, most=MOST_TUNING_USERS, seed=draw_seed)
     train, tuning = split_users(seen, ids)
     drawn = draw_settings(dict(sorted(space.items())), trials=section.trials, seed=seed)
-    outcomes: list[tuple[Trial, Evidence | None]] = []
+    trials = []
     with progress("Searching models", len(drawn)) as bar:
         for number, settings in enumerate(drawn):
-            begun, found, finding = time.perf_counter(), None, ""
-            try:
-                chosen = EmbeddingSettings(**dict[str, Any](settings))
-                model = NeighbourModel.embedded(chosen, seed=seed, n_jobs=n_jobs).fit(train)
-                found = measure_model(model, train.event_counts(), tuning, section, n_jobs=n_jobs)
-            except InputError as error:
-                finding = str(error)
-            score = None if found is None else float(found.recalls.mean())
-            seconds = time.perf_counter() - begun
-            outcomes.append((Trial(number, settings, score, seconds, finding=finding), found))
+            begun = time.perf_counter()
+            score, finding = _try(settings, train, tuning, section, seed=seed, n_jobs=n_jobs)
+            trials.append(Trial(number, settings, score, time.perf_counter() - begun, finding))
             bar.advance()
-    return Search.of(outcomes, section)
+    found = [trial for trial in trials if trial.score is not None]
+    if not found:
+        raise InputError(f"no trial came to anything; the first: {trials[0].finding}")
+    scores = np.array([trial.score for trial in found], dtype=np.float64)
+    chosen = choose_models(scores, n_models=section.models, floor=FLOOR)
+    named = tuple(found[place] for place in chosen)
+    return Search(tuple(trials), named, len(ids), section.metric)
 
 
 def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Value]]:
@@ -221,6 +160,24 @@ def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Val
     return drawn
 
 
+def _try(
+    settings: Mapping[str, Any],
+    train: Interactions,
+    tuning: Interactions,
+    section: SearchSection,
+    *,
+    seed: int,
+    n_jobs: int,
+) -> tuple[float | None, str]:
+    """Train and measure a model; or say why it cannot be trained."""
+    try:
+        model = NeighbourModel.embedded(EmbeddingSettings(**settings), seed=seed, n_jobs=n_jobs)
+        learned = model.fit(train)
+        return measure_model(learned, train.event_counts(), tuning, section, n_jobs=n_jobs), ""
+    except InputError as error:
+        return None, str(error)
+
+
 def measure_model(
     model: NeighbourRecommender,
     counts: NDArray[np.integer],
@@ -228,71 +185,48 @@ def measure_model(
     section: SearchSection,
     *,
     n_jobs: int,
-) -> Evidence:
-    """Measure a model on tuning users, and let it recommend from all that some of them had.
-
-    Items had so many events in training.
-    """
+) -> float:
+    """Give the mean recall of a model on tuning users; items had so many events in training."""
     ranks = model.hidden_ranks(tuning, Hiding(deepest=section.cutoff), n_jobs=n_jobs)
     grid: dict[str, Any] = {"betas": [section.beta], "cutoffs": [section.cutoff]}
-    blocks = list(user_recalls(ranks, counts, validation="LLOO", **grid))
-    users = np.concatenate([block.users for block in blocks])
+    blocks = user_recalls(ranks, counts, validation="LLOO", **grid)
     recalls = np.concatenate([block.shares[:, 0, 0] for block in blocks])
-    listed = users[:: -(-len(users) // LISTED_USERS)]
-    ends = np.full(len(listed), np.iinfo(np.int64).max)
-    profiles = profiles_before(tuning, listed, ends, n_items=len(tuning.items))
-    lists = model.recommend(profiles, depth=section.cutoff)
-    return Evidence(recalls.astype(np.float64), lists)
+    return float(recalls.mean(dtype=np.float64))
 
 
-def choose_models(
-    values: Floats, lists: Lists, *, n_models: int, floor: float
-) -> tuple[NDArray[np.intp], int]:
-    r"""Choose models of clearly different quality, and at equal quality of different lists.
+def choose_models(values: Floats, *, n_models: int, floor: float) -> list[int]:
+    r"""Choose the best model, and those nearest to equal steps below it.
 
-    The best is kept. Then, at equal steps from its value :math:`v` down to :math:`f v`, of the
-    candidates within a quarter of a step that one is taken whose lists overlap least, on average,
-    with the lists of those already chosen. So these are half a step apart at least. Where no
-    candidate is as near, the nearest is taken. Of equal overlaps the value nearer to the step
-    decides, then the lower number.
+    Steps go from the best value :math:`v` down to :math:`f v`; a model is chosen once. Of equally
+    near ones the first is taken.
 
-    Values have the shape (n_candidates,), lists (n_candidates, n_users, depth). Given are numbers
-    of the candidates, by falling value, and the steps at which there was no candidate.
+    Returns
+    -------
+    Numbers of the models, by falling value.
 
     Notes
     -----
     Kasalický (2021) has models "of different quality" found by a search and does not say how they
     are chosen of its trials; this rule is ours.
+
+    Examples
+    --------
+    Steps are at 1, .7 and .4:
+
+    >>> choose_models(np.array([0.95, 1.0, 0.6, 0.1]), n_models=3, floor=0.4)
+    [1, 2, 3]
     """
     if not 1 <= n_models <= len(values):
         raise InputError(
             f"models to choose must be from 1 to the {len(values)} candidates that there are, "
             f"got {n_models}."
         )
-    best = int(values.argmax())
-    if not values[best] > 0:
+    best = values.max()
+    if not best > 0:
         raise InputError("no candidate has a value above 0, so that none is worse than the best.")
-    targets, step = np.linspace(values[best], floor * values[best], n_models, retstep=True)
-    chosen, n_missed = [best], 0
-    for target in targets[1:]:
+    chosen: list[int] = []
+    for target in np.linspace(best, floor * best, n_models):
         distances = np.abs(values - target)
         distances[chosen] = np.inf
-        near = np.flatnonzero(distances <= REACH * abs(step))
-        if len(near) == 0:
-            n_missed += 1
-            near = np.array([distances.argmin()])
-        common = [np.mean([jaccard(lists[one], lists[c]).mean() for c in chosen]) for one in near]
-        chosen.append(int(near[np.lexsort((distances[near], common))[0]]))
-    numbers = np.array(chosen)
-    return numbers[np.argsort(-values[numbers], kind="stable")], n_missed
-
-
-def jaccard(ones: Lists, others: Lists) -> Floats:
-    """Divide the items common to two lists by those of either; 1 where both are empty.
-
-    Lists do not repeat an item and have -1 at the end, of shape (n_users, depth) each.
-    """
-    same = (ones[:, :, np.newaxis] == others[:, np.newaxis, :]) & (ones >= 0)[:, :, np.newaxis]
-    common = same.sum(axis=(1, 2))
-    either = (ones >= 0).sum(axis=1) + (others >= 0).sum(axis=1) - common
-    return np.where(either > 0, common / np.maximum(either, 1), 1.0)
+        chosen.append(int(distances.argmin()))
+    return sorted(chosen, key=lambda number: -values[number])

@@ -20,11 +20,10 @@ from harness.online.experiment.study_arms import (
     served_models,
     settings_frame,
 )
-from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.simulation import SimulatedExperiment, simulate
+from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
 from harness.study.system_parts import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users

@@ -1,7 +1,6 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
 from analyses.online.clicks.arm_truth import Truth
-from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import (
     Arm,
     Lottery,
@@ -18,7 +17,7 @@ from harness.online.simulation.click_world import (
     make_click_world,
 )
 from harness.online.simulation.log_writing import log_files, write_history
-from harness.online.simulation.simulation import SimulatedExperiment, simulate
+from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
