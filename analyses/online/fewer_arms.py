@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,13 +19,11 @@ from analyses.online.arms.frame_tables import frame_table
 from analyses.ordering import spearman
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import axes_or_new, categories, legend_beside
-from analyses.shared.result import Result, figure
+from analyses.shared.result import Result
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -91,20 +90,16 @@ class FewerArms(Result):
         """
         import pandas as pd
 
-        measure, size = (axis.ravel() for axis in np.indices(self.rhos.shape[:2]))
+        cells = list(product(self.names, self.sizes))
         low, high = percentiles(self.rhos)
-        frame = pd.DataFrame(
-            {
-                "measure": [self.names[number] for number in measure],
-                "arms": np.array(self.sizes)[size],
-                "true_rho": self.true_rhos[measure],
-                "mean": mean_of_defined(self.rhos).ravel(),
-                "low": low.ravel(),
-                "high": high.ravel(),
-                "positive": (self.rhos > 0).mean(axis=-1).ravel(),
-                "smallest_rho": self.smallest[size],
-                "shown": self.shown.ravel(),
-            }
+        frame = pd.DataFrame(cells, columns=["measure", "arms"]).assign(
+            true_rho=self.true_rhos.repeat(len(self.sizes)),
+            mean=mean_of_defined(self.rhos).ravel(),
+            low=low.ravel(),
+            high=high.ravel(),
+            positive=(self.rhos > 0).mean(axis=-1).ravel(),
+            smallest_rho=np.tile(self.smallest, len(self.names)),
+            shown=self.shown.ravel(),
         )
         return {"fewer_arms": frame}
 
@@ -135,21 +130,6 @@ class FewerArms(Result):
         ]
 
     fewer_arms_table = frame_table("fewer_arms", "what experiments with fewer arms would show")
-
-    @figure("fewer_arms", "What fewer arms would have shown")
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how often the sign of each measure's rho is shown, over the number of arms."""
-        ax = axes_or_new(ax)
-        for row, (label, style) in enumerate(categories(self.names)):
-            ax.plot(self.sizes, self.shown[row], label=label, **style)
-        for level, dashes in ((WANTED_POWER, "-"), (ALPHA, ":")):
-            ax.axhline(level, color="0.6", linewidth=0.8, linestyle=dashes, zorder=0)
-        ax.set_ylim(-0.02, 1.02)
-        ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel("arms (models)")
-        ax.set_ylabel("experiments that show the sign")
-        legend_beside(ax)
-        return ax
 
 
 def take_away(

@@ -46,7 +46,3 @@ def test_more_arms_show_more(found: FewerArms) -> None:
     assert (np.diff(found.shown[1]) >= -0.05).all()
     assert found.shown[1, -1] == 1.0
     assert "bad (-1.00) from" in found.findings()[0]
-
-
-def test_the_figure_has_a_line_for_each_measure(found: FewerArms) -> None:
-    assert found.plot().lines[0].get_ydata() == pytest.approx(found.shown[0])

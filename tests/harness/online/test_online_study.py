@@ -221,10 +221,6 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
         (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
         (WORLD + ARMS + "[analyses.users]", "an experiment has no scores, which 'users' needs"),
         (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
-        ("[world]\n" + WORLD, "write [experiment.world] in place of [world]."),
-        (WORLD + "[arms.few]", "write [experiment.arms] in place of [arms]."),
-        (WORLD + ARMS + "[inference]", "write [analyses.online] in place of [inference]."),
-        (WORLD + ARMS + "[recall]", "and [experiment.hiding] for `repeats`, `exclude_seen`"),
     ],
 )
 def test_a_wrong_file_is_answered_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
