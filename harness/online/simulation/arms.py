@@ -130,11 +130,9 @@ class NeighbourModel:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRecommender:
-    """Votes of items for items, as they were learnt and in fixed point.
+    """Votes of items for items, as they were learnt and in fixed point, and items by popularity.
 
-    The similarity, of shape (n_items, n_items), is what `recommenders.kernels.hidden.rank_hidden`
-    takes; by the votes in fixed point lists agree with hidden ranks to the last bit. All items are
-    kept by popularity, too, the most popular first.
+    By the votes in fixed point lists agree with the ranks of hidden items to the last bit.
     """
 
     similarity: csr_array[Any]

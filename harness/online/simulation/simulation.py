@@ -89,21 +89,8 @@ def simulate(
     within a minute; clicks enter their profile, as do the items that they choose unasked.
 
     All draws are keyed by what they are for. The same users come at the same times whatever the
-    arms are, and nothing depends on the workers.
-
-    Parameters
-    ----------
-    world
-        Users, items and chances.
-    arms
-        What is compared; names must differ.
-    settings
-        How it runs.
-    test_users
-        Users whom no model learns from, such as `qrels.interactions.test_users.draw_test_users`
-        gives.
-    n_jobs
-        Arms served at a time, in threads or in what `joblib.parallel_config` says.
+    arms are, and nothing depends on how many arms are served at a time. No model learns from test
+    users.
 
     Raises
     ------
