@@ -22,7 +22,7 @@ from analyses.online.agreement.measure_names import (
     validation_pairs,
 )
 from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
-from analyses.online.agreement.permuted_rates import random_orders
+from analyses.online.agreement.permuted_rates import joint_orders
 from analyses.online.agreement.wording import caution
 from analyses.online.tables.experiment import Experiment, check_experiments
 from analyses.ordering import DECIMALS, tau_b
@@ -294,12 +294,12 @@ def count_bins(rhos: Floats) -> Counts:
 def _bin_random_rates(experiment: Experiment, n_orders: int, seed: int) -> Counts:
     """Count the bins again for every random order of the rates, of shape (n_orders, 4)."""
     orderings, _, counts = distinct_orderings(whole_ranks(experiment.values))
-    ranks, n_models = whole_ranks(experiment.rates), len(experiment.models)
-    orders = random_orders(n_orders, n_models, seed=seed, experiment=experiment.name)
+    ranks, alone = whole_ranks(experiment.rates), [experiment.models]
+    orders = joint_orders(n_orders, groups=[experiment.name], models=alone, seed=seed)
     return np.array(
         [
             count_bins(np.repeat(rank_correlations(orderings, ranks[order]), counts))
-            for some in orders
+            for (some,) in orders
             for order in some
         ]
     )

@@ -258,14 +258,6 @@ class BothSides:
         return rates_of(sums * self.periods, over_time=self.settings.over_time).T[:, self.columns]
 
     @property
-    def true_rates(self) -> Floats | None:
-        """Expected rates of the lists that the measured arms showed, if clicks name their list."""
-        truth = self.record.known.truth
-        if truth is None or self.settings.clicks != "explicit":
-            return None
-        return truth.rates(self.settings.over_time)[self.columns]
-
-    @property
     def shown(self) -> Sequence[int]:
         """Numbers of the recalls with low, middle and high exponents at a common cut-off."""
         betas, cutoffs = self.settings.betas, self.settings.cutoffs

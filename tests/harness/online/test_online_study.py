@@ -54,12 +54,11 @@ cutoffs = [1, 5, 20]
 metrics = ["RR"]
 replicates = 10
 permutations = 50
-subsets = 5
 """
 COMPUTED = ("tables", "evidence", "ranks", "log")
 FILES = ("recommendations", "interactions", "models", "assignment")
 TABLES = {
-    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts", "fewer_arms",
+    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts",
     "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
     "online_null", "online_orderings", "online_rhos", "online_validations",
     "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",
