@@ -193,7 +193,7 @@ class ClickStudy(Result):
         """Cross the two comparisons over some experiments; without rows if nothing is compared."""
         counts = self.agreement.crossed(experiments)
         frame = counts.rename_axis(columns=None).reset_index()
-        return frame if experiments and counts.to_numpy().any() else frame.iloc[:0]
+        return frame if counts.to_numpy().any() else frame.iloc[:0]
 
     def findings(self) -> Sequence[str]:
         """Say what the best measure amounts to, and what so few models can show."""
@@ -349,12 +349,14 @@ class ClickStudy(Result):
     @table("online_crossed_chosen", "the same of the experiments that were chosen")
     def crossed_chosen(self) -> Table:
         """Cross the two comparisons, over the experiments that were chosen: table 4.11."""
-        chosen = self.best.chosen if self.best.chosen != self.experiments else ()
-        return self._crossed_table("online_crossed_chosen", chosen)
+        is_all = self.best.chosen == self.experiments
+        return self._crossed_table("online_crossed_chosen", () if is_all else self.best.chosen)
 
     def _crossed_table(self, name: str, experiments: Sequence[str]) -> Table:
-        frame = self._crossed(experiments)
         title = f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}"
+        if not experiments:
+            return Table(name, title, CROSSED, ["rho", *BETAS.values()], [])
+        frame = self._crossed(experiments)
         shown = frame.assign(rho=[*VALIDATIONS.values()][: len(frame)])
         return _table(name, title, CROSSED, shown, {"rho": "rho", **BETAS})
 

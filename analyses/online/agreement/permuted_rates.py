@@ -58,7 +58,7 @@ def _random_keys(n: int, n_models: int, seed: int, key: str) -> Iterator[NDArray
         yield words.reshape(-1, n_models)
 
 
-def _order(keys: NDArray[np.uint64], own: Indices) -> Indices:
+def _order(keys: NDArray[np.integer], own: Indices) -> Indices:
     """Order the models of a group by keys of all models, whichever stands first in the group."""
     places = np.argsort(own)
     orders = np.empty((len(keys), len(own)), dtype=np.intp)
@@ -85,8 +85,9 @@ def together(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
     return sorted(members for _, members in joined)
 
 
-def all_orders(n_models: int) -> Iterator[Indices]:
-    """Give every order of the models once, a thousand at a time, in lexicographic order."""
-    orders = permutations(range(n_models))
+def all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Indices, ...]]:
+    """Give every order of the models once, a thousand at a time, jointly in groups of the same."""
+    own = [np.array([models[0].index(name) for name in group]) for group in models]
+    orders = permutations(range(len(models[0])))
     while some := list(islice(orders, PER_STREAM)):
-        yield np.array(some, dtype=np.intp)
+        yield tuple(_order(np.array(some), columns) for columns in own)

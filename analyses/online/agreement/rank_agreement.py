@@ -24,7 +24,7 @@ from analyses.online.agreement.measure_names import (
 from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
 from analyses.online.agreement.permuted_rates import joint_orders
 from analyses.online.agreement.wording import caution
-from analyses.online.tables.experiment import Experiment, check_experiments
+from analyses.online.tables.experiment import Experiment, check_experiments, numbers_of
 from analyses.ordering import DECIMALS, tau_b
 from runs import InputError
 
@@ -106,7 +106,7 @@ class Agreement:
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self.columns(chosen)]
+        rhos = self.rhos[:, numbers_of(chosen, self.experiments)]
         frame = pd.DataFrame(label_columns(self.measures)).assign(
             min=rhos.min(axis=1),
             mean=rhos.mean(axis=1).round(DECIMALS),
@@ -193,7 +193,7 @@ class Agreement:
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self.columns(chosen)]
+        rhos = self.rhos[:, numbers_of(chosen, self.experiments)]
         partners = {number: pair for pair in validation_pairs(self.measures) for number in pair}
         cells = [
             (*partners[above], zero, above)
@@ -228,15 +228,6 @@ class Agreement:
             f"tied models share their mean rank.{undefined} Counts of measures are no sample "
             f"sizes.{left_out}{caution(self.n_models)}"
         )
-
-    def columns(self, chosen: Sequence[str] | None) -> list[int]:
-        """Give the numbers of the chosen experiments; of all, if None are chosen."""
-        for name in chosen or ():
-            if name not in self.experiments:
-                raise InputError(
-                    f"no experiment is called {name!r}; there are {', '.join(self.experiments)}."
-                )
-        return [self.experiments.index(name) for name in chosen or self.experiments]
 
     def _compared(self, pairs: Sequence[Pair]) -> pd.DataFrame:
         """Count which side of the pairs has the larger rho, by experiment."""
