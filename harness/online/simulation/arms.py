@@ -141,11 +141,12 @@ class NeighbourRecommender:
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling votes, then item number; -1 where all items are in the profile."""
-        from harness.online.simulation.simulation_loops import list_neighbours
+        from recommenders.kernels.hidden.by_similarity_loop import Votes, list_highest
 
-        starts, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
-        votes = (self.votes.starts, self.votes.neighbours, self.votes.weights)
-        return list_neighbours(starts, items, *votes, self.by_popularity, depth)
+        first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
+        learnt = self.votes
+        votes = Votes(learnt.starts, learnt.neighbours, learnt.weights, learnt.bits)
+        return list_highest(first, items, votes, self.by_popularity, depth)
 
     def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users."""
