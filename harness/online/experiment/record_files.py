@@ -68,8 +68,8 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         bar.advance()
     test_users = _test_users(study, history)
     found = _search(run, history, test_users)
-    sections = {**study.arms, **_searched(found)}
-    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in sections.items()]
+    named = [*study.arms.items(), *_searched(found).items()]
+    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in named]
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
         experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
@@ -85,7 +85,7 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     truth = experiment.truth
     return files | _facts(
         test_users,
-        sections,
+        named,
         [] if found is None else [found.caption()],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
         truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
@@ -118,7 +118,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     )
     remark = "The models of the log were trained anew, as the study describes them."
     files = _rank(run, "Training and ranking", hidden, trained, len(starts))
-    return files | _facts(test_users, study.arms, [remark])
+    return files | _facts(test_users, [*study.arms.items()], [remark])
 
 
 def _search(run: ExperimentRun, history: Interactions, test_users: Numbering) -> Search | None:
@@ -160,7 +160,7 @@ def _rank(
 
 def _facts(
     test_users: Numbering,
-    arms: Mapping[str, ArmSection],
+    arms: Sequence[tuple[str, ArmSection]],
     remarks: Sequence[str],
     *,
     shares: Mapping[str, float] | None = None,
@@ -173,9 +173,7 @@ def _facts(
         "shares": shares,
         "truth": truth,
         "off-policy": estimates,
-        "settings": [
-            {"arm": name, "model": own.model, **own.settings} for name, own in arms.items()
-        ],
+        "settings": [{"arm": name, "model": own.model, **own.settings} for name, own in arms],
         "remarks": remarks,
     }
     return {FACTS: json.dumps(facts, indent=1).encode()}

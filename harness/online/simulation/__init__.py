@@ -1,12 +1,10 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
-from analyses.online.clicks.arm_truth import Truth
 from harness.online.simulation.arms import (
     Arm,
     Lottery,
     Model,
     NeighbourModel,
-    Recommender,
     SystemModel,
 )
 from harness.online.simulation.click_world import (
@@ -30,11 +28,9 @@ __all__ = [
     "Lottery",
     "Model",
     "NeighbourModel",
-    "Recommender",
     "SimulatedExperiment",
     "SimulationSettings",
     "SystemModel",
-    "Truth",
     "interactions_of",
     "lists_of_arm",
     "log_files",
