@@ -153,6 +153,7 @@ class ArmRecalls(Result):
         # Of one period, whose users are those of all.
         reach = REACH * self.errors[number, row]
         ax.fill_between(periods, curves[row] - reach, curves[row] + reach, alpha=0.15, linewidth=0)
+        ax.locator_params(axis="x", integer=True)
         ax.set_title(arm)
         ax.set_xlabel("period")
         ax.set_ylabel(self.names[number])

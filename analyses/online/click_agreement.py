@@ -161,10 +161,7 @@ class ClickStudy(Result):
             "online_null": self.best.null_frame(),
         }
         if self.noise:
-            import pandas as pd
-
-            parts = [part.to_frame() for part in self.noise]
-            whole["online_noise"] = pd.concat(parts, ignore_index=True)
+            whole["online_noise"] = self._noises()
         compared = {
             "online_levels": self.agreement.levels(),
             "online_validations": self.agreement.validations(),
@@ -179,21 +176,24 @@ class ClickStudy(Result):
     def _models(self) -> pd.DataFrame:
         import pandas as pd
 
-        found = self.agreement
-        parts = zip(found.experiments, found.models, found.rates, strict=True)
         return pd.concat(
             [
-                pd.DataFrame({"experiment": name, "model": models, "rate": rates})
-                for name, models, rates in parts
+                pd.DataFrame({"experiment": one.name, "model": one.models, "rate": one.rates})
+                for one in self.agreement.data
             ],
             ignore_index=True,
         )
+
+    def _noises(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.concat([part.to_frame() for part in self.noise], ignore_index=True)
 
     def _crossed(self, experiments: Sequence[str]) -> pd.DataFrame:
         """Cross the two comparisons over some experiments; without rows if nothing is compared."""
         counts = self.agreement.crossed(experiments)
         frame = counts.rename_axis(columns=None).reset_index()
-        return frame if experiments and counts.to_numpy().any() else frame.iloc[:0]
+        return frame if counts.to_numpy().any() else frame.iloc[:0]
 
     def findings(self) -> Sequence[str]:
         """Say what the best measure amounts to, and what so few models can show."""
@@ -265,35 +265,29 @@ class ClickStudy(Result):
     @table("online_noise", "what the noise of clicks and values does to the best rhos")
     def noise_table(self) -> Table:
         """Tabulate the intervals of the best rhos, reliabilities, and rhos without attenuation."""
-        rows: list[list[Cell]] = [
-            [
-                f"{measure}, {part.experiment}" if len(self.noise) > 1 else measure,
-                float(part.rhos[row]),
-                f"{part.low[row]:.4f} to {part.high[row]:.4f}",
-                float(part.corrected[row]),
-                float(part.of_values[row]),
-                part.of_rates,
-            ]
-            for part in self.noise
-            for row, measure in enumerate(part.measures)
-        ]
-        return Table(
-            name="online_noise",
-            title="What the noise of clicks and values does to the best rhos",
-            note="Intervals, of measures named beforehand, hold the rho that the same models would "
+        title = "What the noise of clicks and values does to the best rhos"
+        note = (
+            "Intervals, of measures named beforehand, hold the rho that the same models would "
             "have without noise. Without attenuation: rho divided by the root of both "
             "reliabilities (Spearman 1904); a reliability is the share of the variance between "
-            "models that is not noise.",
-            headings=[
-                "measure",
-                "rho",
-                "95 % interval",
-                "without attenuation",
-                "reliability of values",
-                "of rates",
-            ],
-            rows=rows,
+            "models that is not noise."
         )
+        headings = {
+            "measure": "measure",
+            "rho": "rho",
+            "interval": "95 % interval",
+            "corrected": "without attenuation",
+            "reliability_of_values": "reliability of values",
+            "reliability_of_rates": "of rates",
+        }
+        if not self.noise:
+            return Table("online_noise", title, note, [*headings.values()], [])
+        frame = self._noises()
+        ends = zip(frame["low"], frame["high"], strict=True)
+        frame["interval"] = [f"{low:.4f} to {high:.4f}" for low, high in ends]
+        if len(self.noise) > 1:
+            frame["measure"] += ", " + frame["experiment"]
+        return _table("online_noise", title, note, frame, headings)
 
     @table("online_orderings", "different orderings of the models behind the measures")
     def orderings(self) -> Table:
@@ -355,12 +349,14 @@ class ClickStudy(Result):
     @table("online_crossed_chosen", "the same of the experiments that were chosen")
     def crossed_chosen(self) -> Table:
         """Cross the two comparisons, over the experiments that were chosen: table 4.11."""
-        chosen = self.best.chosen if self.best.chosen != self.experiments else ()
-        return self._crossed_table("online_crossed_chosen", chosen)
+        is_all = self.best.chosen == self.experiments
+        return self._crossed_table("online_crossed_chosen", () if is_all else self.best.chosen)
 
     def _crossed_table(self, name: str, experiments: Sequence[str]) -> Table:
-        frame = self._crossed(experiments)
         title = f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}"
+        if not experiments:
+            return Table(name, title, CROSSED, ["rho", *BETAS.values()], [])
+        frame = self._crossed(experiments)
         shown = frame.assign(rho=[*VALIDATIONS.values()][: len(frame)])
         return _table(name, title, CROSSED, shown, {"rho": "rho", **BETAS})
 

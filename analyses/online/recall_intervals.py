@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,18 +117,10 @@ class RecallIntervals(Result):
         import pandas as pd
 
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        difference = self.rhos[first] - self.rhos[second]
-        again = self.replicates[first] - self.replicates[second]
-        low, high = interval(difference, again, limits=(-2.0, 2.0))
-        return pd.DataFrame(
-            {
-                "second": [self.variants[number] for number in second],
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "beyond_noise": (low > 0) | (high < 0),
-            }
+        columns = _compared(
+            self.rhos[first] - self.rhos[second], self.replicates[first] - self.replicates[second]
         )
+        return pd.DataFrame({"second": [self.variants[number] for number in second], **columns})
 
     def summary(self) -> pd.DataFrame:
         """Average the differences of a family over its pairs with a rho: its one overall answer.
@@ -141,12 +133,12 @@ class RecallIntervals(Result):
         for name in self.kinds:
             pairs = np.array(FAMILIES[name](self.variants), dtype=np.intp).reshape(-1, 2)
             first, second = pairs[np.isfinite(self.rhos[pairs].sum(axis=1))].T
-            difference = (self.rhos[first] - self.rhos[second]).mean()
-            again = (self.replicates[first] - self.replicates[second]).mean(axis=0)
-            low, high = map(float, interval(difference, again, limits=(-2.0, 2.0)))
-            rows.append((name, len(first), difference, low, high, low > 0 or high < 0))
-        columns = ["compared", "pairs", "difference", "low", "high", "beyond_noise"]
-        return pd.DataFrame(rows, columns=columns)
+            columns = _compared(
+                (self.rhos[first] - self.rhos[second]).mean(),
+                (self.replicates[first] - self.replicates[second]).mean(axis=0),
+            )
+            rows.append({"compared": name, "pairs": len(first), **columns})
+        return pd.DataFrame(rows)
 
     def caption(self) -> str:
         """Say what was resampled, and what the intervals are about."""
@@ -196,6 +188,13 @@ class RecallIntervals(Result):
         if len(curves) > 1:
             legend_beside(ax)
         return ax
+
+
+def _compared(difference: Floats, again: Floats) -> dict[str, Any]:
+    """Give differences with their intervals, and whether these exclude 0."""
+    low, high = interval(difference, again, limits=(-2.0, 2.0))
+    beyond = (low > 0) | (high < 0)
+    return {"difference": difference, "low": low, "high": high, "beyond_noise": beyond}
 
 
 def compare_variants(

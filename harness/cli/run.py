@@ -12,9 +12,6 @@ from harness.cli.options import PATH, SEED, clustered, extensible, quietly, work
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
-EXPERIMENTS = {"experiment", "world", "logs"}
-"""Tables that studies of experiments begin with, now and of old."""
-
 
 @click.command()
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
@@ -41,7 +38,7 @@ def run(
 
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
-    if study_file is not None and EXPERIMENTS & tables_in(study_file):
+    if study_file is not None and "experiment" in tables_in(study_file):
         from harness.online.experiment.experiment_file import read_experiment_study
         from harness.online.experiment.run_experiment import run_experiment_study
 

@@ -3,52 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.recall.user_recalls import user_recalls
-from harness.online.simulation.profiles import profiles_before
+from harness.online.simulation.arms import NeighbourModel, NeighbourRecommender
 from harness.study.store import content_key
 from harness.tuning.search import Space, draw_new, random_search
 from harness.tuning.trials import Trial
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders import Choice, Range
-from recommenders.kernels.embeddings import EmbeddingSettings, similarity
+from recommenders.kernels.embeddings import EmbeddingSettings
 from recommenders.kernels.embeddings.als import import_implicit
-from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden import Hiding
 from recommenders.shared.search_space import Value
-from recommenders.shared.sparse import row_of_entry
-from runs import InputError, Numbering, top_items
+from runs import InputError, Numbering
 from runs.shared.progress import Progress
 from runs.shared.settings import Section, Sizes, Whole
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 Floats = NDArray[np.float64]
-Lists = NDArray[np.int32]
 
 TUNING_SHARE: Final = 0.1
 MOST_TUNING_USERS: Final = 10_000
-LISTED_USERS: Final = 2000
-"""Users at most whose lists are compared, spread over all."""
-
-BLOCK_BYTES: Final = 32 * 2**20
-REPLICATES: Final = 500
-"""Of the bootstrap over users."""
 
 FLOOR: Final = 0.4
 """Recall of the worst model wanted, as a share of the best."""
-
-REACH: Final = 0.25
-"""How far from a step of quality a candidate for it may be, in steps."""
 
 
 class SearchSection(Section):
@@ -83,27 +68,12 @@ class SearchSection(Section):
         return f"Recall@{self.cutoff} (LLOO, beta {self.beta:g})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Search:
-    """Trials, and the models chosen among them.
-
-    Parameters
-    ----------
-    trials, chosen
-        All, and those of the chosen models, by falling recall.
-    step_errors
-        Bootstrap error of the difference of each chosen model and the next, of shape
-        (n_models - 1,), both measured on the same users.
-    n_missed
-        Steps of quality at which there was no candidate.
-    n_users, metric
-        Tuning users, and what was measured.
-    """
+    """Trials, those chosen among them by falling recall, and by what, over how many users."""
 
     trials: tuple[Trial, ...]
     chosen: tuple[Trial, ...]
-    step_errors: Floats
-    n_missed: int
     n_users: int
     metric: str
 
@@ -113,35 +83,14 @@ class Search:
         return tuple(EmbeddingSettings(**dict[str, Any](each.settings)) for each in self.chosen)
 
     def caption(self) -> str:
-        """Say what was chosen from what, and which neighbours cannot be told apart."""
-        recalls = np.array([trial.score for trial in self.chosen])
+        """Say what was chosen from what."""
+        best, worst = (trial.score for trial in (self.chosen[0], self.chosen[-1]))
         n_failed = sum(trial.score is None for trial in self.trials)
-        is_close = -np.diff(recalls) <= 2 * self.step_errors
-        close = [f"{place + 1} and {place + 2}" for place in np.flatnonzero(is_close)]
-        apart = (
-            f"Not two standard errors apart: {', '.join(close)}."
-            if close
-            else "Each is more than two standard errors better than the next."
-        )
         return (
             f"{len(self.chosen)} models of {len(self.trials)} trials ({n_failed} failed), from "
-            f"{recalls[0]:.4f} to {recalls[-1]:.4f} by {self.metric} over {self.n_users:,} tuning "
-            f"users, who were cut from training. {apart} {self.n_missed} of "
-            f"{len(self.step_errors)} steps had no candidate near."
+            f"{best:.4f} to {worst:.4f} by {self.metric} over {self.n_users:,} tuning users, who "
+            "were cut from training."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """How one model serves the tuning users.
-
-    Numbers and recalls of the users have the shape (n_users,). Lists are items recommended from the
-    whole profiles of some of them, -1 at the end, of shape (n_listed, cutoff).
-    """
-
-    users: NDArray[np.int32]
-    recalls: NDArray[np.float32]
-    lists: Lists
 
 
 def search_models(
@@ -154,7 +103,7 @@ def search_models(
     test_users: Numbering,
     progress: Progress,
 ) -> Search:
-    """Search settings at random, and choose models that differ in quality and in lists.
+    """Search settings at random, and choose models that differ in quality.
 
     Every trial is trained without the tuning users, who are cut from those that are not tested, and
     measured on them by popularity-stratified recall under leave last one out. `choose_models` then
@@ -176,15 +125,21 @@ def search_models(
     draw_seed = int(content_key("tuning users", seed)[:15], 16)
     ids = draw_test_users(seen, share=TUNING_SHARE, most=MOST_TUNING_USERS, seed=draw_seed)
     train, tuning = split_users(seen, ids)
-    outcomes = []
     drawn = draw_settings(dict(sorted(space.items())), trials=section.trials, seed=seed)
+    trials = []
     with progress("Searching models", len(drawn)) as bar:
         for number, settings in enumerate(drawn):
-            outcomes.append(
-                _try(number, settings, train, tuning, section, seed=seed, n_jobs=n_jobs)
-            )
+            begun = time.perf_counter()
+            score, finding = _try(settings, train, tuning, section, seed=seed, n_jobs=n_jobs)
+            trials.append(Trial(number, settings, score, time.perf_counter() - begun, finding))
             bar.advance()
-    return _search_of(outcomes, section, seed=seed)
+    found = [trial for trial in trials if trial.score is not None]
+    if not found:
+        raise InputError(f"no trial came to anything; the first: {trials[0].finding}")
+    scores = np.array([trial.score for trial in found], dtype=np.float64)
+    chosen = choose_models(scores, n_models=section.models, floor=FLOOR)
+    named = tuple(found[place] for place in chosen)
+    return Search(tuple(trials), named, len(ids), section.metric)
 
 
 def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Value]]:
@@ -206,7 +161,6 @@ def draw_settings(space: Space, *, trials: int, seed: int) -> list[dict[str, Val
 
 
 def _try(
-    number: int,
     settings: Mapping[str, Any],
     train: Interactions,
     tuning: Interactions,
@@ -214,140 +168,65 @@ def _try(
     *,
     seed: int,
     n_jobs: int,
-) -> tuple[Trial, Evidence | None]:
-    """Train and measure a model; a trial fails if it cannot be trained."""
-    begun = time.perf_counter()
+) -> tuple[float | None, str]:
+    """Train and measure a model; or say why it cannot be trained."""
     try:
-        chosen = EmbeddingSettings(**settings)
-        matrix = similarity(train, chosen, seed=seed, n_jobs=n_jobs)
-        found = measure_model(matrix, train.event_counts(), tuning, section, n_jobs=n_jobs)
+        model = NeighbourModel.embedded(EmbeddingSettings(**settings), seed=seed, n_jobs=n_jobs)
+        learned = model.fit(train)
+        return measure_model(learned, train.event_counts(), tuning, section, n_jobs=n_jobs), ""
     except InputError as error:
-        seconds = time.perf_counter() - begun
-        return Trial(number, settings, None, seconds, finding=str(error)), None
-    recall = float(found.recalls.mean(dtype=np.float64))
-    return Trial(number, settings, recall, time.perf_counter() - begun), found
+        return None, str(error)
 
 
 def measure_model(
-    matrix: csr_array[Any],
+    model: NeighbourRecommender,
     counts: NDArray[np.integer],
     tuning: Interactions,
     section: SearchSection,
     *,
     n_jobs: int,
-) -> Evidence:
-    """Measure a model, by its similarities, on tuning users; items had so many training events."""
-    ranks = rank_hidden(matrix, tuning, Hiding(deepest=section.cutoff), n_jobs=n_jobs)
-    grid = {"betas": [section.beta], "cutoffs": [section.cutoff]}
-    blocks = list(user_recalls(ranks, counts, validation="LLOO", **grid))  # type: ignore[arg-type]
-    users = np.concatenate([block.users for block in blocks])
+) -> float:
+    """Give the mean recall of a model on tuning users; items had so many events in training."""
+    ranks = model.hidden_ranks(tuning, Hiding(deepest=section.cutoff), n_jobs=n_jobs)
+    grid: dict[str, Any] = {"betas": [section.beta], "cutoffs": [section.cutoff]}
+    blocks = user_recalls(ranks, counts, validation="LLOO", **grid)
     recalls = np.concatenate([block.shares[:, 0, 0] for block in blocks])
-    listed = users[:: -(-len(users) // LISTED_USERS)]
-    return Evidence(users, recalls, top_lists(matrix, tuning, listed, depth=section.cutoff))
+    return float(recalls.mean(dtype=np.float64))
 
 
-def top_lists(
-    matrix: csr_array[Any], events: Interactions, users: NDArray[np.int32], *, depth: int
-) -> Lists:
-    """Recommend to users from all that they had, what they had excluded.
+def choose_models(values: Floats, *, n_models: int, floor: float) -> list[int]:
+    r"""Choose the best model, and those nearest to equal steps below it.
 
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> events = Interactions.of(
-    ...     Numbering.of("u"), Numbering.of("abc"), user=[0], item=[0], time=[1]
-    ... )
-    >>> votes = csr_array([[0, 0.25, 0.5], [0.25, 0, 0], [0.5, 0, 0]])
-    >>> top_lists(votes, events, np.array([0], dtype=np.int32), depth=3)
-    array([[ 2,  1, -1]], dtype=int32)
-    """
-    ends = np.full(len(users), np.iinfo(np.int64).max)
-    profiles = profiles_before(events, users, ends, n_items=len(events.items))
-    lists = np.full((len(users), depth), -1, dtype=np.int32)
-    size = max(1, BLOCK_BYTES // (8 * matrix.shape[1]))
-    for first in range(0, len(users), size):
-        rows = slice(first, first + size)
-        known = profiles[rows]
-        scores = (known @ matrix).toarray()
-        scores[row_of_entry(known), known.indices] = 0
-        lists[rows] = top_items(np.where(scores > 0, scores, -np.inf), depth=depth)
-    return lists
+    Steps go from the best value :math:`v` down to :math:`f v`; a model is chosen once. Of equally
+    near ones the first is taken.
 
-
-def _search_of(
-    outcomes: Sequence[tuple[Trial, Evidence | None]], section: SearchSection, *, seed: int
-) -> Search:
-    """Choose among the trials, and say how sure their differences are."""
-    found = [(trial, evidence) for trial, evidence in outcomes if evidence]
-    if not found:
-        raise InputError(f"no trial came to anything; the first: {outcomes[0][0].finding}")
-    scores = np.array([trial.score for trial, _ in found], dtype=np.float64)
-    lists = np.stack([evidence.lists for _, evidence in found])
-    chosen, n_missed = choose_models(scores, lists, n_models=section.models, floor=FLOOR)
-    users = found[0][1].users
-    recalls = np.stack([found[place][1].recalls for place in chosen]).astype(np.float64)
-    means = np.empty((len(chosen), REPLICATES))
-    for replicate in range(REPLICATES):
-        weights = poisson_weights(users, replicate=replicate, seed=seed)
-        means[:, replicate] = (recalls * weights).sum(axis=1) / max(weights.sum(), 1)
-    return Search(
-        trials=tuple(trial for trial, _ in outcomes),
-        chosen=tuple(found[place][0] for place in chosen),
-        step_errors=np.diff(means, axis=0).std(axis=1, ddof=1),
-        n_missed=n_missed,
-        n_users=len(users),
-        metric=section.metric,
-    )
-
-
-def choose_models(
-    values: Floats, lists: Lists, *, n_models: int, floor: float
-) -> tuple[NDArray[np.intp], int]:
-    r"""Choose models of clearly different quality, and at equal quality of different lists.
-
-    The best is kept. Then, at equal steps from its value :math:`v` down to :math:`f v`, of the
-    candidates within a quarter of a step that one is taken whose lists overlap least, on average,
-    with the lists of those already chosen. So these are half a step apart at least. Where no
-    candidate is as near, the nearest is taken. Of equal overlaps the value nearer to the step
-    decides, then the lower number.
-
-    Values have the shape (n_candidates,), lists (n_candidates, n_users, depth). Given are numbers
-    of the candidates, by falling value, and the steps at which there was no candidate.
+    Returns
+    -------
+    Numbers of the models, by falling value.
 
     Notes
     -----
     Kasalický (2021) has models "of different quality" found by a search and does not say how they
     are chosen of its trials; this rule is ours.
+
+    Examples
+    --------
+    Steps are at 1, .7 and .4:
+
+    >>> choose_models(np.array([0.95, 1.0, 0.6, 0.1]), n_models=3, floor=0.4)
+    [1, 2, 3]
     """
     if not 1 <= n_models <= len(values):
         raise InputError(
             f"models to choose must be from 1 to the {len(values)} candidates that there are, "
             f"got {n_models}."
         )
-    best = int(values.argmax())
-    if not values[best] > 0:
+    best = values.max()
+    if not best > 0:
         raise InputError("no candidate has a value above 0, so that none is worse than the best.")
-    targets, step = np.linspace(values[best], floor * values[best], n_models, retstep=True)
-    chosen, n_missed = [best], 0
-    for target in targets[1:]:
+    chosen: list[int] = []
+    for target in np.linspace(best, floor * best, n_models):
         distances = np.abs(values - target)
         distances[chosen] = np.inf
-        near = np.flatnonzero(distances <= REACH * abs(step))
-        if len(near) == 0:
-            n_missed += 1
-            near = np.array([distances.argmin()])
-        common = [np.mean([jaccard(lists[one], lists[c]).mean() for c in chosen]) for one in near]
-        chosen.append(int(near[np.lexsort((distances[near], common))[0]]))
-    numbers = np.array(chosen)
-    return numbers[np.argsort(-values[numbers], kind="stable")], n_missed
-
-
-def jaccard(ones: Lists, others: Lists) -> Floats:
-    """Divide the items common to two lists by those of either; 1 where both are empty.
-
-    Lists do not repeat an item and have -1 at the end, of shape (n_users, depth) each.
-    """
-    same = (ones[:, :, np.newaxis] == others[:, np.newaxis, :]) & (ones >= 0)[:, :, np.newaxis]
-    common = same.sum(axis=(1, 2))
-    either = (ones >= 0).sum(axis=1) + (others >= 0).sum(axis=1) - common
-    return np.where(either > 0, common / np.maximum(either, 1), 1.0)
+        chosen.append(int(distances.argmin()))
+    return sorted(chosen, key=lambda number: -values[number])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.online.agreement.model_ranks import distinct_orderings, whole_ranks
 from analyses.online.agreement.permuted_rates import all_orders, joint_orders, together
 from analyses.online.agreement.wording import caution, print_p, print_rho, word_finding
-from analyses.online.tables.experiment import Experiment, check_experiments
+from analyses.online.tables.experiment import Experiment, check_experiments, numbers_of
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
@@ -184,12 +184,6 @@ def best_of_many(
         If the experiments do not fit each other, a chosen one does not exist, no measure has a rho
         or there is no permutation.
 
-    Notes
-    -----
-    Measures that order the models alike are computed once. 588 measures, 24 models and 10,000
-    permutations take a tenth of a CPU-second, all orders of 9 models two, and memory for the
-    maxima and a thousand orders.
-
     References
     ----------
     Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
@@ -209,7 +203,7 @@ def best_of_many(
     if permutations < 1:
         raise InputError(f"`permutations` must be at least 1, got {permutations}.")
     names = tuple(one.name for one in experiments)
-    sets = _numbers_of(chosen, names)
+    sets = numbers_of(chosen, names)
     orderings, which = _different_orderings(experiments)
     if not len(orderings[0]):
         raise InputError("no measure has a rho in all experiments.")
@@ -217,10 +211,9 @@ def best_of_many(
     observed = _rhos(orderings, [rates[:, np.newaxis] for rates in ranks])
     statistics = observed[sets, :, 0].mean(axis=0)
     models = [one.models for one in experiments]
-    first = models[0]
-    is_exact = len(first) <= MOST_ENUMERATED and all({*own} == {*first} for own in models)
+    is_exact = len(models[0]) <= MOST_ENUMERATED and len({frozenset(own) for own in models}) == 1
     orders = (
-        (_in_each(every, models) for every in all_orders(len(first)))
+        all_orders(models)
         if is_exact
         else joint_orders(permutations, groups=names, models=models, seed=seed)
     )
@@ -246,15 +239,6 @@ def best_of_many(
     )
 
 
-def _numbers_of(chosen: Sequence[str] | None, names: Sequence[str]) -> list[int]:
-    if chosen is not None and not chosen:
-        raise InputError("at least one experiment must be chosen, got none.")
-    for name in chosen or ():
-        if name not in names:
-            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
-    return [number for number, name in enumerate(names) if chosen is None or name in chosen]
-
-
 def _different_orderings(experiments: Sequence[Experiment]) -> tuple[list[Floats], Indices]:
     """Give the standardised ranks of the different orderings, and which of them a measure has.
 
@@ -276,21 +260,6 @@ def _different_orderings(experiments: Sequence[Experiment]) -> tuple[list[Floats
 def _standardised(ranks: Floats) -> Floats:
     """Scale ranks so that a product of two orderings is rho."""
     return ranks / np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
-
-
-def _in_each(orders: Indices, models: Sequence[tuple[str, ...]]) -> list[Indices]:
-    """Deal one order of the first data set's models out in all, which have the same models.
-
-    Place by place, the model at that place of the first data set gets the rate of the one that is
-    there in the order, in every data set.
-    """
-    first = models[0]
-    dealt = []
-    for own in models:
-        mine = np.array([own.index(model) for model in first])
-        back = np.array([first.index(model) for model in own])
-        dealt.append(mine[orders[:, back]])
-    return dealt
 
 
 def _rhos(orderings: Sequence[Floats], rates: Sequence[Floats]) -> Floats:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple
 
 from analyses.recall.grids import BETAS, CUTOFFS
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.stratification import Weights
-from runs import InputError
 
 _PRINTED: Final = re.compile(
     r"(?P<validation>LOO|LLOO)"
@@ -23,29 +21,12 @@ Pair = tuple[int, int]
 """Numbers of two measures, whose second is taken from the first."""
 
 
-@dataclass(frozen=True)
-class Parametrisation:
-    """A popularity-stratified, user-normalised recall.
+class Parametrisation(NamedTuple):
+    """A popularity-stratified, user-normalised recall (Kasalický 2021, equations 2.1 and 2.2).
 
-    Parameters
-    ----------
-    validation
-        ``"LOO"`` hides every item in turn, ``"LLOO"`` every event, with what came before it.
-    beta
-        Exponent of popularity, 0 or more; 0 is plain recall.
-    cutoff
-        Length of the lists, 1 or more.
-    weights
-        Weights of the users: ``"uniform"``, or ``"stratified"`` by what they have hidden.
-
-    Raises
-    ------
-    InputError
-        If a value is none of these.
-
-    References
-    ----------
-    Kasalický (2021), equations 2.1 and 2.2.
+    ``"LOO"`` hides every item in turn, ``"LLOO"`` every event, with what came before it; beta is
+    the exponent of popularity, 0 or more, and the cut-off the length of the lists. Users have
+    ``"uniform"`` weights, or are ``"stratified"`` by what they have hidden.
 
     Examples
     --------
@@ -59,16 +40,6 @@ class Parametrisation:
     beta: float
     cutoff: int
     weights: Weights = "uniform"
-
-    def __post_init__(self) -> None:
-        if self.validation not in VALIDATIONS:
-            raise InputError(f"`validation` must be 'LOO' or 'LLOO', got {self.validation!r}.")
-        if self.weights not in get_args(Weights):
-            raise InputError(f"`weights` must be 'uniform' or 'stratified', got {self.weights!r}.")
-        if not 0 <= self.beta < float("inf"):
-            raise InputError(f"`beta` must be a number of at least 0, got {self.beta}.")
-        if self.cutoff < 1:
-            raise InputError(f"`cutoff` must be at least 1, got {self.cutoff}.")
 
     def __str__(self) -> str:
         weights = "" if self.weights == "uniform" else f",weights={self.weights!r}"
@@ -160,5 +131,5 @@ def _paired(
     """Pair the measures that may be first with those that differ from them as said."""
     found = ((find_parametrisation(name), number) for number, name in enumerate(measures))
     place = {one: number for one, number in found if one is not None}
-    firsts = [(number, replace(one, **other)) for one, number in place.items() if is_first(one)]
+    firsts = [(number, one._replace(**other)) for one, number in place.items() if is_first(one)]
     return [(number, place[second]) for number, second in firsts if second in place]

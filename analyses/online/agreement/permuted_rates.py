@@ -17,35 +17,14 @@ PER_STREAM = 1024
 """Random orders that share a stream of random words."""
 
 
-def random_orders(n_orders: int, n_models: int, *, seed: int, experiment: str) -> Iterator[Indices]:
-    """Draw orders of the models, each as likely, a thousand at a time.
-
-    Seed and experiment are the key of the draw: the orders of one data set do not depend on which
-    others there are, nor the first orders on how many follow.
-
-    Yields
-    ------
-    Orders as rows: numbers below n_models, of shape (at most 1024, n_models).
-    """
-    for words in _random_keys(n_orders, n_models, seed, experiment):
-        yield words.argsort(axis=1, kind="stable")
-
-
-def _random_keys(n: int, n_models: int, seed: int, key: str) -> Iterator[NDArray[np.uint64]]:
-    for start, stop in ranges(n, PER_STREAM):
-        n_words = (stop - start) * n_models
-        words = random_words(n_words, seed, "rates among models", key, start)
-        yield words.reshape(-1, n_models)
-
-
 def joint_orders(
     n_orders: int, *, groups: Sequence[str], models: Sequence[tuple[str, ...]], seed: int
 ) -> Iterator[tuple[Indices, ...]]:
-    """Draw an order of the models of each group, some at a time.
+    """Draw orders of the models of each group, each as likely, a thousand at a time.
 
     Groups that share models are one experiment: their rates are dealt out jointly, by one random
     key for each model, since its rates in several groups go together. Groups of other models have
-    orders of their own.
+    orders of their own, which depend neither on other groups nor on how many orders follow.
 
     Examples
     --------
@@ -71,7 +50,15 @@ def joint_orders(
         yield tuple(orders[number] for number in range(len(models)))
 
 
-def _order(keys: NDArray[np.uint64], own: Indices) -> Indices:
+def _random_keys(n: int, n_models: int, seed: int, key: str) -> Iterator[NDArray[np.uint64]]:
+    """Draw a thousand orders at a time: the first do not depend on how many follow."""
+    for start, stop in ranges(n, PER_STREAM):
+        n_words = (stop - start) * n_models
+        words = random_words(n_words, seed, "rates among models", key, start)
+        yield words.reshape(-1, n_models)
+
+
+def _order(keys: NDArray[np.integer], own: Indices) -> Indices:
     """Order the models of a group by keys of all models, whichever stands first in the group."""
     places = np.argsort(own)
     orders = np.empty((len(keys), len(own)), dtype=np.intp)
@@ -98,8 +85,9 @@ def together(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
     return sorted(members for _, members in joined)
 
 
-def all_orders(n_models: int) -> Iterator[Indices]:
-    """Give every order of the models once, a thousand at a time, in lexicographic order."""
-    orders = permutations(range(n_models))
+def all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Indices, ...]]:
+    """Give every order of the models once, a thousand at a time, jointly in groups of the same."""
+    own = [np.array([models[0].index(name) for name in group]) for group in models]
+    orders = permutations(range(len(models[0])))
     while some := list(islice(orders, PER_STREAM)):
-        yield np.array(some, dtype=np.intp)
+        yield tuple(_order(np.array(some), columns) for columns in own)

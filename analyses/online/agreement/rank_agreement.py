@@ -22,9 +22,9 @@ from analyses.online.agreement.measure_names import (
     validation_pairs,
 )
 from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
-from analyses.online.agreement.permuted_rates import random_orders
+from analyses.online.agreement.permuted_rates import joint_orders
 from analyses.online.agreement.wording import caution
-from analyses.online.tables.experiment import Experiment, check_experiments
+from analyses.online.tables.experiment import Experiment, check_experiments, numbers_of
 from analyses.ordering import DECIMALS, tau_b
 from runs import InputError
 
@@ -47,38 +47,38 @@ class Agreement:
 
     Parameters
     ----------
-    measures, experiments
-        Labels of the axes.
-    models, values, rates
-        Names of the models of each experiment, offline values of shape (n_measures, n_models), and
-        click-through rates of shape (n_models,).
+    data
+        The experiments, which have the same measures.
     rhos, taus
         Spearman's rho and Kendall's tau-b, of shape (n_measures, n_experiments); NaN where all
         models of a side are equal. Equal rhos within an experiment are equal to the last bit.
     random_bins
         How many rhos fall into each of `BINS` if the rates are dealt out at random, of shape
         (n_experiments, n_orders, 4).
-    seed
-        Of the random orders.
     left_out
         Models of which the values or the rate are unknown; only the caption names them.
     """
 
-    measures: tuple[str, ...]
-    experiments: tuple[str, ...]
-    models: tuple[tuple[str, ...], ...]
-    values: tuple[Floats, ...]
-    rates: tuple[Floats, ...]
+    data: tuple[Experiment, ...]
     rhos: Floats
     taus: Floats
     random_bins: Counts
-    seed: int
     left_out: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the offline measures."""
+        return self.data[0].measures
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Names of the experiments."""
+        return tuple(one.name for one in self.data)
 
     @property
     def n_models(self) -> int:
         """Number of models; of several experiments, the smallest."""
-        return min(len(models) for models in self.models)
+        return min(len(one.models) for one in self.data)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and experiment.
@@ -90,10 +90,8 @@ class Agreement:
 
         labels = pd.DataFrame(label_columns(self.measures))
         parts = [
-            labels.assign(experiment=name, models=len(models), rho=rhos, tau_b=taus)
-            for name, models, rhos, taus in zip(
-                self.experiments, self.models, self.rhos.T, self.taus.T, strict=True
-            )
+            labels.assign(experiment=one.name, models=len(one.models), rho=rhos, tau_b=taus)
+            for one, rhos, taus in zip(self.data, self.rhos.T, self.taus.T, strict=True)
         ]
         return pd.concat(parts, ignore_index=True)
 
@@ -108,7 +106,7 @@ class Agreement:
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self.columns(chosen)]
+        rhos = self.rhos[:, numbers_of(chosen, self.experiments)]
         frame = pd.DataFrame(label_columns(self.measures)).assign(
             min=rhos.min(axis=1),
             mean=rhos.mean(axis=1).round(DECIMALS),
@@ -148,11 +146,11 @@ class Agreement:
         """
         import pandas as pd
 
-        counts = [distinct_orderings(whole_ranks(values))[2] for values in self.values]
+        counts = [distinct_orderings(whole_ranks(one.values))[2] for one in self.data]
         return pd.DataFrame(
             {
                 "experiment": self.experiments,
-                "models": [len(models) for models in self.models],
+                "models": [len(one.models) for one in self.data],
                 "measures": len(self.measures),
                 "orderings": [len(some) for some in counts],
                 "most": [int(some.max()) for some in counts],
@@ -166,20 +164,12 @@ class Agreement:
         Columns experiment, cells, larger, share and orderings (different ones among all measures).
         The first item of a user cannot be hit under LLOO, which alone makes its values smaller.
         """
-        import pandas as pd
-
         lloo, loo = _sides(validation_pairs(self.measures))
-        larger = [int((values[loo] > values[lloo]).sum()) for values in self.values]
-        cells = np.array([len(loo) * len(models) for models in self.models])
-        return pd.DataFrame(
-            {
-                "experiment": self.experiments,
-                "cells": cells,
-                "larger": larger,
-                "share": np.divide(larger, cells, out=np.full(len(cells), np.nan), where=cells > 0),
-                "orderings": self.orderings()["orderings"],
-            }
-        )
+        frame = self.orderings()[["experiment", "models", "orderings"]]
+        frame.insert(1, "cells", len(loo) * frame.pop("models"))
+        frame.insert(2, "larger", [int((o.values[loo] > o.values[lloo]).sum()) for o in self.data])
+        frame.insert(3, "share", (frame["larger"] / frame["cells"]).astype(np.float64))
+        return frame
 
     def validations(self) -> pd.DataFrame:
         """Table 4.8: whether LOO or LLOO follows the rates better, at the same beta and cut-off.
@@ -203,7 +193,7 @@ class Agreement:
         """
         import pandas as pd
 
-        rhos = self.rhos[:, self.columns(chosen)]
+        rhos = self.rhos[:, numbers_of(chosen, self.experiments)]
         partners = {number: pair for pair in validation_pairs(self.measures) for number in pair}
         cells = [
             (*partners[above], zero, above)
@@ -239,15 +229,6 @@ class Agreement:
             f"sizes.{left_out}{caution(self.n_models)}"
         )
 
-    def columns(self, chosen: Sequence[str] | None) -> list[int]:
-        """Give the numbers of the chosen experiments; of all, if None are chosen."""
-        for name in chosen or ():
-            if name not in self.experiments:
-                raise InputError(
-                    f"no experiment is called {name!r}; there are {', '.join(self.experiments)}."
-                )
-        return [self.experiments.index(name) for name in chosen or self.experiments]
-
     def _compared(self, pairs: Sequence[Pair]) -> pd.DataFrame:
         """Count which side of the pairs has the larger rho, by experiment."""
         import pandas as pd
@@ -255,15 +236,9 @@ class Agreement:
         first, second = _sides(pairs)
         signs = np.sign(self.rhos[first] - self.rhos[second])
         counts = {symbol: (signs == sign).sum(axis=0) for symbol, sign in SIGNS.items()}
-        return pd.DataFrame(
-            {
-                "experiment": self.experiments,
-                "cells": len(pairs),
-                **counts,
-                "undefined": np.isnan(signs).sum(axis=0),
-                "orderings": self.orderings()["orderings"],
-            }
-        )
+        frame = pd.DataFrame({"experiment": self.experiments, "cells": len(pairs), **counts})
+        undefined = np.isnan(signs).sum(axis=0)
+        return frame.assign(undefined=undefined, orderings=self.orderings()["orderings"])
 
 
 def study_agreement(
@@ -282,16 +257,11 @@ def study_agreement(
     if random_rates < 1:
         raise InputError(f"`random_rates` must be at least 1, got {random_rates}.")
     return Agreement(
-        measures=experiments[0].measures,
-        experiments=tuple(one.name for one in experiments),
-        models=tuple(one.models for one in experiments),
-        values=tuple(one.values for one in experiments),
-        rates=tuple(one.rates for one in experiments),
-        rhos=np.stack([correlations(one) for one in experiments], axis=1),
-        taus=np.stack([tau_b(one.values, one.rates) for one in experiments], axis=1),
-        random_bins=np.stack([_bin_random_rates(one, random_rates, seed) for one in experiments]),
-        seed=seed,
-        left_out=tuple(left_out),
+        tuple(experiments),
+        np.stack([correlations(one) for one in experiments], axis=1),
+        np.stack([tau_b(one.values, one.rates) for one in experiments], axis=1),
+        np.stack([_bin_random_rates(one, random_rates, seed) for one in experiments]),
+        tuple(left_out),
     )
 
 
@@ -315,12 +285,12 @@ def count_bins(rhos: Floats) -> Counts:
 def _bin_random_rates(experiment: Experiment, n_orders: int, seed: int) -> Counts:
     """Count the bins again for every random order of the rates, of shape (n_orders, 4)."""
     orderings, _, counts = distinct_orderings(whole_ranks(experiment.values))
-    ranks, n_models = whole_ranks(experiment.rates), len(experiment.models)
-    orders = random_orders(n_orders, n_models, seed=seed, experiment=experiment.name)
+    ranks, alone = whole_ranks(experiment.rates), [experiment.models]
+    orders = joint_orders(n_orders, groups=[experiment.name], models=alone, seed=seed)
     return np.array(
         [
             count_bins(np.repeat(rank_correlations(orderings, ranks[order]), counts))
-            for some in orders
+            for (some,) in orders
             for order in some
         ]
     )

@@ -34,21 +34,10 @@ def replicate_means(
     Uniform weights have :math:`x = R_u, d = 1`, stratified ones :math:`x = D_u R_u, d = D_u`.
 
     Numerators are of shape (n_users, n_measures), denominators of shape (n_users, n), where
-    n_measures / n measures that lie side by side share a column: 1 for uniform weights, the number
-    of betas for stratified ones. What weighs the users of a replicate, by its number, gives the
-    shape (n_users,) and should depend on the user and the replicate alone, as keyed random numbers
-    do: then a user has one weight in all measures, models and rates.
-
-    Returns
-    -------
-    Of shape (replicates, n_measures), with an error of 1e-6 of the value, as products are of single
-    precision; NaN where no user is drawn. It takes 2 n_users n_measures operations per replicate
-    and 128 MB for weights.
-
-    Raises
-    ------
-    InputError
-        If numerators and denominators do not fit.
+    n_measures / n measures that lie side by side share a column. What weighs the users of a
+    replicate should depend on the user and the replicate alone, as keyed random numbers do: then a
+    user has one weight in all measures, models and rates. Given are means of shape (replicates,
+    n_measures), with an error of 1e-6 of the value; NaN where no user is drawn.
     """
     n_users, n_measures = numerators.shape
     n_denominators = denominators.shape[1]

@@ -13,6 +13,7 @@ from analyses.online.agreement.measure_names import find_parametrisation
 from analyses.online.agreement.rank_agreement import BINS, Agreement
 from analyses.online.agreement.spearman_null import smallest_rho
 from analyses.online.agreement.wording import ALPHA, print_p
+from analyses.online.tables.experiment import numbers_of
 from analyses.shared.drawing import axes_or_new, categories
 from runs import InputError
 
@@ -129,7 +130,7 @@ def plot_grid(
     from matplotlib import colormaps
 
     ax = axes_or_new(ax)
-    (column,) = found.columns([experiment])
+    (column,) = numbers_of([experiment], found.experiments)
     betas, cutoffs, cells = _grid(found, validation, column)
     shades = colormaps["RdBu"].with_extremes(bad="0.8")
     image = ax.imshow(cells, cmap=shades, vmin=-1, vmax=1, origin="lower", aspect="auto")

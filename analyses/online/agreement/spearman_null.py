@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -23,21 +24,9 @@ SMALLEST_STEP: Final = 1e-9
 def null_of_spearman(n_models: int) -> tuple[Floats, Floats]:
     r"""Give the exact distribution of rho if all orders of the models are equally likely.
 
-    With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)`.
-
-    Returns
-    -------
-    Values of 2 to 12 models without ties, rising in equal steps from -1 to 1, and their chances,
-    which add up to 1, of shape (n_values,) both; some values may have no chance.
-
-    Raises
-    ------
-    InputError
-        If there are more models.
-
-    References
-    ----------
-    Kendall (1938), A new measure of rank correlation.
+    With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)` (Kendall 1938).
+    Given are values of 2 to 12 models without ties, rising in equal steps from -1 to 1, and their
+    chances, some of which may be 0, of shape (n_values,) both.
 
     Examples
     --------
@@ -80,12 +69,9 @@ def _count_orders(n_models: int) -> NDArray[np.int64]:
 def chance_of_rho(rho: float, n_models: int) -> float:
     """Give the one-sided p of a rho: the chance of it or a larger one if order means nothing.
 
-    Exact for 2 to 12 models without ties; beyond, an Edgeworth series half a step below the next
-    value that rho can have, whose error is below 2e-4 and falls with the number of models.
-
-    References
-    ----------
-    Best & Roberts (1975), Algorithm AS 89: the upper tail probabilities of Spearman's rho.
+    Exact for 2 to 12 models without ties; beyond, an Edgeworth series (Best & Roberts 1975,
+    Algorithm AS 89) half a step below the next value that rho can have, whose error is below 2e-4
+    and falls with the number of models.
 
     Examples
     --------
@@ -97,15 +83,10 @@ def chance_of_rho(rho: float, n_models: int) -> float:
     if n_models <= MOST_EXACT:
         values, chances = null_of_spearman(n_models)
         return float(chances[values >= rho - SMALLEST_STEP].sum())
-    step = _step(n_models)
+    step = 12 / (n_models**3 - n_models)
     next_value = math.ceil((rho + 1) / step - SMALLEST_STEP) * step - 1
     # The series may fall below the chance of a single order.
     return max(_edgeworth_tail(next_value - step / 2, n_models), 1 / math.factorial(n_models))
-
-
-def _step(n_models: int) -> float:
-    """Distance of neighbouring values of rho."""
-    return 12 / (n_models**3 - n_models)
 
 
 def _edgeworth_tail(rho: float, n_models: int) -> float:
@@ -129,8 +110,7 @@ def smallest_rho(n_models: int, *, alpha: float = 0.05) -> float:
     >>> smallest_rho(3)
     nan
     """
-    step = _step(n_models)
-    n_steps = 0
-    while 1.0 - n_steps * step > -1 and chance_of_rho(1.0 - n_steps * step, n_models) <= alpha:
-        n_steps += 1
-    return 1.0 - (n_steps - 1) * step if n_steps else math.nan
+    step = 12 / (n_models**3 - n_models)
+    values = (1.0 - n_steps * step for n_steps in range((n_models**3 - n_models) // 6))
+    rare = takewhile(lambda rho: chance_of_rho(rho, n_models) <= alpha, values)
+    return min(rare, default=math.nan)

@@ -65,7 +65,6 @@ class ArmSettings(AnalysisSettings):
         "users and periods", description="What intervals of correlations are over."
     )
     permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
-    subsets: Whole = Field(200, ge=1, description="Subsets of the arms of each size.")
 
     @property
     def stratification(self) -> Stratification:

@@ -23,7 +23,7 @@ from analyses.online.clicks.tallies import Tallies
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.recall import RecallGrid, measure_recall
-from analyses.recall.stratification import popularity_counts
+from analyses.recall.stratification import MetricName, popularity_counts
 from analyses.recall.user_recalls import errors_of_means, user_recalls
 from qrels.interactions.test_users import split_users
 from runs.shared.progress import Progress
@@ -117,65 +117,46 @@ class BothSides:
 
         Offline values are means over the periods (2.6).
         """
-        settings, rates = self.settings, self.counted[0].chosen.rates
-        others = [
-            f"{metric}({validation})@{cutoff}"
-            for metric, validation, cutoff in product(
-                settings.metrics, VALIDATIONS, settings.cutoffs
-            )
-        ]
-        estimates = self._estimates()
-        values = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
+        settings, rates, estimates = self.settings, self.counted[0].chosen.rates, self._estimates()
+        kinds = list(product(settings.metrics, VALIDATIONS))
+        others = [f"{of}({way})@{cutoff}" for of, way in kinds for cutoff in settings.cutoffs]
+        means = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
         # What moves the recalls of all arms alike moves none past another.
         again = self.values_again - np.nanmean(self.values_again, axis=2, keepdims=True)
-        errors = [np.nanstd(again, axis=0, ddof=1), self._errors_of_others()]
-        for value, error in estimates.values():
-            values.append(value[np.newaxis])
-            errors.append(error[np.newaxis])
+        errors = [np.nanstd(again, axis=0, ddof=1), *(self._errors_of(*kind) for kind in kinds)]
+        own, own_errors = zip(*estimates.values(), strict=True) if estimates else ((), ())
         return Experiment(
             self.name,
             self.arms,
             (*map(str, self.variants), *others, *estimates),
-            np.concatenate(values),
+            np.vstack([*means, *own]),
             rates.rates[self.columns],
-            np.concatenate(errors),
+            np.vstack([*errors, *own_errors]),
             np.nan_to_num(rates.errors[self.columns]),
         )
 
     def _mean(self, arm: str) -> Floats:
         """Give the mean over the periods of each recall, and of the other metrics."""
-        own = [place for place in self.record.ranks if place[0] == arm]
         values = []
-        for place in own:
+        for place in (place for place in self.record.ranks if place[0] == arm):
             grids = [self._measured(place, metric=metric) for metric in self.settings.metrics]
-            parts = [self.grids[place], *grids]
-            values.append(np.concatenate([grid.values.ravel() for grid in parts]))
+            values.append(np.concatenate([g.values.ravel() for g in (self.grids[place], *grids)]))
         return np.asarray(np.mean(values, axis=0))
 
-    def _errors_of_others(self) -> Floats:
-        """Give errors over users of the other metrics, of shape (n_others, n_arms).
+    def _errors_of(self, metric: MetricName, validation: Validation) -> Floats:
+        """Give errors over users of another metric, of shape (n_cutoffs, n_arms).
 
         They are those of a period in which all arms are measured, as users are the same in all.
         """
-        places, settings = self.record.ranks, self.settings
-        periods = [{at: places[at] for at in places if at[1] == k} for _, k in places]
-        whole = next((each for each in periods if len(each) == len(self.arms)), None)
-        n_others = len(settings.metrics) * len(VALIDATIONS) * len(settings.cutoffs)
-        if whole is None or not n_others:
-            return np.zeros((n_others, len(self.arms)))
-        ranks = {arm: whole[arm, period] for arm, period in whole}
-        parts = [
-            errors_of_means(
-                ranks,
-                self.counts[next(iter(whole))],
-                validation=validation,
-                betas=[0.0],
-                cutoffs=settings.cutoffs,
-                stratification=replace(settings.stratification, metric=metric),
-            )[:, 0]
-            for metric, validation in product(settings.metrics, VALIDATIONS)
-        ]
-        return np.concatenate(parts, axis=1).T
+        ranks, cutoffs = self.record.ranks, self.settings.cutoffs
+        for period in dict.fromkeys(period for _, period in ranks):
+            whole = {arm: ranks[at] for arm in self.arms if (at := (arm, period)) in ranks}
+            if len(whole) == len(self.arms):
+                how = replace(self.settings.stratification, metric=metric)
+                counts = self.counts[self.arms[0], period]
+                asked: Any = {"validation": validation, "betas": [0.0], "cutoffs": cutoffs}
+                return errors_of_means(whole, counts, stratification=how, **asked)[:, 0].T
+        return np.zeros((len(cutoffs), len(self.arms)))
 
     def _estimates(self) -> dict[str, tuple[Floats, Floats]]:
         """Give off-policy estimates of the arms and errors by estimator, where all have one."""
@@ -256,14 +237,6 @@ class BothSides:
         """Rates of the same resampled users and periods, of shape (n_replicates, n_arms)."""
         sums = replicate_sums(self.counted[1], replicates=self.periods.shape[1], seed=self.seed)
         return rates_of(sums * self.periods, over_time=self.settings.over_time).T[:, self.columns]
-
-    @property
-    def true_rates(self) -> Floats | None:
-        """Expected rates of the lists that the measured arms showed, if clicks name their list."""
-        truth = self.record.known.truth
-        if truth is None or self.settings.clicks != "explicit":
-            return None
-        return truth.rates(self.settings.over_time)[self.columns]
 
     @property
     def shown(self) -> Sequence[int]:

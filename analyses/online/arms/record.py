@@ -19,22 +19,9 @@ Place = tuple[str, int]
 class Record:
     """A log, and the ranks of hidden items by the models that it served.
 
-    Parameters
-    ----------
-    logs
-        Lists, interactions, versions.
-    events
-        The interactions, for training.
-    test_users
-        Users whose items are hidden, and whom no model learnt from.
-    ranks
-        Ranks of hidden items by arm and period.
-    starts
-        When each model of an arm and period became live, in milliseconds since 1970 in UTC.
-    shares
-        Planned shares of the arms, if they are known.
-    known
-        What else is known: settings of the arms, truth, off-policy estimates, remarks.
+    The items of test users are hidden, whom no model learnt from. By arm and period there are
+    ranks, and when the model became live, in milliseconds since 1970 in UTC. Planned shares of the
+    arms may be known, and what else is: their settings, truth, off-policy estimates, remarks.
     """
 
     logs: Logs

@@ -92,6 +92,16 @@ def check_experiments(experiments: Sequence[Experiment]) -> None:
             raise InputError(f"{first.name} and {other.name} must have the same measures.")
 
 
+def numbers_of(chosen: Sequence[str] | None, names: Sequence[str]) -> list[int]:
+    """Give the numbers of the chosen experiments; of all, if None are chosen."""
+    if chosen is not None and not chosen:
+        raise InputError("at least one experiment must be chosen, got none.")
+    for name in chosen or ():
+        if name not in names:
+            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
+    return [number for number, name in enumerate(names) if chosen is None or name in chosen]
+
+
 def _check_shape(name: str, what: str, array: Floats, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise InputError(f"{name}: {what} must have the shape {shape}, got {array.shape}.")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import OverTime
 from analyses.online.tables.experiment import Experiment
-from analyses.online.tables.experiments import rates_of, require_different_rates
 from analyses.online.tables.rate_table import RateTable, read_rate_tables
 from analyses.online.tables.value_table import ValueTable, read_value_tables
 from analyses.shared.measure import Scores
@@ -25,16 +24,9 @@ FEWEST_SYSTEMS = 3
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Systems that are known on all sides.
+    """Systems of a study that have a rate and, where there is such a table, offline values.
 
-    Parameters
-    ----------
-    systems
-        Those of the study that have a rate and, where there is such a table, offline values.
-    left_out
-        The other systems of the study, and models of the tables that the study does not have.
-    rates, offline
-        What the tables say.
+    The other systems, and models of the tables that the study does not have, are left out.
     """
 
     systems: tuple[str, ...]
@@ -43,13 +35,7 @@ class Linked:
     offline: ValueTable | None
 
     def further(self, measures: Sequence[str]) -> tuple[str, ...]:
-        """Give the measures that the table of offline values has beside those of the study.
-
-        Raises
-        ------
-        InputError
-            If one is called as one of the study.
-        """
+        """Give the measures of the table of offline values; refuse one that the study has, too."""
         if self.offline is None:
             return ()
         repeated = [name for name in self.offline.measures if name in measures]
@@ -65,11 +51,6 @@ class Linked:
 
         Means of metrics of which less is better are taken negative, so that rho is positive where
         they agree with the rates.
-
-        Raises
-        ------
-        InputError
-            If a further measure is called as one of the study.
         """
         measures = [str(measure) for measure in scores.measures]
         falling = scores.measures.falling
@@ -82,7 +63,7 @@ class Linked:
             values.append(self.offline.values[:, columns])
             known = self.offline.errors
             errors.append(np.zeros(values[1].shape) if known is None else known[:, columns])
-        rates, rate_errors = rates_of(self.rates, self.systems)
+        rates, rate_errors = self.rates.of(self.systems)
         return Experiment(
             name,
             self.systems,
@@ -131,7 +112,7 @@ def link(
             f"{'' if values is None else f', and values in {values.path}'}, found {len(known)}; "
             f"unknown on one side: {', '.join(left_out)}."
         )
-    require_different_rates(of_rates, known)
+    of_rates.require_different(known)
     return Linked(tuple(known), tuple(left_out), of_rates, values)
 
 

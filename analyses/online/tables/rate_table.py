@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from analyses.online.clicks.rates import REACH, TAIL, OverTime
-from analyses.online.tables.value_table import EXPERIMENT, experiment_of, name_in, read_models
+from analyses.online.tables.value_table import EXPERIMENT, Row, experiment_of, name_in, read_models
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.lines import read_number
@@ -24,9 +27,6 @@ class RateRow(NamedTuple):
     """
 
     line: int
-    experiment: str
-    model: str
-    period: str
     rate: float
     users: int
     recommendations: int
@@ -49,6 +49,22 @@ class RateTable:
     errors: Mapping[str, float]
     lines: Mapping[str, int]
 
+    def of(self, models: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Give the rates of some models, and their standard errors if they are known."""
+        rates, errors = (
+            np.array([of[name] for name in models]) for of in (self.rates, self.errors)
+        )
+        return rates, None if np.isnan(errors).any() else errors
+
+    def require_different(self, models: Sequence[str]) -> None:
+        """Refuse models that all have one rate, as no measure can follow it."""
+        found = {self.rates[model] for model in models}
+        if len(found) == 1:
+            raise InputError(
+                f"{self.path}: all models of {self.experiment!r} have the rate {found.pop():g}, an "
+                "order that no measure can follow."
+            )
+
 
 def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[RateTable, ...]:
     """Read click-through rates of models, by experiment.
@@ -70,15 +86,22 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     """
     first, names, body = read_models(path)
     _check_columns(path, first, names, over_time)
-    rows = [_row(path, line, row, names[0]) for line, row in body]
-    if not rows:
+    found: dict[str, dict[str, dict[str, RateRow]]] = {}
+    for line, row in body:
+        experiment, model = experiment_of(path, line, row), name_in(path, line, row, names[0])
+        period = name_in(path, line, row, "period") if "period" in row else ""
+        periods = found.setdefault(experiment, {}).setdefault(model, {})
+        own = _row(path, line, row)
+        before = periods.setdefault(period, own)
+        if before is not own:
+            hint = (
+                f" for period {period!r}" if "period" in row else "; periods need a column period"
+            )
+            finding = f"model {model!r} has a second rate, after line {before.line}{hint}."
+            raise InputError.at(path, line, finding)
+    if not found:
         raise InputError.at(path, first, "the table has a heading but no rates.")
-    _check_once(path, rows, has_periods="period" in names)
-    experiments = dict.fromkeys(row.experiment for row in rows)
-    return tuple(
-        _table(path, name, [row for row in rows if row.experiment == name], over_time)
-        for name in experiments
-    )
+    return tuple(_table(path, name, models, over_time) for name, models in found.items())
 
 
 def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
@@ -86,8 +109,7 @@ def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
 
     Examples
     --------
-    >>> periods = [RateRow(2, "A", "m", "1", 0.1, 30, 100, 10),
-    ...            RateRow(3, "A", "m", "2", 0.3, 10, 900, 270)]
+    >>> periods = [RateRow(2, 0.1, 30, 100, 10), RateRow(3, 0.3, 10, 900, 270)]
     >>> [round(average_rate(periods, over_time=mode), 9) for mode in ("thesis", "pooled")]
     [0.15, 0.28]
     """
@@ -103,8 +125,8 @@ def average_error(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
 
     Examples
     --------
-    >>> round(average_error([RateRow(2, "A", "m", "1", 0.1, 0, 100, 10, 0.03)] * 2,
-    ...                     over_time="thesis") * 2**0.5, 9)
+    >>> twice = [RateRow(2, 0.1, 0, 100, 10, 0.03)] * 2
+    >>> round(average_error(twice, over_time="thesis") * 2**0.5, 9)
     0.03
     """
     weights = [
@@ -128,26 +150,18 @@ def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverT
         raise InputError.at(path, line, finding)
 
 
-def _row(path: Path, line: int, row: dict[str, str], model: str) -> RateRow:
+def _row(path: Path, line: int, row: Row) -> RateRow:
     shown = _count(path, line, row, "recommendations", least=1)
     accepted = _count(path, line, row, "accepted", least=0)
     if "recommendations" in row and accepted > shown:
         finding = f"{accepted} recommendations were accepted, of {shown}."
         raise InputError.at(path, line, finding)
-    return RateRow(
-        line,
-        experiment_of(path, line, row),
-        name_in(path, line, row, model),
-        name_in(path, line, row, "period") if "period" in row else "",
-        read_number(path, line, "rate", row["rate"]) if "rate" in row else accepted / shown,
-        _count(path, line, row, "users", least=1),
-        shown,
-        accepted,
-        _error(path, line, row, shown, accepted),
-    )
+    rate = read_number(path, line, "rate", row["rate"]) if "rate" in row else accepted / shown
+    users = _count(path, line, row, "users", least=1)
+    return RateRow(line, rate, users, shown, accepted, _error(path, line, row, shown, accepted))
 
 
-def _error(path: Path, line: int, row: Mapping[str, str], shown: int, accepted: int) -> float:
+def _error(path: Path, line: int, row: Row, shown: int, accepted: int) -> float:
     """Read the standard error of a rate; or take lists for independent, if they are counted."""
     if "error" in row:
         error = read_number(path, line, "error", row["error"])
@@ -164,7 +178,7 @@ def _error(path: Path, line: int, row: Mapping[str, str], shown: int, accepted: 
     return float((accepted * (shown - accepted) / shown**3) ** 0.5)
 
 
-def _count(path: Path, line: int, row: Mapping[str, str], column: str, *, least: int) -> int:
+def _count(path: Path, line: int, row: Row, column: str, *, least: int) -> int:
     """Read a whole number; 0 if there is no such column."""
     text = row.get(column)
     if text is None:
@@ -175,26 +189,14 @@ def _count(path: Path, line: int, row: Mapping[str, str], column: str, *, least:
     return int(text)
 
 
-def _check_once(path: Path, rows: Sequence[RateRow], *, has_periods: bool) -> None:
-    first: dict[tuple[str, str, str], int] = {}
-    for row in rows:
-        key = (row.experiment, row.model, row.period)
-        if first.setdefault(key, row.line) != row.line:
-            hint = (
-                f" for period {row.period!r}" if has_periods else "; periods need a column period"
-            )
-            finding = f"model {row.model!r} has a second rate, after line {first[key]}{hint}."
-            raise InputError.at(path, row.line, finding)
-
-
-def _table(path: Path, experiment: str, rows: Sequence[RateRow], over_time: OverTime) -> RateTable:
-    by_model: dict[str, list[RateRow]] = {}
-    for row in rows:
-        by_model.setdefault(row.model, []).append(row)
+def _table(
+    path: Path, name: str, models: Mapping[str, Mapping[str, RateRow]], over_time: OverTime
+) -> RateTable:
+    rows = {model: [*periods.values()] for model, periods in models.items()}
     return RateTable(
         path,
-        experiment,
-        {model: average_rate(own, over_time=over_time) for model, own in by_model.items()},
-        {model: average_error(own, over_time=over_time) for model, own in by_model.items()},
-        {model: own[0].line for model, own in by_model.items()},
+        name,
+        {model: average_rate(own, over_time=over_time) for model, own in rows.items()},
+        {model: average_error(own, over_time=over_time) for model, own in rows.items()},
+        {model: own[0].line for model, own in rows.items()},
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,46 +23,33 @@ LONG: Final = ("measure", "value")
 ERROR: Final = "error"
 OF_A_STUDY: Final = ("metric", "cutoff", "mean")
 
-Row = tuple[int, dict[str, str]]
-"""Number of a line, and its fields by column."""
+Row: TypeAlias = dict[str, str]
+"""Fields of a line by column."""
 
-
-class Value(NamedTuple):
-    """A value as it stands in the file."""
-
-    line: int
-    experiment: str
-    model: str
-    measure: str
-    value: float
-    error: float = float("nan")
+Cells: TypeAlias = dict[tuple[str, str], tuple[float, float]]
+"""Values and their errors, by measure and model."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueTable:
     """Offline values of the models of one experiment.
 
-    Parameters
-    ----------
-    path
-        The file.
-    experiment
-        Name of the data set; `ONE_EXPERIMENT` if the file names none.
-    models, measures
-        Labels of the axes.
-    values, errors
-        float64 of shape (n_measures, n_models); errors are standard ones, None if there are none.
-    lines
-        For each model the first line that has it.
+    Values, and standard errors if there are any, are of shape (n_measures, n_models); models come
+    with the first line of the file that has them. A data set that the file does not name is called
+    `ONE_EXPERIMENT`.
     """
 
     path: Path
     experiment: str
-    models: tuple[str, ...]
+    lines: Mapping[str, int]
     measures: tuple[str, ...]
     values: NDArray[np.float64]
-    lines: tuple[int, ...]
     errors: NDArray[np.float64] | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(self.lines)
 
 
 def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
@@ -83,19 +70,27 @@ def read_value_tables(path: Path) -> tuple[ValueTable, ...]:
     """
     path = table_at(path)
     first, names, rows = read_models(path)
-    values_of = _layout(path, first, names)
-    found = [value for line, row in rows for value in values_of(line, row)]
+    cells_of = _layout(path, first, names)
+    has_errors = {*LONG, ERROR} <= set(names)
+    found: dict[str, tuple[Cells, dict[str, int]]] = {}
+    for line, row in rows:
+        model, experiment = name_in(path, line, row, names[0]), experiment_of(path, line, row)
+        cells, lines = found.setdefault(experiment, ({}, {}))
+        lines.setdefault(model, line)
+        for measure, column in cells_of(line, row):
+            value = read_number(path, line, column, row[column])
+            error = read_number(path, line, ERROR, row[ERROR]) if has_errors else float("nan")
+            if (measure, model) in cells:
+                finding = f"model {model!r} has {measure} twice{_within(experiment)}."
+                raise InputError.at(path, line, finding)
+            cells[measure, model] = value, error
     if not found:
         raise InputError.at(path, first, "the table has a heading but no values.")
-    experiments = dict.fromkeys(value.experiment for value in found)
-    measures = tuple(dict.fromkeys(value.measure for value in found))
-    return tuple(
-        _table(path, name, measures, [value for value in found if value.experiment == name])
-        for name in experiments
-    )
+    measures = tuple(dict.fromkeys(measure for cells, _ in found.values() for measure, _ in cells))
+    return tuple(_table(path, name, measures, *parts) for name, parts in found.items())
 
 
-def read_models(path: Path) -> tuple[int, tuple[str, ...], Iterator[Row]]:
+def read_models(path: Path) -> tuple[int, tuple[str, ...], Iterator[tuple[int, Row]]]:
     """Read a table whose first column names models: line of the heading, columns, and rows.
 
     Raises
@@ -123,12 +118,12 @@ def table_at(path: Path) -> Path:
     return path / "tables" / "means.csv" if path.is_dir() else path
 
 
-def experiment_of(path: Path, line: int, row: dict[str, str]) -> str:
+def experiment_of(path: Path, line: int, row: Row) -> str:
     """Give the data set of a line, which must have a name where there is a column for it."""
     return name_in(path, line, row, EXPERIMENT) if EXPERIMENT in row else ONE_EXPERIMENT
 
 
-def name_in(path: Path, line: int, row: dict[str, str], column: str) -> str:
+def name_in(path: Path, line: int, row: Row, column: str) -> str:
     """Give a name, which must not be empty."""
     if not row[column]:
         raise InputError.at(path, line, f"column {column!r}: a name is missing.")
@@ -137,53 +132,32 @@ def name_in(path: Path, line: int, row: dict[str, str], column: str) -> str:
 
 def _layout(
     path: Path, first: int, names: Sequence[str]
-) -> Callable[[int, dict[str, str]], Iterator[Value]]:
-    """Choose how values are read from a line."""
-    kept_apart = {EXPERIMENT, ERROR} if set(LONG) <= set(names) else {EXPERIMENT}
-    measures = [name for name in names[1:] if name not in kept_apart]
-    of_a_study, is_long = set(OF_A_STUDY) <= set(names), set(LONG) <= set(names)
-    unknown = [name for name in measures if name not in LONG]
-    if is_long and not of_a_study and unknown:
+) -> Callable[[int, Row], list[tuple[str, str]]]:
+    """Choose what gives the measures of a line, and the columns that have their values."""
+    others = [name for name in names[1:] if name != EXPERIMENT]
+    if not others:
+        raise InputError.at(path, first, "the table has no measure.")
+    if set(OF_A_STUDY) <= set(names):
+        return lambda line, row: [(_measure_of_a_study(path, line, row), "mean")]
+    if not set(LONG) <= set(names):
+        return lambda line, row: [(name, name) for name in others]
+    unknown = [name for name in others if name not in (*LONG, ERROR)]
+    if unknown:
         known = ", ".join((names[0], *LONG, ERROR, EXPERIMENT))
         finding = f"a long table has no column {unknown[0]!r}, only {known}."
         raise InputError.at(path, first, finding)
-    if not measures:
-        raise InputError.at(path, first, "the table has no measure.")
+    return lambda line, row: [(name_in(path, line, row, "measure"), "value")]
 
-    has_errors = is_long and ERROR in names
 
-    def cells(line: int, row: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Give the measures of a line, and the columns that have their values."""
-        if of_a_study:
-            cutoff = read_cutoff(path, line, row["cutoff"])
-            yield str(Measure(name_in(path, line, row, "metric"), cutoff)), "mean"
-        elif is_long:
-            yield name_in(path, line, row, "measure"), "value"
-        else:
-            yield from zip(measures, measures, strict=True)
-
-    def values(line: int, row: dict[str, str]) -> Iterator[Value]:
-        model, experiment = name_in(path, line, row, names[0]), experiment_of(path, line, row)
-        for measure, column in cells(line, row):
-            value = read_number(path, line, column, row[column])
-            error = read_number(path, line, ERROR, row[ERROR]) if has_errors else float("nan")
-            yield Value(line, experiment, model, measure, value, error)
-
-    return values
+def _measure_of_a_study(path: Path, line: int, row: Row) -> str:
+    cutoff = read_cutoff(path, line, row["cutoff"])
+    return str(Measure(name_in(path, line, row, "metric"), cutoff))
 
 
 def _table(
-    path: Path, experiment: str, measures: tuple[str, ...], found: Sequence[Value]
+    path: Path, experiment: str, measures: tuple[str, ...], cells: Cells, lines: Mapping[str, int]
 ) -> ValueTable:
     """Lay the values of one experiment out, every measure of every model."""
-    cells: dict[tuple[str, str], tuple[float, float]] = {}
-    lines: dict[str, int] = {}
-    for value in found:
-        if (value.measure, value.model) in cells:
-            finding = f"model {value.model!r} has {value.measure} twice{_within(experiment)}."
-            raise InputError.at(path, value.line, finding)
-        cells[value.measure, value.model] = value.value, value.error
-        lines.setdefault(value.model, value.line)
     for model, line in lines.items():
         for measure in measures:
             if (measure, model) not in cells:
@@ -191,8 +165,8 @@ def _table(
                 raise InputError.at(path, line, finding)
     both = np.array([[cells[measure, model] for model in lines] for measure in measures])
     values, errors = np.moveaxis(both, 2, 0)
-    models, known = tuple(lines), None if np.isnan(errors).any() else errors
-    return ValueTable(path, experiment, models, measures, values, tuple(lines.values()), known)
+    known = None if np.isnan(errors).any() else errors
+    return ValueTable(path, experiment, lines, measures, values, known)
 
 
 def _within(experiment: str) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
 from harness.online.arm_search import SearchSection
+from harness.online.simulation.arms import Lottery, NeighbourModel, SystemModel
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
@@ -20,19 +21,12 @@ from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import find_system, read_settings
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
+from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
 from runs.shared.settings import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""
-
-MOVED: Mapping[str, str] = {
-    **{name: f"[experiment.{name}]" for name in ("world", "logs", "users", "search", "arms")},
-    **dict.fromkeys(("rates", "inference"), "[analyses.online]"),
-    "recall": "[analyses.online], and [experiment.hiding] for `repeats`, `exclude_seen` and "
-    "`reachable`,",
-}
-"""Tables that stood alone once, and where their keys stand now."""
 
 
 class LogsSection(Section):
@@ -75,6 +69,16 @@ class ArmSection(Section):
         default_factory=dict,
         description="Of als-knn: see EmbeddingSettings; neighbours and shrinkage.",
     )
+
+    def served(self, *, seed: int) -> NeighbourModel | SystemModel | Lottery:
+        """Make the model, which has not learnt anything yet."""
+        if self.model == "lottery":
+            return Lottery()
+        if self.model == "item-cosines":
+            return NeighbourModel(ItemCosines(**self.settings))
+        if self.model == "als-knn":
+            return NeighbourModel.embedded(EmbeddingSettings(**self.settings), seed=seed)
+        return SystemModel(self.model, self.settings, seed)
 
 
 class HidingSection(Section):
@@ -167,9 +171,6 @@ class ExperimentStudy(StudyFile):
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the settings of the analyses; all those of experiments are made by default."""
-        for name, table in MOVED.items():
-            if name in values:
-                raise InputError(f"{origin.place(name)}: write {table} in place of [{name}].")
         every = [member.name for member in members_of(GROUP) if NEEDED in member.needs]
         given = values.get("analyses", {})
         sections = [name for name in given if isinstance(given[name], dict)]

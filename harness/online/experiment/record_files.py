@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +15,13 @@ from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.off_policy import cross_fitted, off_policy
 from analyses.online.logs.read_log import Logs, read_logs
-from harness.online.experiment.study_arms import (
-    all_arms,
-    find_models,
-    served_models,
-    settings_frame,
-)
-from harness.online.simulation.alternatives import lists_of_arm
+from harness.online.arm_search import Search, search_models
+from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
 from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.simulation import SimulatedExperiment, simulate
+from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
+from harness.study.store import Store
 from harness.study.system_parts import file_stem
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.test_users import draw_test_users, split_users
@@ -39,16 +36,22 @@ from runs import InputError, Numbering
 from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
 
-if TYPE_CHECKING:
-    from harness.online.experiment.experiment_file import ExperimentStudy
-    from harness.online.experiment.experiment_run import ExperimentRun
-    from harness.study.store import Store
-
 LOG = "log"
 FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
 TABLES = ("users", "slates", "expected")
 """Of the truth, by arm and period."""
+
+
+@dataclass(frozen=True)
+class ExperimentRun:
+    """A study and its folder; results depend neither on workers nor on the cluster that ranks."""
+
+    study: ExperimentStudy
+    store: Store
+    n_jobs: int
+    dask: str | None
+    progress: Progress
 
 
 def make_record(run: ExperimentRun) -> dict[str, bytes]:
@@ -63,11 +66,12 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         world = make_click_world(section.world)
         history = interactions_of(world.history())
         bar.advance()
-    test_users, workers = _test_users(study, history), {"n_jobs": run.n_jobs}
-    found = find_models(study, history, test_users, **workers, progress=run.progress)
-    arms = all_arms(study, found)
+    test_users = _test_users(study, history)
+    found = _search(run, history, test_users)
+    named = [*study.arms.items(), *_searched(found).items()]
+    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in named]
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
-        experiment = simulate(world, arms, section, test_users=test_users, **workers)
+        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
     hidden = hidden_before(history, experiment.boundaries[0], test_users=test_users)
     live = [
@@ -81,7 +85,7 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     truth = experiment.truth
     return files | _facts(
         test_users,
-        settings_frame(study, found),
+        named,
         [] if found is None else [found.caption()],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
         truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
@@ -95,7 +99,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     with run.progress("Reading the log", 1) as bar:
         logs = _read_logs(study)
         bar.advance()
-    models, events = served_models(study), interactions_of(logs.events)
+    events = interactions_of(logs.events)
     unknown = [arm for arm in logs.slates.arms if arm not in study.arms]
     if unknown:
         raise InputError(
@@ -105,6 +109,8 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     test_users = _test_users(study, events.select(events.time < logs.facts.first_time))
     hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
     others = events.select(~np.isin(events.user, np.unique(hidden.user)))
+    served = {name: arm.served(seed=study.seed) for name, arm in study.arms.items()}
+    models = {name: each for name, each in served.items() if not isinstance(each, Lottery)}
     starts = {place: at for place, at in starts_of(logs).items() if place[0] in models}
     trained = (
         (place, models[place[0]].fit(others.select(others.time < start)))
@@ -112,7 +118,25 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     )
     remark = "The models of the log were trained anew, as the study describes them."
     files = _rank(run, "Training and ranking", hidden, trained, len(starts))
-    return files | _facts(test_users, settings_frame(study, None), [remark])
+    return files | _facts(test_users, [*study.arms.items()], [remark])
+
+
+def _search(run: ExperimentRun, history: Interactions, test_users: Numbering) -> Search | None:
+    """Search for models of different quality, if the study asks for it."""
+    study, section = run.study, run.study.experiment.search
+    if section is None:
+        return None
+    how: dict[str, Any] = {"seed": study.seed, "n_jobs": run.n_jobs, "progress": run.progress}
+    with study.errors_at("experiment", "search"):
+        return search_models(history, section, section.space, test_users=test_users, **how)
+
+
+def _searched(found: Search | None) -> dict[str, ArmSection]:
+    """Name the models that a search found, the best first: als-01, als-02, .. ."""
+    return {
+        f"als-{number:02}": ArmSection(model="als-knn", settings=asdict(settings))
+        for number, settings in enumerate(found.models if found else (), start=1)
+    }
 
 
 def _rank(
@@ -136,7 +160,7 @@ def _rank(
 
 def _facts(
     test_users: Numbering,
-    settings: Sequence[Mapping[str, object]],
+    arms: Sequence[tuple[str, ArmSection]],
     remarks: Sequence[str],
     *,
     shares: Mapping[str, float] | None = None,
@@ -149,7 +173,7 @@ def _facts(
         "shares": shares,
         "truth": truth,
         "off-policy": estimates,
-        "settings": settings,
+        "settings": [{"arm": name, "model": own.model, **own.settings} for name, own in arms],
         "remarks": remarks,
     }
     return {FACTS: json.dumps(facts, indent=1).encode()}

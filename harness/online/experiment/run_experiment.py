@@ -12,8 +12,7 @@ from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides
 from analyses.online.arms.record import Record
 from harness.online.experiment.experiment_file import ExperimentStudy
-from harness.online.experiment.experiment_run import ExperimentRun
-from harness.online.experiment.record_files import make_record, read_record
+from harness.online.experiment.record_files import ExperimentRun, make_record, read_record
 from harness.study.pipeline import make_analysis, make_part, run_source
 from harness.study.provenance import SYSTEMS, TRAINING, made_by
 from harness.study.store import Store, content_key

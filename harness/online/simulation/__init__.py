@@ -1,13 +1,10 @@
 """The simulated A/B test: a world of clicks, arms that serve it, and the truth."""
 
-from analyses.online.clicks.arm_truth import Truth
-from harness.online.simulation.alternatives import lists_of_arm
 from harness.online.simulation.arms import (
     Arm,
     Lottery,
     Model,
     NeighbourModel,
-    Recommender,
     SystemModel,
 )
 from harness.online.simulation.click_world import (
@@ -18,7 +15,7 @@ from harness.online.simulation.click_world import (
     make_click_world,
 )
 from harness.online.simulation.log_writing import log_files, write_history
-from harness.online.simulation.simulation import SimulatedExperiment, simulate
+from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
@@ -31,11 +28,9 @@ __all__ = [
     "Lottery",
     "Model",
     "NeighbourModel",
-    "Recommender",
     "SimulatedExperiment",
     "SimulationSettings",
     "SystemModel",
-    "Truth",
     "interactions_of",
     "lists_of_arm",
     "log_files",

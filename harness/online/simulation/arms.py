@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels.ranks.hidden_ranks import HiddenRanks
+    from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.hidden import Hiding
     from recommenders.kernels.hidden.fixed_point import FixedPoint
     from recommenders.shared.scorers import HistoriesScorer
@@ -109,6 +111,13 @@ class NeighbourModel:
 
     similarity: Similarity
 
+    @classmethod
+    def embedded(cls, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1) -> NeighbourModel:
+        """Learn votes by the cosine of embedded items, the same for any number of threads."""
+        from recommenders.kernels.embeddings.model import similarity
+
+        return cls(partial(similarity, settings=settings, seed=seed, n_jobs=n_jobs))
+
     def fit(self, history: Interactions) -> NeighbourRecommender:
         """Learn votes and popularity."""
         from recommenders.kernels.hidden.fixed_point import FixedPoint
@@ -121,11 +130,9 @@ class NeighbourModel:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRecommender:
-    """Votes of items for items, as they were learnt and in fixed point.
+    """Votes of items for items, as they were learnt and in fixed point, and items by popularity.
 
-    The similarity, of shape (n_items, n_items), is what `recommenders.kernels.hidden.rank_hidden`
-    takes; by the votes in fixed point lists agree with hidden ranks to the last bit. All items are
-    kept by popularity, too, the most popular first.
+    By the votes in fixed point lists agree with the ranks of hidden items to the last bit.
     """
 
     similarity: csr_array[Any]
@@ -134,11 +141,12 @@ class NeighbourRecommender:
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling votes, then item number; -1 where all items are in the profile."""
-        from harness.online.simulation.simulation_loops import list_neighbours
+        from recommenders.kernels.hidden.by_similarity_loop import Votes, list_highest
 
-        starts, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
-        votes = (self.votes.starts, self.votes.neighbours, self.votes.weights)
-        return list_neighbours(starts, items, *votes, self.by_popularity, depth)
+        first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
+        learnt = self.votes
+        votes = Votes(learnt.starts, learnt.neighbours, learnt.weights, learnt.bits)
+        return list_highest(first, items, votes, self.by_popularity, depth)
 
     def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users."""

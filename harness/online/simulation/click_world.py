@@ -40,13 +40,7 @@ USERS_PER_BLOCK: Final = 16_384
 
 
 class ClickWorldSettings(Section):
-    """What a world of clicks is made from; equal settings give equal worlds.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is unknown or out of range, or there are too few items.
-    """
+    """What a world of clicks is made from; equal settings give equal worlds."""
 
     n_users: int = Field(default=10_000, ge=2, le=10**8, description="Users, at least 2.")
     n_items: int = Field(default=1_500, ge=2, le=10**6, description="Items, at least 2.")
@@ -127,16 +121,8 @@ class ClickWorldSettings(Section):
 class ClickWorld:
     """Items as arrays, and users as streams: what is asked of a user is drawn when it is asked.
 
-    Parameters
-    ----------
-    settings
-        What it was made from.
-    vectors
-        Unit vectors of the items, of shape (n_items, dimensions).
-    quality, log_exposure
-        Of shape (n_items,).
-    centres
-        Unit vectors of the topics, of shape (topics, dimensions).
+    Vectors of the items have length 1 and the shape (n_items, dimensions), as have the centres of
+    the topics, (topics, dimensions); quality and log exposure are of shape (n_items,).
 
     Examples
     --------
@@ -191,15 +177,8 @@ class ClickWorld:
         fading = FIRST_TOPIC_FADES * np.broadcast_to(moment, users.shape)[:, None]
         return _unit((1 - fading) * before + fading * since)
 
-    def preference(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
-        """Give the true relevance now: s <taste, v> + quality.
-
-        Users are numbers of shape (n,), items of shape (n, k).
-        """
-        return self.likings(self.tastes(users), items)
-
     def likings(self, tastes: Floats, items: NDArray[np.integer]) -> Floats:
-        """Give the preferences of tastes of shape (n, dimensions) for items of shape (n, k)."""
+        """Give s <taste, v> + quality, of tastes (n, dimensions) and items of shape (n, k)."""
         # A sum, not a product of matrices: rows do not depend on how many there are.
         inner = (tastes[:, None, :] * self.vectors[items]).sum(axis=2)
         return self.settings.selectivity * inner + self.quality[items]
@@ -209,7 +188,8 @@ class ClickWorld:
         settings = self.settings
         readiness = settings.user_spread * _normals(users, settings.seed, "readiness")[:, None]
         novelty = -settings.familiarity * self.familiarity[items]
-        return self.preference(users, items) + novelty + readiness - settings.reluctance
+        likings = self.likings(self.tastes(users), items)
+        return likings + novelty + readiness - settings.reluctance
 
     def click_chance(
         self,
@@ -223,18 +203,8 @@ class ClickWorld:
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
                   \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i) + r_u + x)
 
-        Parameters
-        ----------
-        users
-            Numbers of shape (n,).
-        items
-            Lists of them, of shape (n, k): column 0 is rank 1.
-        shift
-            x, added to the log odds: one for all or of shape (n,).
-
-        Returns
-        -------
-        Of shape (n, k), in [0, 1].
+        Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
+        chances; the shift x is one for all or of shape (n,).
         """
         odds = self.click_odds(users, items) + np.broadcast_to(shift, users.shape)[:, None]
         return attention(items.shape[1], self.settings.position) * logistic(odds)
@@ -364,22 +334,9 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
 
 
 def interactions_of(events: Events) -> Interactions:
-    """Sort events for training.
-
-    Examples
-    --------
-    >>> world = make_click_world(ClickWorldSettings(n_users=3, n_items=60, most_events=6))
-    >>> bool((np.diff(interactions_of(world.history()).user) >= 0).all())
-    True
-    """
-    return Interactions.of(
-        events.users,
-        events.items,
-        user=events.user,
-        item=events.item,
-        time=events.time,
-        value=events.value,
-    )
+    """Sort events for training."""
+    columns = {name: getattr(events, name) for name in ("user", "item", "time", "value")}
+    return Interactions.of(events.users, events.items, **columns)
 
 
 def user_ids(start: int, stop: int) -> NDArray[np.str_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,19 +66,16 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """An arm's period: its model, and lists with clicks (numbered from the first)."""
+    """An arm's period: its model, its lists, and clicks, with the numbers of their lists."""
 
     policy: Recommender | Lottery
-    rounds: list[tuple[Shown, Actions]]
+    shown: list[Shown]
+    clicks: Actions
 
-    def clicks(self, n_before: int) -> list[Actions]:
-        """Give the clicks, with their lists numbered from the first of the experiment."""
-        counts = [len(shown) for shown, _ in self.rounds]
-        firsts = n_before + np.cumsum([0, *counts])
-        return [
-            replace(made, slate=made.slate + first)
-            for (_, made), first in zip(self.rounds, firsts[:-1], strict=True)
-        ]
+    @property
+    def n_shown(self) -> int:
+        """Number of the lists."""
+        return sum(map(len, self.shown))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +92,6 @@ class Stage:
     assigned: NDArray[np.int32]
     shares: Floats
     test_users: Numbering | None
-    block_users: int
 
     @classmethod
     def of(
@@ -104,7 +100,6 @@ class Stage:
         arms: Sequence[Arm],
         settings: SimulationSettings,
         test_users: Numbering | None,
-        block_users: int,
     ) -> Stage:
         """Assign all who may come to an arm."""
         by_name = tuple(sorted(arms, key=lambda arm: arm.name))
@@ -113,7 +108,7 @@ class Stage:
         luck = random_uniforms(np.arange(world.settings.n_users), settings.seed, "online")
         assigned = assign(world.users, shares, salt=settings.salt)
         assigned[luck >= settings.online_share] = -1
-        return cls(world, by_name, settings, assigned, shares, test_users, block_users)
+        return cls(world, by_name, settings, assigned, shares, test_users)
 
     @property
     def history(self) -> Actions:
@@ -137,41 +132,48 @@ class Stage:
         return replace(events, slate=actions.slate)
 
     def serve(self, arm: int, period: Period) -> Served:
-        """Let an arm learn and serve its users for a period."""
+        """Let an arm learn, and answer the first request of every user, then the second, ..."""
         model = self.arms[arm].model
         policy = model if isinstance(model, Lottery) else model.fit(period.learnt)
-        rounds: list[tuple[Shown, Actions]] = []
-        came = np.unique(period.visits.user)
-        mine = came[self.assigned[came] == arm]
-        for start in range(0, len(mine), self.block_users):
-            chosen = np.zeros(len(self.assigned), dtype=np.bool_)
-            chosen[mine[start : start + self.block_users]] = True
-            rounds += self._rounds(arm, policy, period, chosen)
-        return Served(policy, rounds)
-
-    def _rounds(
-        self, arm: int, policy: Recommender | Lottery, period: Period, chosen: NDArray[np.bool_]
-    ) -> Iterator[tuple[Shown, Actions]]:
-        """Answer the first request of every chosen user, then the second, and so on."""
-        visits, log = period.visits.of_users(chosen), period.log
-        pool = Actions.joined([log.select(chosen[log.user]), period.visits.views])
-        turn = visits.turn
+        mine, visits, log = self.assigned == arm, period.visits, period.log
+        views = visits.views
+        pool = Actions.joined([log.select(mine[log.user]), views.select(mine[views.user])])
+        turn = np.where(mine[visits.user], visits.turn, -1)
+        parts: list[Shown] = []
+        clicks, n_shown = [pool.select(slice(0))], 0
         for number in range(int(turn.max(initial=-1)) + 1):
             asks = turn == number
             user, time = visits.user[asks], visits.time[asks]
             pool = pool.select(np.isin(pool.user, user))
             profiles = profiles_before(pool, user, time, n_items=len(self.world.items))
-            key = (period.number, number)
-            items, propensities = self._lists(arm, policy, user, profiles, key)
-            shift = self.settings.readiness.at(time)
-            chances = self.world.click_chance(user, items, shift=shift)
-            luck = self._luck(user, "clicks", *key)
-            columns = (np.full(len(user), arm), np.full(len(user), period.number))
-            clicked = luck[:, :, 0] < chances
-            lists = Shown(user, time, *columns, items, clicked, chances, propensities)
-            made = self._clicks(lists, luck)
-            yield lists, made
+            lists, made = self._answer(arm, policy, user, time, profiles, (period.number, number))
+            parts.append(lists)
+            clicks.append(replace(made, slate=made.slate + n_shown))
+            n_shown += len(user)
             pool = Actions.joined([pool, made])
+        return Served(policy, parts, Actions.joined(clicks))
+
+    def _answer(
+        self,
+        arm: int,
+        policy: Recommender | Lottery,
+        user: Ints,
+        time: Ints,
+        profiles: csr_array[Any],
+        key: tuple[int, int],
+    ) -> tuple[Shown, Actions]:
+        """Show a list to each user, and let them click within the next minute."""
+        items, propensities = self._lists(arm, policy, user, profiles, key)
+        chances = self.world.click_chance(user, items, shift=self.settings.readiness.at(time))
+        luck = self._luck(user, "clicks", *key)
+        clicked = luck[:, :, 0] < chances
+        columns = (np.full(len(user), arm), np.full(len(user), key[0]))
+        shown = Shown(user, time, *columns, items, clicked, chances, propensities)
+        row, column = np.nonzero(clicked)
+        chosen = luck[row, column]
+        later = time[row] + 1 + (chosen[:, 1] * (MINUTE - 1)).astype(np.int64)
+        types = self.world.types_of(chosen[:, 2])
+        return shown, Actions.of(user[row], items[row, column], later, types, row)
 
     def _lists(
         self,
@@ -196,11 +198,3 @@ class Stage:
         places = user[:, None] * n_numbers + np.arange(n_numbers)
         luck = random_uniforms(places.ravel(), self.settings.seed, *key)
         return luck.reshape(len(user), -1, 3)
-
-    def _clicks(self, lists: Shown, luck: Floats) -> Actions:
-        """Turn clicks into actions within the next minute."""
-        row, column = np.nonzero(lists.clicked)
-        chosen = luck[row, column]
-        time = lists.time[row] + 1 + (chosen[:, 1] * (MINUTE - 1)).astype(np.int64)
-        types = self.world.types_of(chosen[:, 2])
-        return Actions.of(lists.user[row], lists.items[row, column], time, types, row)

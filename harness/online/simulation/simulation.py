@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import joblib
 import numpy as np
@@ -16,6 +15,7 @@ from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
 from harness.online.simulation.arms import Arm, Lottery, Recommender, require_arms
 from harness.online.simulation.click_world import ClickWorld
+from harness.online.simulation.profiles import profiles_before
 from harness.online.simulation.serving import Served, Shown, Stage
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.visits import Actions
@@ -23,9 +23,6 @@ from runs import InputError, Numbering
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-BLOCK_USERS: Final = 4_096
-"""Users served at a time, which changes nothing but the memory that is needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +80,6 @@ def simulate(
     *,
     test_users: Numbering | None = None,
     n_jobs: int = 1,
-    block_users: int = BLOCK_USERS,
 ) -> SimulatedExperiment:
     """Run an experiment.
 
@@ -93,23 +89,8 @@ def simulate(
     within a minute; clicks enter their profile, as do the items that they choose unasked.
 
     All draws are keyed by what they are for. The same users come at the same times whatever the
-    arms are, and nothing depends on blocks or workers.
-
-    Parameters
-    ----------
-    world
-        Users, items and chances.
-    arms
-        What is compared; names must differ.
-    settings
-        How it runs.
-    test_users
-        Users whom no model learns from, such as `qrels.interactions.test_users.draw_test_users`
-        gives.
-    n_jobs
-        Arms served at a time, in threads or in what `joblib.parallel_config` says.
-    block_users
-        Users served at a time.
+    arms are, and nothing depends on how many arms are served at a time. No model learns from test
+    users.
 
     Raises
     ------
@@ -129,7 +110,7 @@ def simulate(
     """
     settings = settings or SimulationSettings()
     require_arms(arms)
-    stage = Stage.of(world, arms, settings, test_users, block_users)
+    stage = Stage.of(world, arms, settings, test_users)
     log = stage.history
     served: list[list[Served]] = []
     n_shown = 0
@@ -138,10 +119,12 @@ def simulate(
         parts: list[Served] = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
             joblib.delayed(stage.serve)(arm, period) for arm in range(len(arms))
         )
-        clicks: list[Actions] = []
-        for part in parts:
-            clicks += part.clicks(n_shown)
-            n_shown += sum(len(shown) for shown, _ in part.rounds)
+        firsts = n_shown + np.cumsum([0, *(part.n_shown for part in parts)])
+        clicks = [
+            replace(part.clicks, slate=part.clicks.slate + first)
+            for part, first in zip(parts, firsts[:-1], strict=True)
+        ]
+        n_shown = int(firsts[-1])
         log = Actions.joined([log, period.visits.views, *clicks])
         served.append(parts)
     if n_shown == 0:
@@ -153,7 +136,7 @@ def _experiment_of(
     stage: Stage, log: Actions, served: Sequence[Sequence[Served]]
 ) -> SimulatedExperiment:
     """Put what was served, ``served[period][arm]``, into the order of time."""
-    shown = Shown.joined([lists for arms in served for part in arms for lists, _ in part.rounds])
+    shown = Shown.joined([lists for arms in served for part in arms for lists in part.shown])
     order = np.lexsort((shown.user, shown.time))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -221,3 +204,30 @@ def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
         versions=tuple(versions.ids.tolist()),
         version=versions.numbers(names),
     )
+
+
+def lists_of_arm(experiment: SimulatedExperiment, arm: str, slates: Slates) -> NDArray[np.int32]:
+    """Ask an arm's models for the lists of other users, at the times when these asked.
+
+    For a placebo (`Slates.showing`) and for off-policy estimates of the arm from the log of one
+    that draws its lists. Given are items of shape (n_places,), in the order of the slates, which
+    are some of the experiment. An arm that draws its lists is refused.
+    """
+    if arm not in experiment.arms:
+        raise InputError(f"there is no arm {arm!r}; there are {', '.join(experiment.arms)}.")
+    import pandas as pd
+
+    depth = int(slates.lengths[0]) if len(slates) else 0
+    lists = np.empty((len(slates), depth), dtype=np.int32)
+    period = np.searchsorted(experiment.boundaries, slates.time, side="right") - 1
+    turn = pd.Series(slates.user).groupby(slates.user).cumcount().to_numpy()
+    for number, model in enumerate(experiment.recommenders[experiment.arms.index(arm)]):
+        if isinstance(model, Lottery):
+            raise InputError(f"arm {arm!r} draws its lists; what it would have shown is unknown.")
+        for chosen in range(int(turn.max(initial=-1)) + 1):
+            rows = np.flatnonzero((period == number) & (turn == chosen))
+            rows = rows[np.argsort(slates.user[rows])]
+            users, times = slates.user[rows], slates.time[rows]
+            profiles = profiles_before(experiment.events, users, times, n_items=len(slates.items))
+            lists[rows] = model.recommend(profiles, depth=depth)
+    return lists.ravel()

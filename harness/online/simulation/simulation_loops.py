@@ -1,4 +1,4 @@
-"""The loops of the simulation, compiled: items that users choose, and lists of neighbours."""
+"""The loop of the simulation, compiled: items that users choose."""
 
 from __future__ import annotations
 
@@ -68,81 +68,3 @@ def choose_items(
             luck[event, 1] = _uniform(state)
             event += 1
     return items, luck
-
-
-@njit(cache=True, nogil=True)
-def list_neighbours(
-    profile_starts: NDArray[np.int64],
-    profile_items: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
-    weights: NDArray[np.int32],
-    by_popularity: NDArray[np.int32],
-    depth: int,
-) -> NDArray[np.int32]:
-    """List the items with the most votes from each profile, and popular ones where votes end.
-
-    Items of profile u are at ``profile_starts[u]`` to ``profile_starts[u + 1]``; votes are those of
-    `recommenders.kernels.hidden.fixed_point.FixedPoint`. Lists are of shape (n_profiles, depth): by
-    falling votes, then item number; -1 where items end.
-    """
-    n_items, n_profiles = len(starts) - 1, len(profile_starts) - 1
-    lists = np.full((n_profiles, depth), -1, dtype=np.int32)
-    scores = np.zeros(n_items, dtype=np.int64)
-    taken = np.zeros(n_items, dtype=np.bool_)
-    touched = np.empty(n_items, dtype=np.int32)
-    best = np.empty(depth, dtype=np.int64)
-    for profile in range(n_profiles):
-        mine = profile_items[profile_starts[profile] : profile_starts[profile + 1]]
-        n_touched = 0
-        for item in mine:
-            taken[item] = True
-            for entry in range(starts[item], starts[item + 1]):
-                other = neighbours[entry]
-                if scores[other] == 0:
-                    touched[n_touched] = other
-                    n_touched += 1
-                scores[other] += weights[entry]
-        length = _insert_best(lists[profile], best, touched[:n_touched], scores, taken)
-        for place in range(length):
-            taken[lists[profile, place]] = True
-        for item in by_popularity:
-            if length == depth:
-                break
-            if not taken[item]:
-                lists[profile, length] = item
-                length += 1
-        for item in touched[:n_touched]:
-            scores[item] = 0
-        taken[mine] = False
-        for item in lists[profile, :length]:
-            taken[item] = False
-    return lists
-
-
-@njit(cache=True, nogil=True)
-def _insert_best(
-    listed: NDArray[np.int32],
-    best: NDArray[np.int64],
-    touched: NDArray[np.int32],
-    scores: NDArray[np.int64],
-    taken: NDArray[np.bool_],
-) -> int:
-    """Keep the items of highest score that are not taken, in order, and say how many."""
-    depth, length = len(listed), 0
-    for item in touched:
-        score = scores[item]
-        if taken[item]:
-            continue
-        place = length
-        while place > 0 and (
-            best[place - 1] < score or (best[place - 1] == score and listed[place - 1] > item)
-        ):
-            place -= 1
-        if place == depth:
-            continue
-        length = min(length + 1, depth)
-        for below in range(length - 1, place, -1):
-            listed[below], best[below] = listed[below - 1], best[below - 1]
-        listed[place], best[place] = item, score
-    return length

@@ -52,14 +52,9 @@ def traffic_times(luck: Floats, traffic: Cycles, *, begin: int, end: int) -> NDA
     >>> traffic_times(np.array([0.0, 0.25]), flat, begin=0, end=240_000)
     array([    0, 60000])
     """
-    starts, rates = _rates(traffic, begin, end)
+    starts = np.arange(begin, end, STEP)
+    lengths = np.diff(np.append(starts, end))
+    rates = lengths * np.maximum(1 + traffic.at(starts + STEP // 2), 0.0)
     ends = np.concatenate([[0.0], np.cumsum(rates)])
     times = np.interp(luck * ends[-1], ends, np.append(starts, end))
     return np.minimum(times.astype(np.int64), end - 1)
-
-
-def _rates(traffic: Cycles, begin: int, end: int) -> tuple[NDArray[np.int64], Floats]:
-    """Cut a span into minutes, and give how many come in each."""
-    starts = np.arange(begin, end, STEP)
-    lengths = np.diff(np.append(starts, end))
-    return starts, lengths * np.maximum(1 + traffic.at(starts + STEP // 2), 0.0)

@@ -53,7 +53,7 @@ class Actions:
         """Put columns one after the other."""
         return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
 
-    def select(self, kept: NDArray[np.bool_] | NDArray[np.integer]) -> Actions:
+    def select(self, kept: NDArray[np.bool_] | NDArray[np.integer] | slice) -> Actions:
         """Keep some rows."""
         return Actions(*(column[kept] for column in vars(self).values()))
 
@@ -74,11 +74,6 @@ class Visits:
     def turn(self) -> Ints:
         """Place of each request among those of its user, from 0."""
         return np.arange(len(self.user)) - np.searchsorted(self.user, self.user)
-
-    def of_users(self, chosen: NDArray[np.bool_]) -> Visits:
-        """Keep what some users do, marked by a mask of shape (n_users,)."""
-        asks = chosen[self.user]
-        return Visits(self.user[asks], self.time[asks], self.views.select(chosen[self.views.user]))
 
 
 def plan_visits(

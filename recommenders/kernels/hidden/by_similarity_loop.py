@@ -301,3 +301,35 @@ def rank_in_time(
             start = end
         n_touched = _wipe(board, votes, rules, items[first[user] : stop], n_touched)
     return ranks, best
+
+
+@numba.njit(nogil=True, cache=True)
+def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: int) -> Ints:
+    """List the items with the most votes from each profile, and others, in order, where votes end.
+
+    Profiles are as of `rank_left_out`; lists, of shape (n_profiles, depth), do not hold what they
+    hold, and have -1 where items end. Votes are positive.
+    """
+    rules = Rules(True, False, depth)
+    board, mask = _clean_board(votes, rules), (1 << votes.bits) - 1
+    lists = np.full((len(first) - 1, depth), -1, dtype=np.int32)
+    leaders = np.empty(depth, dtype=np.int64)
+    n_touched = 0
+    for user in range(len(lists)):
+        profile = items[first[user] : first[user + 1]]
+        for item in profile:
+            n_touched = _vote(board, votes, item, n_touched)
+        n_listed = 0
+        for item in board.touched[:n_touched]:
+            if not board.in_profile[item]:
+                n_listed = _push(leaders, n_listed, board.keys[item])
+        for place in range(n_listed):
+            lists[user, place] = mask - (leaders[place] & mask)
+        for item in others:
+            if n_listed == depth:
+                break
+            if not (board.in_profile[item] or board.is_touched[item]):
+                lists[user, n_listed] = item
+                n_listed += 1
+        n_touched = _wipe(board, votes, rules, profile, n_touched)
+    return lists

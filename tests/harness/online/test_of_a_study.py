@@ -89,8 +89,9 @@ def test_the_means_of_the_study_are_what_is_correlated(study: Path) -> None:
     means = pd.read_csv(study / "tables/means.csv", float_precision="round_trip")
     frame = means[(means["metric"] == "nDCG") & (means["cutoff"] == 20)].set_index("system")
     found = FinishedStudy.at(study).result_of(KEY, ClickStudy).agreement
-    values = found.values[0][found.measures.index("nDCG@20")]
-    assert values.tolist() == frame.loc[list(found.models[0]), "mean"].tolist()
+    (one,) = found.data
+    values = one.values[one.measures.index("nDCG@20")]
+    assert values.tolist() == frame.loc[list(one.models), "mean"].tolist()
 
 
 def test_systems_without_a_rate_are_left_out_and_named(study: Path) -> None:

@@ -54,12 +54,11 @@ cutoffs = [1, 5, 20]
 metrics = ["RR"]
 replicates = 10
 permutations = 50
-subsets = 5
 """
 COMPUTED = ("tables", "evidence", "ranks", "log")
 FILES = ("recommendations", "interactions", "models", "assignment")
 TABLES = {
-    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts", "fewer_arms",
+    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts",
     "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
     "online_null", "online_orderings", "online_rhos", "online_validations",
     "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",
@@ -221,10 +220,6 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
         (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
         (WORLD + ARMS + "[analyses.users]", "an experiment has no scores, which 'users' needs"),
         (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
-        ("[world]\n" + WORLD, "write [experiment.world] in place of [world]."),
-        (WORLD + "[arms.few]", "write [experiment.arms] in place of [arms]."),
-        (WORLD + ARMS + "[inference]", "write [analyses.online] in place of [inference]."),
-        (WORLD + ARMS + "[recall]", "and [experiment.hiding] for `repeats`, `exclude_seen`"),
     ],
 )
 def test_a_wrong_file_is_answered_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
@@ -293,6 +288,16 @@ def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
     assert set(values.index) == {"few", "many", "all", "ease", "top"}
     assert values["top"] < values["ease"]
     assert set(_table(folder, "online_noise")["experiment"]) == {"small"}
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_models_that_a_search_finds_are_arms(tmp_path: Path) -> None:
+    pytest.importorskip("implicit", reason="implicit is not installed")
+    search = "[experiment.search]\nmodels = 3\ntrials = 4\nfactors = [2, 4]\n"
+    folder = _run(WORLD + search + REST, tmp_path / "searched")
+    assert _values(folder).index.tolist() == ["als-01", "als-02", "als-03"]
+    assert _table(folder, "settings")["model"].tolist() == ["als-knn"] * 3
+    assert "3 models of 4 trials" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_lost_log_is_named(tmp_path: Path) -> None:

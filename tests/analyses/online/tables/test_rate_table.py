@@ -49,7 +49,7 @@ def test_counts_may_stand_for_the_rate(tmp_path: Path) -> None:
 
 @given(st.floats(0, 1), st.lists(st.integers(1, 1000), min_size=1, max_size=6))
 def test_a_rate_that_never_changes_is_the_mean(rate: float, users: list[int]) -> None:
-    rows = [RateRow(1, "X", "a", str(n), rate, weight, 0, 0) for n, weight in enumerate(users)]
+    rows = [RateRow(1, rate, weight, 0, 0) for weight in users]
     assert average_rate(rows, over_time="thesis") == pytest.approx(rate)
 
 

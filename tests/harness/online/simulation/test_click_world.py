@@ -131,7 +131,7 @@ def test_a_shift_moves_the_log_odds() -> None:
 def test_preference_is_what_clicks_follow_but_for_familiarity() -> None:
     world = small_world(familiarity=0.0)
     items = np.arange(300)[None]
-    preference = world.preference(np.array([9]), items)[0]
+    preference = world.likings(world.tastes(np.array([9])), items)[0]
     chances = world.click_odds(np.array([9]), items)[0]
     assert np.allclose(preference - 4.5, chances)
 

@@ -89,15 +89,6 @@ def same(first: SimulatedExperiment, second: SimulatedExperiment) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block_users", [1, 7])
-def test_blocks_change_nothing(block_users: int) -> None:
-    world = small_world(n_users=100)
-    settings = SimulationSettings(periods=2)
-    cut = simulate(world, ARMS, settings, block_users=block_users)
-    assert same(simulate(world, ARMS, settings), cut)
-
-
-@pytest.mark.slow
 def test_workers_change_nothing() -> None:
     settings = SimulationSettings(periods=2)
     alone, together = (
