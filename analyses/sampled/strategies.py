@@ -15,8 +15,8 @@ from scipy.stats import t as student
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
-from analyses.sampled.samples.from_full_ranks import require_negatives
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     METRICS,

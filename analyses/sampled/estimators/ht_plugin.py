@@ -40,8 +40,8 @@ class HorvitzThompson(Estimator):
     >>> sample = SampledRanks(
     ...     column, np.array([1]), np.array([9]), True, inverse_mass_above=np.array([4.0])
     ... )
-    >>> print(HorvitzThompson().fit(sample).estimate("AP"))
-    0.2
+    >>> HorvitzThompson().fit(sample).estimate("AP")
+    array([0.2])
     """
 
     label = "HT"
@@ -56,7 +56,8 @@ class HorvitzThompson(Estimator):
                 "HT needs the probabilities that negatives were drawn with (inverse_mass_above)."
             )
         plain = [replace(one, inverse_mass_above=None) for one in samples]
-        return WeightedFits(self, Cells.of(plain, n=n, path=path), samples=tuple(samples))
+        cells = Cells.of(plain, n=n, path=path)
+        return WeightedFits(self, cells, self.learn, samples=tuple(samples))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks

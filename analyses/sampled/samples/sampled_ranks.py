@@ -80,18 +80,20 @@ class SampledRanks:
 
     def __post_init__(self) -> None:
         self._require_columns()
-        self._require(self.n_relevants >= 1, "`n_relevant` must be at least 1", self.n_relevants)
-        self._require(self.n_negatives >= 1, "`n_negatives` must be at least 1", self.n_negatives)
-        self._require(
-            self.n_negatives <= self.n_irrelevant,
-            "`n_negatives` must not be above the irrelevant candidates",
-            self.n_negatives,
-        )
-        orders = self.orders
+        m, orders = self.n_negatives, self.orders
         known = (orders >= 1) & (orders <= self.n_relevants)
-        self._require(known, "`order` must be from 1 to the number of relevant items", orders)
-        possible = (self.above >= 0) & (self.above <= self.n_negatives)
-        self._require(possible, "ranks must be from 1 to the length of the list", self.rank)
+        possible = (self.above >= 0) & (self.above <= m)
+        few = "`n_negatives` must not be above the irrelevant candidates"
+        for right, rule, values in (
+            (self.n_relevants >= 1, "`n_relevant` must be at least 1", self.n_relevants),
+            (m >= 1, "`n_negatives` must be at least 1", m),
+            (m <= self.n_irrelevant, few, m),
+            (known, "`order` must be from 1 to the number of relevant items", orders),
+            (possible, "ranks must be from 1 to the length of the list", self.rank),
+        ):
+            if not right.all():
+                row = int(right.argmin())
+                raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
 
     def _require_columns(self) -> None:
         for field in fields(self):
@@ -107,11 +109,6 @@ class SampledRanks:
                 raise InputError(
                     f"`{field.name}` must hold whole numbers, got {column.dtype}: {HALF_RANKS}."
                 )
-
-    def _require(self, right: NDArray[np.bool_], rule: str, values: Integers) -> None:
-        if not right.all():
-            row = int(right.argmin())
-            raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
 
     def __len__(self) -> int:
         return len(self.rank)

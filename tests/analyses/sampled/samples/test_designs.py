@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, multivariate_hypergeom
 
-from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
+from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 
 N_USERS = 40_000
 
@@ -73,7 +73,10 @@ def test_rows_stay_where_they_were() -> None:
 
 @pytest.mark.parametrize(
     ("m", "finding"),
-    [(0, "`m` must be at least 1 negative, got 0"), (9, "irrelevant candidates, 8 for some user")],
+    [
+        (0, "`negatives` must be at least 1 negative, got 0"),
+        (9, "irrelevant candidates, 8 for some user"),
+    ],
 )
 def test_impossible_numbers_of_negatives_are_refused(m: int, finding: str) -> None:
     with pytest.raises(InputError, match=finding):
