@@ -418,8 +418,8 @@ class Corrected(Result):
             yield (
                 f"Intervals of {listed(self._some(biased))} do not all cover as they should: if "
                 f"the bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} "
-                f"hold the exact metric in {times} of 100 samples. Such levels are not to be reported; systems whose "
-                "bias is alike can still be compared."
+                f"hold the exact metric in {times} of 100 samples. Such levels are not to be "
+                "reported; systems whose bias is alike can still be compared."
             )
         if np.isnan(self.bias).all():
             yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."

@@ -24,12 +24,7 @@ from analyses.sampled.shared.settings import (
 )
 from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, without_cutoffs
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    categories,
-    draw_whiskers,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table, shown
 from qrels import FullRanks

@@ -14,12 +14,7 @@ from analyses.sampled.samples.designs import round_numbers
 from analyses.sampled.shared.facts import Ranked, best_in_colour, tidy
 from analyses.sampled.shared.settings import RankSettings
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    axes_or_new,
-    chosen_panel,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import axes_or_new, chosen_panel, legend_beside, scale_by_factors
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks

@@ -28,13 +28,7 @@ from analyses.sampled.shared.facts import best_in_colour, crossed, tidy
 from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    COLOURS,
-    DASHES,
-    draw_band,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import COLOURS, DASHES, draw_band, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks

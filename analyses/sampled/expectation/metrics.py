@@ -107,9 +107,10 @@ class RankMetric:
         r"""Give what each relevant item adds to the metric of its user.
 
         The metric is the sum over the user's items; each term depends on one rank only. With
-        :math:`t_j` the rank of item number j of q, the terms are :math:`[t_j \le k] / q` for Recall,
-        :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP, :math:`[t_1 \le k] / t_1` for RR (j = 1
-        alone), :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
+        :math:`t_j` the rank of item number j of q, terms are :math:`[t_j \le k] / q` for Recall,
+        :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP,
+        :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
+        :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC.
 
         Arguments are ranks of the items, the length n of the list, all candidates or m + q for a

@@ -73,23 +73,10 @@ def draw_negatives(
     seed: int,
     weigh: Weigh | None = None,
 ) -> Negatives:
-    """Draw negatives of every user, with replacement: none of the relevant items.
+    """Draw m negatives of every user, with replacement, in each repeat: none of the relevant items.
 
-    Parameters
-    ----------
-    ranks, relevant
-        Where some system has the candidates and relevant items: only who they are matters.
-    m, repeats
-        Negatives of a user in a sample, and samples.
-    seed
-        Key of the random numbers, with the number of the user.
-    weigh
-        Weights of the items; by default all have one chance.
-
-    Raises
-    ------
-    InputError
-        If there are fewer irrelevant candidates than negatives.
+    Of the ranks that some system gives to candidates and relevant items, only who they are matters.
+    Items are weighed, or all have one chance; random numbers are keyed with that of the user.
 
     Examples
     --------

@@ -11,12 +11,7 @@ from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.samples.designs import (
-    Adaptive,
-    FixedSize,
-    require_rising,
-    sizes_suited,
-)
+from analyses.sampled.samples.designs import Adaptive, FixedSize, require_rising, sizes_suited
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError

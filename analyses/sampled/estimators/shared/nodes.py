@@ -1,6 +1,6 @@
 """Where sums over ranks are taken: at every rank, or on a quadrature grid.
 
-The grid pays: with 9,916 candidates and 100 samples it makes EM some 50 times as fast.
+The grid pays: with 9,916 candidates it makes MLE of 100 samples 9 times as fast, with all counting.
 """
 
 from __future__ import annotations
