@@ -137,7 +137,7 @@ def corrected_systems(
     n, m = ((int(of.min()), int(of.max())) for of in (first.n_candidates, first.n_negatives))
     return Corrected(
         systems=tuple(systems),
-        ranked=Ranked(len(np.unique(first.users)), len(first), n),
+        ranked=Ranked(len(np.unique(first.user)), len(first), n),
         measures=Measures(Measure(str(metric)) for metric in metrics),
         drawn=Drawn(first.replace, settings.corrected_for, seed),
         estimator=str(estimator),

@@ -87,14 +87,9 @@ class FixedSize:
             above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
             left = np.broadcast_to(m - found, rows.shape)
             drawn[rows] = found + _above(uniforms, left, above, others, replace=self.replace)
+        every, own = drawn + ranks.order, np.full(len(ranks), m, dtype=np.int64)
         return SampledRanks(
-            rank=drawn + ranks.order,
-            n_negatives=np.full(len(ranks), m, dtype=np.int64),
-            n_candidates=ranks.n_candidates,
-            replace=self.replace,
-            user=ranks.user,
-            order=ranks.order,
-            n_relevant=ranks.n_relevant,
+            every, ranks.n_candidates, ranks.user, n_negatives=own, replace=self.replace
         )
 
 
@@ -163,7 +158,7 @@ class Adaptive:
             others = ranks.n_irrelevant[rows]
             above[rows] = _above(uniforms, more, ranks.above[rows], others, replace=True)
             negatives[rows] = size - 1
-        return SampledRanks(above + 1, negatives, ranks.n_candidates, True, user=ranks.user)
+        return SampledRanks(above + 1, ranks.n_candidates, ranks.user, n_negatives=negatives)
 
     def on_the_way(self) -> tuple[Adaptive, ...]:
         """Give the samples that stop growing at the first size, the second, and so on to the last.
@@ -235,5 +230,5 @@ def scores_per_user(sampled: SampledRanks) -> float:
     >>> scores_per_user(FixedSize(4).draw(ranks, seed=1))
     5.5
     """
-    lists = sampled.n_negatives + sampled.n_relevants
-    return float(np.average(lists, weights=1 / sampled.n_relevants))
+    lists = sampled.n_negatives + sampled.n_relevant
+    return float(np.average(lists, weights=1 / sampled.n_relevant))

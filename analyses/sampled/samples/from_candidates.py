@@ -51,13 +51,11 @@ class Negatives:
             masses = (above * self.inverse_chances[relevant.user]).sum(axis=2)
         return [
             SampledRanks(
-                rank=n_above[:, repeat] + relevant.order,
+                n_above[:, repeat] + relevant.order,
+                relevant.n_candidates,
+                relevant.user,
                 n_negatives=np.full(len(relevant), m, dtype=np.int64),
-                n_candidates=relevant.n_candidates,
                 replace=self.replace,
-                user=relevant.user,
-                order=relevant.order,
-                n_relevant=relevant.n_relevant,
                 inverse_mass_above=None if masses is None else masses[:, repeat],
             )
             for repeat in range(n_repeats)

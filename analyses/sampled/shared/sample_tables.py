@@ -16,7 +16,6 @@ from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
-from runs.shared.groups import place_in_group
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
@@ -331,15 +330,10 @@ def _among(own: pd.DataFrame) -> pd.DataFrame:
 
 def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
     rows = rows.sort_values(["number", "rank"])
-    users = rows["number"].to_numpy()
     return SampledRanks(
-        rows["rank"].to_numpy(np.int64),
-        rows[NEGATIVES].to_numpy(np.int64),
-        rows[CANDIDATES].to_numpy(np.int64),
-        replace,
-        user=users,
-        order=place_in_group(users),
-        n_relevant=rows.groupby("number")["rank"].transform("size").to_numpy(np.int64),
+        *(rows[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
+        n_negatives=rows[NEGATIVES].to_numpy(np.int64),
+        replace=replace,
         inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
     )
 
@@ -350,6 +344,6 @@ def _check_same_users(systems: Mapping[str, SampledRanks]) -> None:
         raise InputError("there must be at least one system.")
     (name, first), *others = systems.items()
     for other, ranks in others:
-        for column in ("users", "n_candidates"):
+        for column in ("user", "n_candidates"):
             if not np.array_equal(getattr(first, column), getattr(ranks, column)):
                 raise InputError(f"systems {name!r} and {other!r} have different users.")

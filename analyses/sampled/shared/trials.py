@@ -182,7 +182,7 @@ class Trial:
         """Draw the samples; if there are none, one in which nothing is above."""
         repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
-        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].orders)]
+        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].order)]
 
     def _expected(self, way: Way, fits: Fits, values: Floats) -> tuple[Floats, Floats]:
         """Give what estimates are expected to be, and their variance if it is known: (n_metrics,).

@@ -95,10 +95,10 @@ class Cells:
     ) -> Cells:
         """Count repeated samples; see `Estimator.fit` for ``n`` and the path."""
         first = samples[0]
-        for name in ("orders", "n_relevants", "n_candidates", "replace"):
+        for name in ("order", "n_relevant", "n_candidates", "replace"):
             if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
                 raise InputError("repeated samples must be of the same users, and drawn alike.")
-        kinds, kind_of = _distinct(_candidates(first, n), first.orders, first.n_relevants)
+        kinds, kind_of = _distinct(_candidates(first, n), first.order, first.n_relevant)
         drawn = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
         # A block of cells for each kind of relevant item and number of negatives.
         starts = np.cumsum([0, *np.tile(drawn + 1, len(kinds))])
@@ -111,7 +111,7 @@ class Cells:
         # Rounding may not leave fewer candidates than were sampled.
         pairs, group = _distinct(np.maximum(of_kind[:, 0], negatives), negatives)
         nodes = nodes_for(pairs[:, 0].tolist(), drawn[-1], replace=first.replace, path=path)
-        users, columns = np.unique(first.users, return_inverse=True)
+        users, columns = np.unique(first.user, return_inverse=True)
         places = np.searchsorted(filled, codes[0]), columns
         return cls(
             groups=tuple(Group(nodes, size, m, first.replace) for size, m in pairs.tolist()),

@@ -1,5 +1,6 @@
 """What fitted estimators answer, for every kind of sample."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
@@ -87,15 +88,8 @@ def several_items(*, sizes: NDArray[np.int64], n_irrelevant: int) -> tuple[Sampl
     order = np.concatenate([np.arange(1, size + 1) for size in sizes])
     rank = np.concatenate(above) + order
     n_relevant, users = np.repeat(sizes, sizes), np.repeat(np.arange(len(sizes)), sizes)
-    sample = SampledRanks(
-        rank,
-        np.full(len(rank), n_irrelevant),
-        n_irrelevant + n_relevant,
-        False,
-        user=users,
-        order=order,
-        n_relevant=n_relevant,
-    )
+    m = np.full(len(rank), n_irrelevant)
+    sample = SampledRanks(rank, n_irrelevant + n_relevant, users, n_negatives=m, replace=False)
     precisions = np.bincount(users, weights=order / rank / n_relevant).astype(np.float64)
     return sample, precisions
 
@@ -116,7 +110,7 @@ def test_a_sample_of_all_candidates_needs_no_correction(estimator: Estimator) ->
 def test_every_metric_of_several_items_is_right_from_all_candidates(name: str) -> None:
     sample, _ = several_items(sizes=np.array([1, 2, 5, 3, 1, 4]), n_irrelevant=12)
     terms = rank_metric(name).summands(
-        sample.rank, n=sample.n_candidates, order=sample.orders, n_relevant=sample.n_relevants
+        sample.rank, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
     )
     found = bv(0.1).fit(sample, path="full").estimate(name)
     np.testing.assert_allclose(found, terms.sum() / 6, atol=1e-9)
@@ -127,12 +121,9 @@ def test_values_are_corrected_item_by_item() -> None:
     above = np.sort(rng.integers(0, 21, (30, 2)), axis=1)
     sample = SampledRanks(
         (above + np.array([1, 2])).ravel(),
-        np.full(60, 20),
         np.full(60, 302),
-        True,
-        user=np.repeat(np.arange(30), 2),
-        order=np.tile([1, 2], 30),
-        n_relevant=np.full(60, 2),
+        np.repeat(np.arange(30), 2),
+        n_negatives=np.full(60, 20),
     )
     fitted = bv(0.1).fit(sample)
     first, second = (fitted.corrected("Recall@10", order=order) for order in (1, 2))
@@ -143,7 +134,7 @@ def test_values_are_corrected_item_by_item() -> None:
 
 def test_rr_learns_from_first_items_alone() -> None:
     sample, _ = several_items(sizes=np.array([2, 3, 1, 4]), n_irrelevant=12)
-    first = sample.orders == 1
+    first = sample.order == 1
     alone = SampledRanks.of(sample.rank[first], n_negatives=12, n_candidates=13, replace=False)
     found = mn().fit(sample, path="full").estimate("RR")
     expected = mn().fit(alone, path="full").estimate("RR")
@@ -218,13 +209,8 @@ def ht_of_one_negative(item: int) -> SampledRanks:
     """Sample one item of four with q = .1, .2, .3, .4; the first, third and fourth are above."""
     above = item != 1
     inverse = 1 / [0.1, 0.2, 0.3, 0.4][item] if above else 0.0
-    return SampledRanks(
-        np.array([1 + above]),
-        np.array([1]),
-        np.array([5]),
-        True,
-        inverse_mass_above=np.array([inverse]),
-    )
+    one = SampledRanks.of([1 + above], n_negatives=1, n_candidates=5)
+    return replace(one, inverse_mass_above=np.array([inverse]))
 
 
 def test_horvitz_thompson_is_right_on_average() -> None:
@@ -385,7 +371,8 @@ def test_repeats_are_of_the_same_users() -> None:
 def test_horvitz_thompson_redraws_users() -> None:
     above = np.arange(6) % 3
     mass = 9 * above.astype(np.float64)
-    sample = SampledRanks(above + 1, np.full(6, 3), np.full(6, 50), True, inverse_mass_above=mass)
+    plain = SampledRanks.of(above + 1, n_negatives=3, n_candidates=50)
+    sample = replace(plain, inverse_mass_above=mass)
     times = resampled_users(0, 4, n_users=6, seed=5)
     found = ht_plugin().fit(sample).bootstrap(4, seed=5).estimate("AP")
     np.testing.assert_allclose(found, times @ (1 / (1 + above * 3.0)) / 6, rtol=1e-12)

@@ -68,7 +68,7 @@ def test_another_seed_or_repeat_is_another_sample(seed: int, repeat: int) -> Non
 
 def test_rows_stay_where_they_were() -> None:
     ranks = sample_ranks([5, 1, 3], n_candidates=5, m=2, seed=1, replace=False, user=[0, 1, 0])
-    assert ranks.orders.tolist() == [2, 1, 1]
+    assert ranks.order.tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize(
