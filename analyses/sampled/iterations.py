@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
+ITERATIONS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000)
+
 LIKELIHOOD = "log-likelihood"
 """Name of the panel that shows it."""
 
@@ -37,10 +39,7 @@ THIN: dict[str, Any] = {"marker": "", "linewidth": 0.6, "alpha": 0.45, "zorder":
 class Settings(GrowingSettings):
     """Estimates by maximum likelihood after several numbers of iterations."""
 
-    iterations: Sizes = Field(
-        (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000),
-        description="Of EM, in the study `iterations`.",
-    )
+    iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
 
     def designs(self, ranks: FullRanks) -> tuple[Design, ...]:
         """Give the samples that such users can have: adaptive ones are for one relevant item."""
