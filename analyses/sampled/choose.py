@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from analyses.sampled import estimates as repeated
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.shared.facts import tidy
+from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import SampleSizes, checked_sizes
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
@@ -81,7 +81,7 @@ def choose(work: Work, settings: Settings) -> Choice:
     one, n_users = found[0], found[0].users
     metrics = [rank_metric(name) for name in one.metrics]
     of_users = np.array([[m.of_users(ranks) for ranks in systems.values()] for m in metrics])
-    scored = np.array(sizes) + float(np.average(first.n_relevant, weights=1 / first.n_relevant))
+    scored = np.array(sizes) + mean_of_users(first.n_relevant, first)
     full = np.clip(np.round(n_users * scored / one.mean_candidates), 1, n_users)
     return Choice(
         measures=one.measures,

@@ -134,10 +134,10 @@ def corrected_systems(
             bar.advance()
     plain, values, bias, replicates = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
     first = next(iter(systems.values()))
-    n, m = ((int(of.min()), int(of.max())) for of in (first.n_candidates, first.n_negatives))
+    m = int(first.n_negatives.min()), int(first.n_negatives.max())
     return Corrected(
         systems=tuple(systems),
-        ranked=Ranked(len(np.unique(first.user)), len(first), n),
+        ranked=Ranked.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
         drawn=Drawn(first.replace, settings.corrected_for, seed),
         estimator=str(estimator),

@@ -17,7 +17,7 @@ from analyses.sampled.estimators import find_estimator
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
-from analyses.sampled.shared.facts import tidy
+from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     METRICS,
@@ -134,7 +134,7 @@ def strategies(work: Work, settings: Settings) -> Strategies:
         numbers=np.stack(found, axis=1),
         n_users=trial.n_users,
         n_fewer=trial.n_fewer,
-        scored=settings.negatives + float(np.average(sizes, weights=1 / sizes)),
+        scored=settings.negatives + mean_of_users(sizes, trial.first),
         n_candidates=trial.mean_candidates,
         negatives=settings.negatives,
         power=settings.power,
@@ -235,7 +235,7 @@ class Trial:
     @cached_property
     def mean_candidates(self) -> float:
         """Mean number of candidates over the users."""
-        return float(np.average(self.first.n_candidates, weights=1 / self.first.n_relevant))
+        return mean_of_users(self.first.n_candidates, self.first)
 
     @property
     def n_fewer(self) -> int:

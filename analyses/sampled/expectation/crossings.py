@@ -172,7 +172,7 @@ def refuse_whole_precision(metric: RankMetric) -> None:
 def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     """Give the ranks of the first system, whose users and candidates are those of all others."""
     if not systems:
-        raise InputError("there must be at least one system to order.")
+        raise InputError("there must be at least one system.")
     (known, first), *others = systems.items()
     for name, ranks in others:
         for own, other in ((first.user, ranks.user), (first.n_candidates, ranks.n_candidates)):

@@ -219,16 +219,3 @@ def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
     third = max(int(LARGEST_SHARE * ranks.n_candidates.min()), 1)
     fitting = round_numbers(min(third, int(ranks.n_irrelevant.min())) or 1)
     return tuple(number for number in fitting if number >= SMALLEST) or (fitting[-1],)
-
-
-def scores_per_user(sampled: SampledRanks) -> float:
-    """Give the mean number of items that are scored for a user, relevant ones included.
-
-    Examples
-    --------
-    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=9, user=[0, 0, 1])
-    >>> scores_per_user(FixedSize(4).draw(ranks, seed=1))
-    5.5
-    """
-    lists = sampled.n_negatives + sampled.n_relevant
-    return float(np.average(lists, weights=1 / sampled.n_relevant))

@@ -93,6 +93,18 @@ def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
 
 
+def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
+    """Average what the rows of each user have in common over the users.
+
+    Examples
+    --------
+    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=[9, 9, 12], user=[0, 0, 1])
+    >>> mean_of_users(ranks.n_candidates, ranks)
+    10.5
+    """
+    return float(np.average(values, weights=1 / ranks.n_relevant))
+
+
 def between(least: int, most: int) -> str:
     """Write a range, or the one number that it has."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -120,7 +120,7 @@ def sampled_of(
             if system in systems:
                 raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
             systems[str(system)] = _of_rows(own, replace=replace)
-    _check_same_users(systems)
+    first_of(systems)
     return systems
 
 
@@ -336,14 +336,3 @@ def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
         replace=replace,
         inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
     )
-
-
-def _check_same_users(systems: Mapping[str, SampledRanks]) -> None:
-    """Refuse systems that cannot be compared user by user."""
-    if not systems:
-        raise InputError("there must be at least one system.")
-    (name, first), *others = systems.items()
-    for other, ranks in others:
-        for column in ("user", "n_candidates"):
-            if not np.array_equal(getattr(first, column), getattr(ranks, column)):
-                raise InputError(f"systems {name!r} and {other!r} have different users.")

@@ -23,9 +23,9 @@ from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples.designs import Adaptive, Design, scores_per_user
+from analyses.sampled.samples.designs import Adaptive, Design
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import Drawn, Ranked, tidy
+from analyses.sampled.shared.facts import Drawn, Ranked, mean_of_users, tidy
 from analyses.sampled.shared.settings import DrawnSettings, read_metrics
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
@@ -151,7 +151,7 @@ class Trial:
             (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
             for design, path in dict.fromkeys(asked)
         }
-        scored = {d: np.mean([scores_per_user(one) for one in every]) for d, every in drawn.items()}
+        scored = {design: _mean_length(samples) for design, samples in drawn.items()}
         found = [
             self._estimated(way, counted[key]) | {"scored": scored[way.design]}
             for way, key in zip(ways, asked, strict=True)
@@ -205,6 +205,12 @@ class Trial:
         return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
 
 
+def _mean_length(samples: Sequence[SampledRanks]) -> float:
+    """Give the mean number of items that are scored for a user, relevant ones included."""
+    every = [mean_of_users(one.n_negatives + one.n_relevant, one) for one in samples]
+    return float(np.mean(every))
+
+
 def experiment(
     kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
@@ -241,7 +247,7 @@ def experiment(
         iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
-        mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
+        mean_candidates=mean_of_users(first.n_candidates, first),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
