@@ -14,7 +14,13 @@ from analyses.sampled.samples.designs import round_numbers
 from analyses.sampled.shared.facts import Ranked, best_in_colour, tidy
 from analyses.sampled.shared.settings import RankSettings
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import axes_or_new, chosen_panel, legend_beside, scale_by_factors
+from analyses.shared.drawing import (
+    COLOURS,
+    axes_or_new,
+    chosen_panel,
+    legend_beside,
+    scale_by_factors,
+)
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -32,7 +38,7 @@ SHARE, CUMULATIVE = "share of the items", "cumulative share"
 N_BINS = 50
 """Equal bins of the histogram."""
 
-MOST_CURVES = 12
+MOST_CURVES = len(COLOURS)
 """Systems that are told apart in a figure; the others are grey."""
 
 
