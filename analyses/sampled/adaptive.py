@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import Adaptive
+from analyses.sampled.samples.designs import Adaptive
 from analyses.sampled.shared.facts import Ranked, tidy
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
@@ -22,7 +22,7 @@ from analyses.shared.drawing import (
     scale_by_factors,
 )
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from qrels import FullRanks
 
 if TYPE_CHECKING:
@@ -60,12 +60,6 @@ def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
     With a share :math:`\theta` of the irrelevant candidates above the relevant item, a sample
     grows to :math:`n_j` with probability :math:`(1 - \theta)^{n_{j-1} - 1}`.
 
-    Raises
-    ------
-    InputError
-        If users have several relevant items or differ between systems, there are none, or no
-        doubling joins the sizes.
-
     Examples
     --------
     One of two users ends with 2 items, which 2 * 2 scores were computed for, as nothing but the
@@ -79,18 +73,9 @@ def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
     """
     first = first_of(work.full_ranks)
     sizes = tuple(each.n_max for each in settings.designs(first).on_the_way())
-    return AdaptiveSizes(
-        systems=tuple(work.full_ranks),
-        sizes=sizes,
-        reached=np.array([_shares_reaching(ranks, sizes) for ranks in work.full_ranks.values()]),
-        ranked=Ranked.of(first),
-    )
-
-
-def _shares_reaching(ranks: FullRanks, sizes: tuple[int, ...]) -> list[float]:
-    """Expect the share of the users whose samples grow to each size; all have the first."""
-    below = 1 - ranks.above / ranks.n_irrelevant
-    return [1.0, *(float((below ** (size - 1)).mean()) for size in sizes[:-1])]
+    below = [1 - ranks.above / ranks.n_irrelevant for ranks in work.full_ranks.values()]
+    reached = [[1.0, *((each ** (n - 1)).mean() for n in sizes[:-1])] for each in below]
+    return AdaptiveSizes(tuple(work.full_ranks), sizes, np.array(reached), Ranked.of(first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +115,7 @@ class AdaptiveSizes(Result):
 
     @property
     def mean_sizes(self) -> Floats:
-        """Mean size of the samples, of shape (n_systems,)."""
+        """Expected mean size of the samples, of shape (n_systems,)."""
         return np.asarray((self.reached * self.added).sum(axis=1))
 
     @property
@@ -150,38 +135,31 @@ class AdaptiveSizes(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Give rows of system, size, reached, ended (shares of the users) and cost."""
-        return tidy(
-            {"system": self.systems, "size": self.sizes},
-            reached=self.reached,
-            ended=self.ended,
-            cost=self.costs,
-        )
+        columns = {"reached": self.reached, "ended": self.ended, "cost": self.costs}
+        return tidy({"system": self.systems, "size": self.sizes}, **columns)
 
     @table("sampled_adaptive", "mean size of adaptive samples, and what larger ones cost")
     def by_system(self) -> Table:
         """Tabulate the mean size of samples, and what it costs to have a user end at each."""
-        rows: list[list[Cell]] = [
-            [system, float(self.mean_sizes[place]), *self.costs[place, :-1].tolist()]
-            for place, system in enumerate(self.systems)
-        ]
+        numbers = np.column_stack([self.mean_sizes, self.costs[:, :-1]]).tolist()
         return Table(
             name="sampled_adaptive",
             title="Mean size of adaptive samples, and scores for a user who ends at a size",
             note=self.caption(),
             headings=["system", "mean size", *(f"ends at {size:,}" for size in self.sizes[:-1])],
-            rows=rows,
+            rows=[[system, *row] for system, row in zip(self.systems, numbers, strict=True)],
         )
 
     @figure("sampled_adaptive", "Adaptive samples: what larger ones cost", number=15)
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw costs against sizes, a curve for each system; on new axes by default."""
-        ax = axes_or_new(ax)
+        ax, sizes = axes_or_new(ax), self.sizes[:-1]
         for (label, style), costs in zip(categories(self.systems), self.costs, strict=True):
-            ax.plot(self.sizes[:-1], costs[:-1], label=label, **style)
+            ax.plot(sizes, costs[:-1], label=label, **style)
         scale_by_factors(ax, along="y")
         if has_positive(ax, along="x"):
             ax.set_xscale("log", base=2)
-        ax.set_xticks(self.sizes[:-1], [f"{size:,}" for size in self.sizes[:-1]], minor=False)
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
         ax.set_xlabel("size that adaptive samples end at")
         ax.set_ylabel("scores for a user who ends at the size")
         legend_beside(ax)

@@ -13,9 +13,9 @@ from scipy.special import ndtr
 
 from analyses.sampled import estimates as repeated
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import require_rising, sizes_suited
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.shared.settings import SampleSizes
+from analyses.sampled.shared.facts import mean_of_users, tidy
+from analyses.sampled.shared.settings import SampleSizes, checked_sizes
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -28,7 +28,6 @@ from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation.pairs import pair_indices
-from qrels import FullRanks
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -55,16 +54,10 @@ class Settings(repeated.Settings):
     )
 
     def check(self, given: Given) -> None:
-        """Refuse what estimates refuse, for any number of negatives.
-
-        Raises
-        ------
-        SettingError
-            If there is such.
-        """
+        """Refuse what estimates refuse, for any number of negatives."""
         super().check(given)
         try:
-            for negatives in self.numbers(given.best_ranks()):
+            for negatives in checked_sizes(self.sizes, given.best_ranks()):
                 self.at(negatives).designs(given.best_ranks())
         except InputError as error:
             raise SettingError("sizes", str(error)) from None
@@ -72,12 +65,6 @@ class Settings(repeated.Settings):
     def at(self, negatives: int) -> repeated.Settings:
         """Ask for estimates from so many negatives; adaptive samples grow as they do by default."""
         return self.model_copy(update={"negatives": negatives, "n_max": None})
-
-    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
-        """Give the numbers of negatives: 10, 20, 50, ... up to a third of the candidates."""
-        sizes = sizes_suited(ranks) if self.sizes is None else self.sizes
-        require_rising(sizes)
-        return sizes
 
 
 @analysis("choose", source="Krichene & Rendle (2020)", needs=("full_ranks",), on_request=True)
@@ -87,42 +74,30 @@ def choose(work: Work, settings: Settings) -> Choice:
     What m negatives of U users cost ranks :math:`k = U (m + q) / n` users in full, of n candidates
     and q relevant items each. Their difference of two systems, in the mean d over all users, is
     taken for normal with the variance of k of them, :math:`s_d^2 (1/k - 1/U)`.
-
-    Raises
-    ------
-    InputError
-        As for estimates, and if numbers of negatives do not rise.
     """
-    first, systems = first_of(work.full_ranks), list(work.full_ranks)
-    sizes = settings.numbers(first)
+    first, systems = first_of(work.full_ranks), work.full_ranks
+    sizes = checked_sizes(settings.sizes, first)
     found = [repeated.estimates(work, settings.at(m)) for m in sizes]
-    numbers = np.array([[one.bias, one.noise, *one.ordered(), one.covered] for one in found])
-    metrics = [rank_metric(name) for name in found[0].measures.metrics]
-    of_users = np.array(
-        [[metric.of_users(ranks) for ranks in work.full_ranks.values()] for metric in metrics]
-    )
-    n_users, weights = found[0].users, 1 / first.n_relevant
-    n_relevant, candidates = (
-        float(np.average(column, weights=weights))
-        for column in (first.n_relevant, first.n_candidates)
-    )
-    scored = np.array(sizes) + n_relevant
-    full = np.clip(np.round(n_users * scored / candidates), 1, n_users)
+    one, n_users = found[0], found[0].users
+    metrics = [rank_metric(name) for name in one.metrics]
+    of_users = np.array([[m.of_users(ranks) for ranks in systems.values()] for m in metrics])
+    scored = np.array(sizes) + mean_of_users(first.n_relevant, first)
+    full = np.clip(np.round(n_users * scored / one.mean_candidates), 1, n_users)
     return Choice(
-        measures=found[0].measures,
+        measures=one.measures,
         systems=tuple(systems),
-        estimators=found[0].estimators,
+        estimators=one.estimators,
         sizes=np.array(sizes),
-        numbers=numbers.swapaxes(0, 1),
-        needed=np.stack([_needed(one, settings.in_order) for one in found]),
+        numbers=np.stack([each.numbers for each in found], axis=1),
+        needed=np.stack([_needed(each, settings.in_order) for each in found]),
         scored=scored,
         full_users=full.astype(np.int64),
-        full=np.array([_of_fewer(of_users, k, n_users) for k in full]).swapaxes(0, 1),
-        candidates=candidates,
+        full=np.stack([_of_fewer(of_users, k, n_users) for k in full], axis=1),
+        candidates=one.mean_candidates,
         in_order=settings.in_order,
         users=n_users,
-        note=f"{found[0].n_repeats:,} samples of {found[0].ranked}, drawn uniformly "
-        f"{found[0].drawn.how}, seed {work.seed}.",
+        note=f"{one.n_repeats:,} samples of {one.ranked}, drawn uniformly "
+        f"{one.drawn.how}, seed {work.seed}.",
     )
 
 
@@ -137,18 +112,12 @@ def _needed(found: repeated.Estimates, share: float) -> Floats:
 def _of_fewer(of_users: Floats, k: float, n_users: int) -> Floats:
     """Give noise of levels, and pairs in order, of k of so many users: (2, n_metrics)."""
     a, b = pair_indices(of_users.shape[1])
-    apart = of_users[:, a] - of_users[:, b]
-    scale = np.sqrt(max(1 / k - 1 / n_users, 0.0))
+    apart, scale = of_users[:, a] - of_users[:, b], np.sqrt(max(1 / k - 1 / n_users, 0.0))
     true, noise = np.abs(apart.mean(axis=2)), scale * apart.std(axis=2, ddof=1)
-    sure = np.where(true > 0, np.inf, 0.0)
-    right = ndtr(np.divide(true, noise, out=sure, where=noise > 0))
-    counted = true > 0
-    n_pairs = counted.sum(axis=1)
-    in_order = np.divide(
-        (right * counted).sum(axis=1), n_pairs, out=np.full(len(n_pairs), np.nan), where=n_pairs > 0
-    )
+    surely = np.where(true > 0, np.inf, 0.0)
+    right = ndtr(np.divide(true, noise, out=surely, where=noise > 0))
     level = scale * np.sqrt(of_users.var(axis=2, ddof=1).mean(axis=1))
-    return np.stack([level, in_order])
+    return np.stack([level, repeated.shares_in_order(right, true)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +167,7 @@ class Choice(Result):
     @property
     def nearest(self) -> NDArray[np.intp]:
         """Number of the estimator to report levels by, with intervals that cover if any do."""
-        off, holds = np.hypot(*self.numbers[:2]), self.numbers[4] >= repeated.LEAST_COVERED
-        allowed = holds | ~holds.any(axis=1, keepdims=True)
-        return np.asarray(np.where(allowed, off, np.inf).argmin(axis=1))
+        return repeated.nearest(self.numbers)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``sampled_choose``: a row for each metric, size and estimator.
@@ -210,46 +177,29 @@ class Choice(Result):
         Columns metric, m, estimator; users, scored, the items scored for each; bias, noise,
         in_expectation, in_samples, covered; users_needed. Estimator "full" has fewer users.
         """
-        import pandas as pd
-
-        rows = []
-        for place, metric in enumerate(self.measures.metrics):
-            for number, m in enumerate(self.sizes.tolist()):
-                common = {"metric": metric, "m": m}
-                for e, estimator in enumerate(self.estimators):
-                    found = zip(NUMBERS, self.numbers[:, number, e, place].tolist(), strict=True)
-                    facts = {"users": self.users, "scored": self.scored[number], **dict(found)}
-                    needed = self.needed[number, e, place]
-                    rows.append(
-                        common | {"estimator": estimator} | facts | {"users_needed": needed}
-                    )
-                noise, right = self.full[:, number, place].tolist()
-                told = {"bias": 0.0, "noise": noise, "in_expectation": 1.0, "in_samples": right}
-                facts = {"users": int(self.full_users[number]), "scored": self.candidates, **told}
-                rows.append(common | {"estimator": "full"} | facts)
-        return {"sampled_choose": pd.DataFrame(rows)}
+        n_sizes, n_metrics = len(self.sizes), len(self.measures)
+        in_full = np.full((6, n_sizes, 1, n_metrics), np.nan)
+        in_full[0], in_full[2], in_full[[1, 3], :, 0] = 0, 1, self.full
+        every = np.concatenate([[*self.numbers, self.needed], in_full], axis=2)
+        columns = zip((*NUMBERS, "users_needed"), every, strict=True)
+        axes = {
+            "metric": self.measures.metrics,
+            "m": self.sizes,
+            "estimator": [*self.estimators, "full"],
+        }
+        frame = tidy(axes, **{name: np.moveaxis(of, -1, 0) for name, of in columns})
+        full = frame["estimator"] == "full"
+        place = np.searchsorted(self.sizes, frame["m"])
+        users = np.where(full, self.full_users[place], self.users)
+        scored = np.where(full, self.candidates, self.scored[place])
+        frame.insert(3, "users", users)
+        frame.insert(4, "scored", scored)
+        return {"sampled_choose": frame}
 
     @table("sampled_choose", "negatives and estimators to choose, and fewer users in full")
     def advised(self) -> Table:
         """Tabulate what to compare and to report by for each number of negatives."""
-        rows: list[list[Cell]] = []
-        for place, metric in enumerate(self.measures.metrics):
-            for number, m in enumerate(self.sizes.tolist()):
-                best, near = self.best[number, place], self.nearest[number, place]
-                off = float(np.hypot(*self.numbers[:2, number, near, place]))
-                needed = self.needed[number, best, place]
-                rows.append(
-                    [
-                        f"{metric}, m = {m:,}",
-                        "-" if self._ties(place) else _short(self.estimators[best]),
-                        float(self.numbers[3, number, best, place]),
-                        "-" if np.isnan(needed) else f"{needed:,.0f}",
-                        _short(self.estimators[near]),
-                        off,
-                        f"{self.full_users[number]:,}",
-                        float(self.full[1, number, place]),
-                    ]
-                )
+        places = np.ndindex(len(self.measures), len(self.sizes))
         return Table(
             name="sampled_choose",
             title=f"What to choose for {self.users:,} users",
@@ -264,8 +214,23 @@ class Choice(Result):
                 "in full",
                 "in order",
             ],
-            rows=rows,
+            rows=[self._row(place, number) for place, number in places],
         )
+
+    def _row(self, place: int, number: int) -> list[Cell]:
+        """Give the row of a metric and a number of negatives."""
+        best, near = self.best[number, place], self.nearest[number, place]
+        needed, numbers = self.needed[number, best, place], self.numbers[:, number, :, place]
+        return [
+            f"{self.measures.metrics[place]}, m = {self.sizes[number]:,}",
+            "-" if self._ties(place) else _short(self.estimators[best]),
+            float(numbers[3, best]),
+            "-" if np.isnan(needed) else f"{needed:,.0f}",
+            _short(self.estimators[near]),
+            float(np.hypot(*numbers[:2, near])),
+            f"{self.full_users[number]:,}",
+            float(self.full[1, number, place]),
+        ]
 
     @figure(
         "sampled_choose",

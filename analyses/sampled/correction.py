@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError
-from scipy.special import ndtr
 
 from analyses.intervals.resampling import CONFIDENCE, interval
 from analyses.sampled.estimators import Estimator, Fits, find_estimator, ht_plugin, mle, uncorrected
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import Drawn, Ranked, between, tidy
+from analyses.sampled.shared.facts import (
+    HALF_WIDTH,
+    Drawn,
+    Ranked,
+    between,
+    coverage,
+    text_rows,
+    tidy,
+)
 from analyses.sampled.shared.sample_tables import Sampled, sampled_of
 from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
 from analyses.sampled.shared.trials import path_for
@@ -24,7 +31,7 @@ from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.progress import Progress, Silent
@@ -36,16 +43,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ITERATIONS = 100
-"""Of EM, as of MLE by default."""
-
-HALF_WIDTH = 1.96
-"""Of an interval of 95 %, in standard errors."""
-
 WORTH_SAYING = 0.5
 """Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
-
-NAMED = ["system_a", "system_b", "difference"]
 
 MOST_NAMED = 6
 """So many pairs or systems are named in a sentence."""
@@ -109,9 +108,9 @@ def correct(
     try:
         chosen = Settings.model_validate(settings)
     except ValidationError as error:
-        finding = error.errors()[0]
+        name, *_ = (finding := error.errors()[0])["loc"]
         rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
-        raise InputError(f"`{finding['loc'][0]}`: {rule}.") from None
+        raise InputError(f"`{name}`: {rule}.") from None
     systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
     return corrected_systems(systems, chosen, seed=seed)
 
@@ -124,8 +123,7 @@ def corrected_systems(
     progress: Progress | None = None,
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
-    estimator = _estimator(settings, systems)
-    metrics = read_metrics(settings.metrics)
+    estimator, metrics = _estimator(settings, systems), read_metrics(settings.metrics)
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
@@ -134,21 +132,21 @@ def corrected_systems(
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
-    plain, values, bias, replicates = zip(*found, strict=True)
+    plain, values, bias, replicates = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
     first = next(iter(systems.values()))
-    smooth, steep = np.stack(bias, axis=-1)
+    m = int(first.n_negatives.min()), int(first.n_negatives.max())
     return Corrected(
         systems=tuple(systems),
-        ranked=Ranked(len(np.unique(first.users)), len(first), _range(first.n_candidates)),
+        ranked=Ranked.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
         drawn=Drawn(first.replace, settings.corrected_for, seed),
         estimator=str(estimator),
-        negatives=_range(first.n_negatives),
-        uncorrected=np.stack(plain, axis=-1),
-        values=np.stack(values, axis=-1),
-        bias=smooth,
-        steep_bias=steep,
-        replicates=np.stack(replicates, axis=1),
+        negatives=m,
+        uncorrected=plain,
+        values=values,
+        bias=bias[0],
+        steep_bias=bias[1],
+        replicates=replicates.swapaxes(1, 2),
     )
 
 
@@ -177,7 +175,7 @@ def _of_system(
     seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
-    fits = estimator.fit(sample, n=settings.corrected_for, path=path_for(metrics)).fits
+    fits = estimator.fit(sample, n=settings.corrected_for, path=path_for(metrics))
     replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
     plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
     bias = np.full((2, len(metrics)), np.nan)
@@ -189,21 +187,15 @@ def _of_system(
 def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
-    Returns
-    -------
     The estimate from samples as they are expected of such ranks, less the exact metric of these:
     (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
     guesses = []
     for steep in (False, True):
-        masses = fits.cells.most_likely(ITERATIONS, steep=steep)
+        masses = fits.cells.most_likely(mle().iters, steep=steep)
         expected, exact = fits.cells.refilled(masses, metrics)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
-
-
-def _range(numbers: NDArray[np.int64]) -> tuple[int, int]:
-    return int(numbers.min()), int(numbers.max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,10 +260,7 @@ class Corrected(Result):
 
         Of shape (n_metrics, n_systems); NaN where no bias is.
         """
-        off = np.divide(
-            self.bias, self.errors, out=np.full(self.bias.shape, np.nan), where=self.errors > 0
-        )
-        return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
+        return coverage(self.bias / np.where(self.errors > 0, self.errors, np.nan))
 
     def differences(self) -> Differences:
         """Compare all pairs of systems, the first less the second."""
@@ -316,18 +305,12 @@ class Corrected(Result):
         Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
         told_apart; limits and p-values are corrected for the number of pairs.
         """
-        found, (a, b) = self.differences(), np.array(self.systems, dtype=object)[[*self._places]]
-        return tidy(
-            {"metric": self.metrics, "pair": range(len(a))},
-            system_a=a,
-            system_b=b,
-            difference=found.values,
-            standard_error=found.errors,
-            lower=found.lower,
-            upper=found.upper,
-            p=found.p,
-            told_apart=found.told_apart,
-        ).drop(columns="pair")
+        (a, b), found = np.array(self.systems, dtype=object)[[*self._places]], self.differences()
+        numbers = {"difference": found.values, "standard_error": found.errors}
+        numbers |= {"lower": found.lower, "upper": found.upper, "p": found.p}
+        axes = {"metric": self.metrics, "pair": range(len(a))}
+        frame = tidy(axes, system_a=a, system_b=b, **numbers, told_apart=found.told_apart)
+        return frame.drop(columns="pair")
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
@@ -345,14 +328,8 @@ class Corrected(Result):
                 "if steep",
             ],
             rows=[
-                [
-                    f"{row['metric']}, {row['system']}",
-                    row["uncorrected"],
-                    *_told("estimate", row),
-                    row["bias"],
-                    row["steep_bias"],
-                ]
-                for row in self.to_frame().to_dict("records")
+                [f"{of}, {system}", plain, *_told(*estimate), bias, steep]
+                for of, system, _, plain, *estimate, bias, steep, _ in text_rows(self.to_frame())
             ],
         )
 
@@ -365,12 +342,8 @@ class Corrected(Result):
             note=self.caption(),
             headings=["metric, pair", "difference", "95 % interval", "p"],
             rows=[
-                [
-                    f"{row['metric']}, {row['system_a']} - {row['system_b']}",
-                    *_told("difference", row),
-                    row["p"],
-                ]
-                for row in self.differences_frame().to_dict("records")
+                [f"{of}, {a} - {b}", *_told(*difference), p]
+                for of, a, b, *difference, p, _ in text_rows(self.differences_frame())
             ],
         )
 
@@ -392,46 +365,41 @@ class Corrected(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        sampled = between(*self.negatives)
+        sampled, pairs = between(*self.negatives), ""
+        if len(self.systems) > 1:
+            pairs = (
+                "Differences are of the same users; intervals hold all "
+                f"{len(self._places[0]):,} of a metric together, and p-values are corrected for as "
+                "many (largest t of the bootstrap). "
+            )
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
             f"negatives, sampled {self.drawn.how}; corrections use {self.drawn.whose}. Standard "
             f"errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, seed "
             f"{self.drawn.seed}, through the whole correction; noise of users and of samples. "
-            f"{self._of_pairs()}Bias left is a guess: what the estimator makes of ranks like those "
+            f"{pairs}Bias left is a guess: what the estimator makes of ranks like those "
             "that MLE(iters=100) finds, less their exact metric; if steep, of ranks that fit the "
             "samples as well, with more items at the very first ranks."
         )
 
-    def _of_pairs(self) -> str:
-        if len(self.systems) < 2:
-            return ""
-        return (
-            "Differences are of the same users; intervals hold all "
-            f"{len(self._places[0]):,} of a metric together, and p-values are corrected for as "
-            "many (largest t of the bootstrap). "
-        )
-
     def findings(self) -> Sequence[str]:
         """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        frame = self.differences_frame()
-        return [self._said(*each) for each in frame.groupby("metric", sort=False)]
+        return [*map(self._said, self.metrics)]
 
-    def _said(self, metric: Hashable, frame: pd.DataFrame) -> str:
-        told = _named(
-            [
-                f"{a} above {b}" if value > 0 else f"{b} above {a}"
-                for a, b, value in frame.loc[frame["told_apart"], NAMED].itertuples(index=False)
-            ]
-        )
-        rest = frame.loc[~frame["told_apart"], NAMED].itertuples(index=False)
-        others = _named([f"{a} and {b}" for a, b, _ in rest])
-        said = f"can be told apart: {told}" if told else "no systems can be told apart"
-        return (
-            f"{metric} by {self.estimator}: {said}"
-            f"{f'; cannot: {others}' if others and told else ''}."
-        )
+    def _said(self, metric: str) -> str:
+        found, number = self.differences(), self.metrics.index(metric)
+        told, rest = [], []
+        pairs = zip(*self._places, found.values[number], found.told_apart[number], strict=True)
+        for a, b, value, apart in pairs:
+            one, other = self.systems[a], self.systems[b]
+            if not apart:
+                rest.append(f"{one} and {other}")
+            else:
+                told.append(f"{one} above {other}" if value > 0 else f"{other} above {one}")
+        said = f"can be told apart: {_named(told)}" if told else "no systems can be told apart"
+        others = f"; cannot: {_named(rest)}" if rest and told else ""
+        return f"{metric} by {self.estimator}: {said}{others}."
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""
@@ -447,30 +415,31 @@ class Corrected(Result):
         if biased.any():
             least, most = (f"{end(self.covered[biased]):.0f}" for end in (np.min, np.max))
             times = least if least == most else f"{least} to {most}"
-            some = [name for name, of in zip(self.metrics, biased, strict=True) if of.any()]
             yield (
-                f"Intervals of {listed(some)} do not all cover as they should: if the bias that is "
-                f"left is as guessed, {biased.sum():,} of {self.bias.size:,} hold the exact metric "
-                f"in {times} of 100 samples. Such levels are not to be reported; systems whose "
-                "bias is alike can still be compared."
+                f"Intervals of {listed(self._some(biased))} do not all cover as they should: if "
+                f"the bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} "
+                f"hold the exact metric in {times} of 100 samples. Such levels are not to be "
+                "reported; systems whose bias is alike can still be compared."
             )
         if np.isnan(self.bias).all():
             yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."
 
     def _of_the_top(self) -> Iterator[str]:
         with np.errstate(invalid="ignore"):
-            unseen = np.abs(self.steep_bias) > np.maximum(
-                np.abs(self.bias), HALF_WIDTH * self.errors
-            )
-        some = [name for name, of in zip(self.metrics, unseen, strict=True) if of.any()]
-        if some:
+            least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
+            unseen = np.abs(self.steep_bias) > least
+        if unseen.any():
             alike = self.ranked.candidates[1] / self.negatives[0]
             most = shown(float(np.abs(self.steep_bias[unseen]).max()))
             yield (
                 f"Samples hardly tell the first {alike:,.0f} ranks from each other: if many "
-                f"relevant items are at the very first, estimates of {listed(some)} are off by "
-                f"as much as {most}, beyond their intervals."
+                f"relevant items are at the very first, estimates of {listed(self._some(unseen))} "
+                f"are off by as much as {most}, beyond their intervals."
             )
+
+    def _some(self, concerned: NDArray[np.bool_]) -> list[str]:
+        """Name the metrics by which some system is concerned."""
+        return [name for name, of in zip(self.metrics, concerned, strict=True) if of.any()]
 
     def _of_depth(self) -> Iterator[str]:
         for name in self.metrics:
@@ -518,9 +487,8 @@ class Differences:
         off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
         largest = off.max(axis=1, initial=0.0)
         reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
-        as_large = (largest[:, np.newaxis] >= (np.abs(values) / scales)[..., np.newaxis]).sum(
-            axis=-1
-        )
+        far = (np.abs(values) / scales)[..., np.newaxis]
+        as_large = (largest[:, np.newaxis] >= far).sum(axis=-1)
         p = (1 + as_large) / (1 + replicates.shape[-1])
         return cls(values, errors, values - reach, values + reach, p)
 
@@ -530,17 +498,13 @@ class Differences:
         return self.p < 1 - CONFIDENCE
 
 
-def _told(name: str, row: Mapping[Hashable, Any]) -> tuple[str, str]:
+def _told(*numbers: Cell) -> tuple[str, str]:
     """Write a number with its standard error, and its interval."""
-    value, error, lower, upper = (
-        shown(row[column]) for column in (name, "standard_error", "lower", "upper")
-    )
+    value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
 def _named(names: Sequence[str]) -> str:
     """Name some, and count the rest."""
-    if not names:
-        return ""
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

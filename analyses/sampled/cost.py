@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import Design, FixedSize, require_rising, sizes_suited
+from analyses.sampled.samples.designs import Design, FixedSize
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
     GrowingSettings,
     SampleSizes,
+    checked_sizes,
     read_estimators,
 )
-from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, whole_curves
+from analyses.sampled.shared.trials import Experiment, Way, experiment, takes
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -41,9 +42,8 @@ class Settings(GrowingSettings):
         Adaptive samples grow from the relevant item and `negatives`, and smaller ends on the way
         are studied, too.
         """
-        sizes = sizes_suited(ranks) if self.sizes is None else self.sizes
-        require_rising(sizes)
         largest = self.growing(ranks)
+        sizes = checked_sizes(self.sizes, ranks)
         designs: list[Design] = [FixedSize(m, self.replace) for m in sizes]
         for design in designs:
             design.check(ranks)
@@ -64,12 +64,6 @@ def cost(work: Work, settings: Settings) -> Cost:
     Curves of the metrics are looked at, whatever their cut-off. With thousands of negatives ``mn``
     takes much longer than the other estimators, a quarter of a minute for a system.
 
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, systems have different users, an estimator is not for
-        uniform samples, or one for adaptive samples is asked for users with several relevant items.
-
     Examples
     --------
     Two negatives, or all four; those, without replacement, leave no error:
@@ -81,25 +75,16 @@ def cost(work: Work, settings: Settings) -> Cost:
     >>> found["sample"].tolist(), found["scored"].tolist(), found["error"].iloc[1].item()
     (['m = 2', 'm = 4'], [3.0, 5.0], 0.0)
     """
-    designs = settings.designs(first_of(work.full_ranks))
-    estimators = read_estimators(settings.estimators)
-    ways = [Way(one, design) for one in estimators for design in designs if takes(one, design)]
-    metrics = whole_curves(settings.metrics)
-    return experiment(
-        Cost,
-        work,
-        settings,
-        ways,
-        metrics,
-        label="Estimating at all costs",
-        repeats=settings.repeats,
-    )
+    designs, every = settings.designs(first_of(work.full_ranks)), settings.estimators
+    ways = [Way(one, d) for one in read_estimators(every) for d in designs if takes(one, d)]
+    return experiment(Cost, work, settings, ways)
 
 
 @dataclass(frozen=True, eq=False)
 class Cost(Experiment):
     """Errors of estimates from samples of several sizes, and the items scored for them."""
 
+    label = "Estimating at all costs"
     columns = (
         "system", "metric", "estimator", "sample", "scored", "share", "error", "error_sd",
         "zero_cutoffs",
@@ -119,13 +104,11 @@ class Cost(Experiment):
             title="Relative error in per cent, by sample; mean over the systems",
             note=self.caption(),
         )
-        frame = frame.drop_duplicates(["metric", "sample"])
-        rows = [
-            [row[0], scored[s], *row[1:]]
-            for row, s in zip(found.rows, frame["sample"], strict=True)
-        ]
+        samples = frame.drop_duplicates(["metric", "sample"])["sample"]
+        pairs = zip(found.rows, samples, strict=True)
+        rows = [[row[0], scored[sample], *row[1:]] for row, sample in pairs]
         corner, *names = found.headings
-        return Table(found.name, found.title, found.note, [corner, "items scored", *names], rows)
+        return replace(found, headings=[corner, "items scored", *names], rows=rows)
 
     @figure(
         "sampled_cost",
@@ -135,10 +118,7 @@ class Cost(Experiment):
         comparable=False,
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw errors of a metric's curve against items scored, a curve for each estimator.
-
-        The first metric by default, on new axes by default.
-        """
+        """Draw errors of a metric's curve against items scored, a curve for each estimator."""
         ax, frame = self.panel(ax, metric)
         # No error at all has no place on a logarithmic axis.
         frame["error"] = frame["error"].where(frame["error"] > 0)
@@ -148,15 +128,9 @@ class Cost(Experiment):
             ax.plot(means["scored"], means["error"], label=label, **style)
         scale_by_factors(ax, along="x")
         scale_by_factors(ax, along="y")
-        ax.set_xlabel("items scored for a user")
-        ax.set_ylabel("relative error, %")
+        ax.set(xlabel="items scored for a user", ylabel="relative error, %")
         legend_beside(ax)
         return ax
-
-    @property
-    def distinct(self) -> tuple[str, ...]:
-        """The estimators, each once."""
-        return tuple(dict.fromkeys(self.estimators))
 
     def caption(self) -> str:
         """Say what is shown."""

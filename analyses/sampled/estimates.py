@@ -14,23 +14,17 @@ from scipy.special import ndtr
 
 from analyses.sampled.estimators import Estimator, uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.expectation.designs import Design
-from analyses.sampled.shared.facts import crossed, text_rows, tidy
+from analyses.sampled.samples.designs import Design
+from analyses.sampled.shared.facts import coverage, crossed, text_rows, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
     GrowingSettings,
     read_estimators,
-    read_metrics,
 )
 from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, without_cutoffs
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    categories,
-    draw_whiskers,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table, shown
 from qrels import FullRanks
@@ -46,17 +40,6 @@ Floats = NDArray[np.float64]
 
 WIDE = 2
 """Estimates further apart than by this factor are drawn on a logarithmic scale."""
-
-OF_ADVICE = (
-    "Bias: what the estimator makes of samples as they are expected, less the exact value; more "
-    "users do not lessen it. Noise: standard deviation over samples, for {users:,} users. Both are "
-    "root mean squares over the systems. In order: shares of the pairs of systems in the true "
-    "order, in expectation and in samples. Covered: of 100 intervals over users, how many hold the "
-    "exact value."
-)
-
-HALF_WIDTH = 1.96
-"""Of an interval of 95 %, in standard errors."""
 
 ROUNDING = 1e-6
 """Bias below it is that of the grid."""
@@ -93,12 +76,6 @@ class Settings(GrowingSettings):
 def estimates(work: Work, settings: Settings) -> Estimates:
     """Sample negatives again and again, and estimate the exact metrics from every sample.
 
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, systems have different users, or an estimator is not
-        for uniform samples.
-
     Examples
     --------
     All four negatives of five candidates, without replacement, leave nothing to chance:
@@ -109,37 +86,39 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
     array([0.625, 0.625])
     """
-    metrics, first = read_metrics(settings.metrics), first_of(work.full_ranks)
-    return experiment(
-        Estimates,
-        work,
-        settings,
-        [Way(*each) for each in settings.designs(first).items()],
-        metrics,
-        label="Estimating from samples",
-        repeats=settings.repeats,
-        expect=True,
-        curves=False,
-        users=settings.users or len(np.unique(first.user)),
-        negatives=settings.negatives,
-    )
+    first = first_of(work.full_ranks)
+    ways = [Way(*each) for each in settings.designs(first).items()]
+    users = settings.users or len(np.unique(first.user))
+    return experiment(Estimates, work, settings, ways, users=users, negatives=settings.negatives)
+
+
+def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
+    """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
+    counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
+    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
+
+
+def nearest(numbers: Floats) -> NDArray[np.intp]:
+    """Number the estimators to report levels by, with intervals that cover if any do.
+
+    Of `Estimates.numbers`, (5, ..., n_estimators, n_metrics), they are (..., n_metrics).
+    """
+    off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
+    allowed = holds | ~holds.any(axis=-2, keepdims=True)
+    return np.asarray(np.where(allowed, off, np.inf).argmin(axis=-2))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Experiment):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
-    Parameters
-    ----------
-    users
-        How many users advice is for.
-    negatives
-        How many were sampled, m.
+    Users are those that advice is for, and negatives, m, as many as were sampled.
     """
 
     users: int
     negatives: int
 
+    label, curves = "Estimating from samples", False
     columns = (
         "system", "metric", "cutoff", "estimator", "sample", "replace", "scored", "repeats",
         "exact", "expected", "mean", "sd", "standard_error", "error", "error_sd", "zero_cutoffs",
@@ -151,7 +130,7 @@ class Estimates(Experiment):
 
         Of shape (n_estimators, n_metrics).
         """
-        return _root_mean_square(self.expected - self.exact)
+        return np.asarray(np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)))
 
     @property
     def noise(self) -> Floats:
@@ -159,7 +138,7 @@ class Estimates(Experiment):
 
         Of shape (n_estimators, n_metrics).
         """
-        return _root_mean_square(self.sd * self._scale)
+        return np.asarray(np.sqrt(((self.sd * self._scale) ** 2).mean(axis=2)))
 
     @property
     def covered(self) -> Floats:
@@ -171,7 +150,7 @@ class Estimates(Experiment):
         off = self.expected - self.exact
         off = np.where(np.abs(off) < ROUNDING, 0.0, off)
         off = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
-        return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)).mean(axis=2))
+        return np.asarray(coverage(off).mean(axis=2))
 
     @property
     def _scale(self) -> float:
@@ -188,12 +167,16 @@ class Estimates(Experiment):
         true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
         expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
         apart = self.estimated[:, :, a] - self.estimated[:, :, b]
-        noise = apart.std(axis=3, ddof=1) * self._scale
-        rightly = expected * true
+        noise, rightly = apart.std(axis=3, ddof=1) * self._scale, expected * true
         surely = np.where(rightly > 0, np.inf, -np.inf)
         far = np.divide(rightly, noise, out=surely, where=noise > 0)
-        n_pairs = np.abs(true).sum(axis=1)
-        return _shares(np.sign(expected) == true, true, n_pairs), _shares(ndtr(far), true, n_pairs)
+        in_expectation = shares_in_order(np.sign(expected) == true, true)
+        return in_expectation, shares_in_order(ndtr(far), true)
+
+    @property
+    def numbers(self) -> Floats:
+        """Bias, noise, both shares in order, and intervals that cover: (5, n_estimators, n)."""
+        return np.array([self.bias, self.noise, *self.ordered(), self.covered])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give estimates, counts of true orders and of winners found, and what advice is from."""
@@ -213,17 +196,10 @@ class Estimates(Experiment):
         and in_samples, the shares of pairs of systems in the true order, and covered, how many of
         100 intervals over users hold the exact value.
         """
-        in_expectation, in_samples = self.ordered()
-        frame = tidy(
-            {"metric": self.metrics, "estimator": self.estimators},
-            users=self.users,
-            bias=self.bias.T,
-            noise=self.noise.T,
-            in_expectation=in_expectation.T,
-            in_samples=in_samples.T,
-            covered=self.covered.T,
-        )
-        return _put_first(frame, "metric", "cutoff")
+        names = ("bias", "noise", "in_expectation", "in_samples", "covered")
+        numbers = {name: of.T for name, of in zip(names, self.numbers, strict=True)}
+        axes = {"metric": self.metrics, "estimator": self.estimators}
+        return _put_first(tidy(axes, users=self.users, **numbers))
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
@@ -234,14 +210,10 @@ class Estimates(Experiment):
         none of those for systems that truly tie. A tied estimate is not correct.
         """
         systems, exact = np.array(self.systems, dtype=object), np.round(self.exact, DECIMALS)
-        (a, b), pairs = self._pairs, [*map(list, self._pairs.T.tolist())]
-        return self._counted(
-            pairs,
-            system_a=systems[a],
-            system_b=systems[b],
-            exact_a=exact[:, np.newaxis, a],
-            exact_b=exact[:, np.newaxis, b],
-        )
+        a, b = self._pairs
+        exact_a, exact_b = exact[:, np.newaxis, a], exact[:, np.newaxis, b]
+        names = {"system_a": systems[a], "system_b": systems[b]}
+        return self._counted(self._pairs.T, **names, exact_a=exact_a, exact_b=exact_b)
 
     def winners(self) -> pd.DataFrame:
         """Count the repeats that find the best system.
@@ -252,62 +224,67 @@ class Estimates(Experiment):
         """
         best = np.round(self.exact, DECIMALS).argmax(axis=1)
         winner = np.array(self.systems, dtype=object)[best, np.newaxis, np.newaxis]
-        return self._counted([[*range(len(self.systems))]], winner=winner)
+        return self._counted(np.arange(len(self.systems))[np.newaxis], winner=winner)
 
     @property
     def _pairs(self) -> NDArray[np.intp]:
         """All pairs of systems: (2, n_pairs)."""
         return np.array([*combinations(range(len(self.systems)), 2)], np.intp).reshape(-1, 2).T
 
-    def _counted(self, sets: Sequence[list[int]], **columns: Any) -> pd.DataFrame:
-        """Count repeats that find the best of a set, beside columns that say what sets are.
+    def _counted(self, sets: NDArray[np.intp], **columns: Any) -> pd.DataFrame:
+        """Count repeats that find the best of sets, (n_sets, n), beside columns that name these.
 
         Ties that are true have none; repeats in which estimates tie do not find it.
         """
-        estimated, exact = np.round(self.estimated, DECIMALS), np.round(self.exact, DECIMALS)
-        shape = (len(self.metrics), len(self.estimators), len(sets))
-        correct, repeats = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for metric, way, some in np.ndindex(shape):
-            truth, values = exact[metric, sets[some]], estimated[way, metric, sets[some]]
-            if (truth == truth.max()).sum() == 1:
-                best = values == values.max(axis=0)
-                found = best[truth.argmax()] & (best.sum(axis=0) == 1)
-                correct[metric, way, some], repeats[metric, way, some] = found.sum(), len(found)
+        estimated = np.round(self.estimated, DECIMALS)[:, :, sets].swapaxes(0, 1)
+        exact = np.round(self.exact, DECIMALS)[:, np.newaxis, sets, np.newaxis]
+        best, true = (of == of.max(axis=3, keepdims=True) for of in (estimated, exact))
+        alone = true.sum(axis=3) == 1
+        found = ((best & true).any(axis=3) & (best.sum(axis=3) == 1) & alone).sum(axis=3)
         axes = {"metric": self.metrics, "estimator": self.estimators, "set": range(len(sets))}
-        frame = tidy(axes, **columns, correct=correct, repeats=repeats).drop(columns="set")
-        return _put_first(frame, "metric", "cutoff")
+        repeats = self.n_repeats * alone[..., 0].astype(np.int64)
+        frame = tidy(axes, **columns, correct=found, repeats=repeats)
+        return _put_first(frame.drop(columns="set"))
+
+    def _by_way(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Lay out what is told in rows of a frame, a column a way."""
+        wide = frame.pivot(index="row", columns="way", values="told")
+        return wide.loc[frame["row"].unique()]
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
         frame = self.every_column()
-        frame["told"] = _with_spread(frame["mean"], frame["sd"], shown)
-        frame = frame.assign(row=frame["measure"] + ", " + frame["system"])
-        wide = frame.pivot(index="row", columns="way", values="told")
+        told = _with_spread(frame["mean"], frame["sd"], shown)
+        frame = frame.assign(told=told, row=frame["measure"] + ", " + frame["system"])
+        wide = self._by_way(frame)
         wide.insert(0, "exact", frame.groupby("row", sort=False)["exact"].first())
         return Table(
             name="sampled",
             title="Exact metrics, and estimates from samples",
             note=self.caption(),
             headings=["metric, system", "exact", *self.estimators],
-            rows=text_rows(wide.loc[frame["row"].unique()].reset_index()),
+            rows=text_rows(wide.reset_index()),
         )
 
     @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often pairs of systems are ordered rightly."""
-        shares = self.ordered()
-        frame = tidy(
-            {"metric": self.metrics, "estimator": self.estimators},
-            **{str(n): of.T for n, of in enumerate([self.bias, self.noise, *shares])},
-            covered=self.covered.T,
-        )
+        numbers = {str(n): of.T for n, of in enumerate(self.numbers)}
+        frame = tidy({"metric": self.metrics, "estimator": self.estimators}, **numbers)
         frame.insert(0, "row", frame.pop("metric") + ", " + frame.pop("estimator"))
-        frame["covered"] = [f"{covered:.0f} of 100" for covered in frame["covered"]]
+        frame["4"] = frame["4"].map("{:.0f} of 100".format)
+        note = (
+            "Bias: what the estimator makes of samples as they are expected, less the exact value; "
+            "more users do not lessen it. Noise: standard deviation over samples, for "
+            f"{self.users:,} users. Both are root mean squares over the systems. In order: shares "
+            "of the pairs of systems in the true order, in expectation and in samples. Covered: of "
+            f"100 intervals over users, how many hold the exact value. {self.caption()}"
+        )
         return Table(
             name="sampled_orders",
             title=f"Bias and noise for {self.users:,} users, and pairs of systems in true order",
-            note=f"{OF_ADVICE.format(users=self.users)} {self.caption()}",
+            note=note,
             headings=["metric, estimator", "bias", "noise", "expected", "in order", "covered"],
             rows=text_rows(frame),
         )
@@ -315,24 +292,23 @@ class Estimates(Experiment):
     @table("sampled_errors", "relative errors of their curves, and items scored")
     def curve_errors(self) -> Table:
         """Tabulate how many items are scored, and relative errors of curves, by system."""
+        import pandas as pd
+
         frame = self.every_column()
         scored = frame.assign(
             row="items scored for a user, " + frame["system"],
-            told=[f"{scored:,.1f}" for scored in frame["scored"]],
+            told=frame["scored"].map("{:,.1f}".format),
         )
         curves = frame[frame["cutoff"].notna()]
         told = _with_spread(curves["error"], curves["error_sd"], "{:.2f}".format)
         curves = curves.assign(row=curves["metric"] + ", " + curves["system"], told=told)
-        rows: dict[str, dict[int, str]] = {}
-        for part in (scored, curves):
-            for row, way, cell in part[["row", "way", "told"]].itertuples(index=False):
-                rows.setdefault(row, {})[way] = cell
+        rows = pd.concat([scored, curves]).drop_duplicates(["row", "way"])
         return Table(
             name="sampled_errors",
             title="Relative error of the curve over the cut-offs 1 to 50, in per cent",
             note=self.caption(),
             headings=["metric, system", *self.estimators],
-            rows=[[row, *cells.values()] for row, cells in rows.items()],
+            rows=text_rows(self._by_way(rows).reset_index()),
         )
 
     @table("sampled_winners", "share of the samples that find the best system")
@@ -359,38 +335,29 @@ class Estimates(Experiment):
         comparable=False,
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw the estimates of a metric against its exact values, a curve for each estimator.
-
-        The first metric by default, on new axes by default.
-        """
+        """Draw the estimates of a metric against its exact values, a curve for each estimator."""
         ax, frame = self.panel(ax, metric)
         frame = frame.sort_values("exact", kind="stable")
-        exact = np.sort(frame["exact"].unique())
-        ax.plot(
-            exact,
-            exact,
-            color="0.6",
-            linewidth=0.8,
-            label="exact",
-            zorder=0,
-        )
-        low, high = frame["mean"] - frame["sd"], frame["mean"] + frame["sd"]
-        frame = frame.assign(low=low, high=high)
-        for (label, style), (_, own) in zip(
-            categories(self.estimators), frame.groupby("way"), strict=True
-        ):
-            x, mean, *limits = (own[name].to_numpy() for name in ("exact", "mean", "low", "high"))
-            draw_whiskers(ax, x, mean, (limits[0], limits[1]), style, label=label)
-        lowest, highest = min(exact.min(), low.min()), high.max()
-        if lowest > 0 and highest > WIDE * lowest:
+        frame = frame.assign(low=frame["mean"] - frame["sd"], high=frame["mean"] + frame["sd"])
+        exact = frame["exact"].unique()
+        ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
+        ways = frame.groupby("way")
+        for (label, style), (_, own) in zip(categories(self.estimators), ways, strict=True):
+            x, mean, low, high = own[["exact", "mean", "low", "high"]].to_numpy().T
+            draw_whiskers(ax, x, mean, (low, high), style, label=label)
+        lowest = min(exact.min(), frame["low"].min())
+        if lowest > 0 and frame["high"].max() > WIDE * lowest:
             scale_by_factors(ax, along="y")
-        ax.set_xlabel("exact")
-        ax.set_ylabel("estimated from samples")
+        ax.set(xlabel="exact", ylabel="estimated from samples")
         legend_beside(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
+        adaptive = (
+            f"Adaptive samples start with the relevant item and {self.negatives:,} negatives, "
+            f"drawn with replacement, and double up to {self.n_max:,} items while it is the first. "
+        )
         return (
             f"Metrics of {len(self.systems)} systems estimated from m = {self.negatives:,} "
             f"negatives, sampled uniformly {self.drawn.how}, against the exact ones among all "
@@ -398,28 +365,21 @@ class Estimates(Experiment):
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.drawn.seed}. A falling curve has systems in the wrong order. "
             f"Ties are settled as in the full ranks; corrections use {self.drawn.whose}. "
-            f"{self._of_adaptive()}Estimators: {'; '.join(self.estimators)}."
-        )
-
-    def _of_adaptive(self) -> str:
-        if not self.n_max:
-            return ""
-        return (
-            f"Adaptive samples start with the relevant item and {self.negatives:,} negatives, "
-            f"drawn with replacement, and double up to {self.n_max:,} items while it is the first. "
+            f"{adaptive if self.n_max else ''}Estimators: {'; '.join(self.estimators)}."
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
-        in_expectation, in_samples = self.ordered()
+        numbers = self.numbers
+        near = nearest(numbers)
         return [
             f"{metric} from {self.negatives:,} negatives of {self.users:,} users. "
-            f"{self._to_compare(in_samples[:, place], in_expectation[:, place])}"
-            f"{self._to_report(place)}"
+            f"{self._to_compare(*numbers[2:4, :, place])}"
+            f"{self._to_report(near[place], *numbers[[0, 1, 4], :, place])}"
             for place, metric in enumerate(self.metrics)
         ]
 
-    def _to_compare(self, in_samples: Floats, in_expectation: Floats) -> str:
+    def _to_compare(self, in_expectation: Floats, in_samples: Floats) -> str:
         if np.isnan(in_samples).any():
             return ""
         shares = list(zip(np.round(in_samples, 4), in_expectation, strict=True))
@@ -433,31 +393,19 @@ class Estimates(Experiment):
             return f"{said}. "
         return f"{said}; uncorrected {told[self.estimators.index(plain)]}. "
 
-    def _to_report(self, place: int) -> str:
-        bias, noise, covered = (of[:, place] for of in (self.bias, self.noise, self.covered))
-        holds, off = covered >= LEAST_COVERED, np.hypot(bias, noise)
-        best = int(np.where(holds | ~holds.any(), off, np.inf).argmin())
+    def _to_report(self, best: int, bias: Floats, noise: Floats, covered: Floats) -> str:
+        none = ", and those of no estimator do as they should"
         return (
             f"To report a level: {self.estimators[best]}, bias {shown(float(bias[best]))}, noise "
             f"{shown(float(noise[best]))}; {covered[best]:.0f} of 100 intervals hold the exact "
-            f"value{'' if holds.any() else ', and those of no estimator do as they should'}."
+            f"value{none if covered.max() < LEAST_COVERED else ''}."
         )
 
 
-def _root_mean_square(values: Floats) -> Floats:
-    """Average over the last axis, systems."""
-    return np.asarray(np.sqrt((values**2).mean(axis=2)))
-
-
-def _shares(right: NDArray[Any], true: Floats, n_pairs: Floats) -> Floats:
-    """Give the share of what is right among pairs that truly differ: (n_estimators, n_metrics)."""
-    counted = (right * (true != 0)).sum(axis=2)
-    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
-
-
-def _put_first(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Take cut-offs out of the names of metrics, and put some columns first."""
+def _put_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """Take cut-offs out of the names of metrics, and put both first."""
     frame = without_cutoffs(frame).drop(columns="measure")
+    names = ["metric", "cutoff"]
     return frame[[*names, *(name for name in frame if name not in names)]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ from analyses.sampled.expectation.crossings import (
     consistency_crossings,
     print_ordering,
 )
-from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
-from analyses.sampled.samples.from_full_ranks import sample_ranks
+from analyses.sampled.samples.designs import FixedSize
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import text_rows, tidy
 from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
@@ -45,6 +45,7 @@ LISTS: Mapping[str, FullRanks] = MappingProxyType(
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of the paper."""
 
 METRICS = ("AUC", "AP", "nDCG", "Recall@10")
+RANKS = np.arange(1, N_CANDIDATES + 1)
 
 TOP = 100
 SHOWN = 20
@@ -54,6 +55,9 @@ SAMPLE_SIZES = (10, 50, 100, 500, 1000)
 CLOSE = 1000
 """The last rank of figures 3 and 4."""
 
+SAMPLED = 99
+"""Negatives of tables 1 and 2."""
+
 CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
 """What figure 4 corrects, with which trade-offs, from how many negatives."""
 
@@ -61,21 +65,23 @@ CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
 def example(*, seed: int) -> dict[str, Result]:
     """Make tables 1 and 2 and figures 1 to 4 of the paper, and the orders by size of the sample."""
     panels = toy_consistency()
-    every = RankCurves(
-        {name: rank_metric(name)(RANKS, n=N_CANDIDATES) for name in METRICS}, "metric"
-    )
+    every = {name: rank_metric(name)(RANKS, n=N_CANDIDATES) for name in METRICS}
+    top = {name: curve[:TOP] for name, curve in every.items()}
     return {
         "example": toy_table(seed=seed),
         "example_orders": Orders(" ".join(each.caption() for each in panels.values()), panels),
         "example_metrics": Metrics(
             f"Metrics against the rank of the relevant item among {N_CANDIDATES:,} candidates: all "
             f"ranks, and the first {TOP}.",
-            {"all ranks": every, f"the first {TOP}": every.first(TOP)},
+            {
+                "all ranks": RankCurves(every, "metric"),
+                f"the first {TOP}": RankCurves(top, "metric"),
+            },
         ),
         "example_expectations": Expectations(
             f"Expected metric among m negatives, sampled with replacement, against the true rank "
             f"among {N_CANDIDATES:,}: the more negatives, the closer to the exact metric.",
-            {name: _expectations(rank_metric(name)) for name in METRICS},
+            {name: _expectations(name) for name in METRICS},
         ),
         "example_corrections": Corrections(
             f"{CORRECTED} among {N_CANDIDATES:,}, corrected from {NEGATIVES} negatives: what each "
@@ -83,9 +89,6 @@ def example(*, seed: int) -> dict[str, Result]:
             _corrections(),
         ),
     }
-
-
-RANKS = np.arange(1, N_CANDIDATES + 1)
 
 
 def expected_by_rank(values: Floats) -> Floats:
@@ -102,10 +105,10 @@ def expected_by_rank(values: Floats) -> Floats:
     return sampled_rank_pmf(RANKS[:CLOSE], n=N_CANDIDATES, m=m, replace=True) @ values
 
 
-def _expectations(metric: RankMetric) -> RankCurves:
-    curves = {
-        f"m = {m:,}": expected_by_rank(metric(np.arange(1, m + 2), n=m + 1)) for m in SAMPLE_SIZES
-    }
+def _expectations(name: str) -> RankCurves:
+    metric, curves = rank_metric(name), {}
+    for m in SAMPLE_SIZES:
+        curves[f"m = {m:,}"] = expected_by_rank(metric(np.arange(1, m + 2), n=m + 1))
     curves["exact"] = metric(RANKS[:CLOSE], n=N_CANDIDATES)
     return RankCurves(curves, f"expected {metric}", ordered=True)
 
@@ -113,12 +116,16 @@ def _expectations(metric: RankMetric) -> RankCurves:
 def _corrections() -> dict[str, RankCurves]:
     sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
     estimators = [*(bv(gamma) for gamma in GAMMAS), cls(nonnegative=True)]
-    by_name = {str(each): each.fit(sample).corrected(CORRECTED) for each in estimators}
-    expected = {name: expected_by_rank(values) for name, values in by_name.items()}
+    values = {str(each): each.fit(sample).corrected(CORRECTED) for each in estimators}
+    given = {name: own[:SHOWN] for name, own in values.items()}
+    expected = {name: expected_by_rank(own) for name, own in values.items()}
     expected["exact"] = rank_metric(CORRECTED)(RANKS[:CLOSE], n=N_CANDIDATES)
-    given = RankCurves(by_name, f"corrected {CORRECTED}", rank_label="rank in the sample")
-    true = RankCurves(expected, f"expected corrected {CORRECTED}", by_factors=True)
-    return {f"the first {SHOWN} ranks in the sample": given.first(SHOWN), "true ranks": true}
+    return {
+        f"the first {SHOWN} ranks in the sample": RankCurves(
+            given, f"corrected {CORRECTED}", rank_label="rank in the sample"
+        ),
+        "true ranks": RankCurves(expected, f"expected corrected {CORRECTED}", by_factors=True),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +141,6 @@ class RankCurves:
     ordered: bool = False
     by_factors: bool = False
 
-    def first(self, n_ranks: int) -> RankCurves:
-        """Keep the first ranks."""
-        return replace(self, curves={name: own[:n_ranks] for name, own in self.curves.items()})
-
     def plot(self, ax: Axes) -> Axes:
         """Draw all curves."""
         styles = (gradations if self.ordered else categories)([*self.curves])
@@ -145,8 +148,7 @@ class RankCurves:
             ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
         if self.by_factors:
             ax.set_xscale("log")
-        ax.set_xlabel(self.rank_label)
-        ax.set_ylabel(self.value_label)
+        ax.set(xlabel=self.rank_label, ylabel=self.value_label)
         legend_beside(ax)
         return ax
 
@@ -171,7 +173,7 @@ class Curves(Result):
         """Say what is shown."""
         return self.said
 
-    def _draw(self, ax: Axes | None = None, *, part: str) -> Axes:
+    def _draw(self, ax: Axes | None, part: str) -> Axes:
         """Draw a panel under its title."""
         ax = self.curves[part].plot(axes_or_new(ax))
         ax.set_title(part)
@@ -184,7 +186,7 @@ class Metrics(Curves):
     @figure("example_metrics", "Metrics by rank", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
-        return self._draw(ax, part=part)
+        return self._draw(ax, part)
 
 
 class Orders(Curves):
@@ -214,7 +216,7 @@ class Orders(Curves):
     @figure("example_sizes", "Metrics by negatives", panels="part", comparable=False, roomy=True)
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives."""
-        return self._draw(ax, part=part)
+        return self._draw(ax, part)
 
 
 class Expectations(Curves):
@@ -229,7 +231,7 @@ class Expectations(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives."""
-        return self._draw(ax, part=part)
+        return self._draw(ax, part)
 
 
 class Corrections(Curves):
@@ -240,7 +242,7 @@ class Corrections(Curves):
     )
     def plot(self, ax: Axes | None = None, *, part: str) -> Axes:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
-        return self._draw(ax, part=part)
+        return self._draw(ax, part)
 
 
 def _as_frame(table: Table) -> pd.DataFrame:
@@ -263,17 +265,16 @@ class ToyTable(Result):
         Exact mean and standard deviation, over samples, of the mean over the users: table 2.
     simulated, simulated_sd
         The same from simulated samples; NaN where there are too few.
-    m, replace, repeats, seed
-        Negatives, how they were drawn, number of simulated samples, and their seed.
+    replace, repeats, seed
+        How negatives were drawn, number of simulated samples, and their seed.
     """
 
-    metrics: tuple[RankMetric, ...]
+    metrics: tuple[str, ...]
     exact: Floats
     expected: Floats
     sd: Floats
     simulated: Floats
     simulated_sd: Floats
-    m: int
     replace: bool
     repeats: int
     seed: int
@@ -286,7 +287,7 @@ class ToyTable(Result):
     def means(self) -> Table:
         """Tabulate exact metrics, and means and deviations over samples."""
         frame = tidy(
-            {"metric": map(str, self.metrics), "system": LISTS},
+            {"metric": self.metrics, "system": LISTS},
             exact=self.exact,
             expected=_with_spread(self.expected, self.sd),
             simulated=_with_spread(self.simulated, np.round(self.simulated_sd, DECIMALS)),
@@ -306,48 +307,23 @@ class ToyTable(Result):
         simulated = f"; simulated {self.repeats:,} times, seed {self.seed}" if self.repeats else ""
         return (
             f"Ranks of {len(LISTS['A'])} users among {N_CANDIDATES:,} candidates: exact metrics, "
-            f"and the mean and standard deviation of those among {self.m} negatives sampled "
+            f"and the mean and standard deviation of those among {SAMPLED} negatives sampled "
             f"{how} replacement{simulated}."
         )
 
 
 def _with_spread(means: Floats, spreads: Floats) -> NDArray[np.object_]:
-    both = np.stack([means, spreads], axis=-1).reshape(-1, 2).tolist()
-    told = [f"{shown(mean)} ± {shown(sd)}" for mean, sd in both]
+    pairs = zip(means.ravel().tolist(), spreads.ravel().tolist(), strict=True)
+    told = [f"{shown(mean)} ± {shown(sd)}" for mean, sd in pairs]
     return np.array(told, dtype=object).reshape(means.shape)
 
 
 def toy_table(
-    metrics: Sequence[str] = METRICS,
-    *,
-    m: int = 99,
-    replace: bool = True,
-    repeats: int = 1000,
-    seed: int,
+    metrics: Sequence[str] = METRICS, *, replace: bool = True, repeats: int = 1000, seed: int
 ) -> ToyTable:
-    """Compute the metrics of the example lists, exact and sampled.
+    """Compute the metrics of the example lists, exact and sampled: tables 1 and 2 of the paper.
 
-    Parameters
-    ----------
-    metrics
-        Metrics of ranks.
-    m, replace
-        Negatives, and how they are drawn.
-    repeats, seed
-        Samples to simulate besides, none or at least 2, and their seed.
-
-    Returns
-    -------
-    Tables 1 and 2 of the paper.
-
-    Raises
-    ------
-    InputError
-        If a metric or the number of repeats makes no sense.
-
-    Notes
-    -----
-    Krichene & Rendle (2020), tables 1 and 2; theirs is the simulation.
+    Samples are simulated besides, none or at least 2; the printed table 2 is such a simulation.
 
     Examples
     --------
@@ -359,25 +335,23 @@ def toy_table(
     """
     if repeats < 0 or repeats == 1:
         raise InputError(f"`repeats` must be 0 or at least 2, got {repeats}.")
-    read = tuple(rank_metric(metric) for metric in metrics)
-    values = np.array([metric(np.arange(1, m + 2), n=m + 1) for metric in read])
+    read, ranks = [rank_metric(metric) for metric in metrics], np.arange(1, SAMPLED + 2)
+    values = np.array([metric(ranks, n=len(ranks)) for metric in read])
     known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
     # Each user of every list has numbers of its own.
     every = np.concatenate([some.rank for some in LISTS.values()])
-    full = FullRanks.of(every, n_candidates=N_CANDIDATES)
-    drawn = [sample_ranks(full, m=m, seed=seed, repeat=n, replace=replace) for n in range(repeats)]
-    sampled = [
-        values[:, one.above].reshape(len(read), len(LISTS), -1).mean(axis=2) for one in drawn
-    ]
-    sampled = sampled or [np.full((len(read), len(LISTS)), np.nan)] * 2
+    full, design = FullRanks.of(every, n_candidates=N_CANDIDATES), FixedSize(SAMPLED, replace)
+    drawn = [design.draw(full, seed=seed, repeat=repeat).above for repeat in range(repeats)]
+    apart = (len(read), len(LISTS), -1)
+    sampled = [values[:, above].reshape(apart).mean(axis=2) for above in drawn]
+    sampled = sampled or [np.full(apart[:2], np.nan)] * 2
     return ToyTable(
-        metrics=read,
+        metrics=tuple(map(str, read)),
         exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
         expected=known[:, 0],
         sd=np.sqrt(known[:, 1]),
         simulated=np.mean(sampled, axis=0),
         simulated_sd=np.std(sampled, axis=0, ddof=1),
-        m=m,
         replace=replace,
         repeats=repeats,
         seed=seed,

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import Adaptive, Design, require_rising
+from analyses.sampled.samples.designs import Adaptive, Design, require_rising
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import GrowingSettings
-from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves
+from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -42,15 +42,11 @@ class Settings(GrowingSettings):
     iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
 
     def designs(self, ranks: FullRanks) -> tuple[Design, ...]:
-        """Give the samples that such users can have: adaptive ones are for one relevant item each.
-
-        Iterations must rise.
-        """
+        """Give the samples that such users can have: adaptive ones are for one relevant item."""
         require_rising(self.iterations, name="iterations", least=1)
-        fixed = self.fixed(ranks)
+        fixed, adaptive = self.fixed(ranks), self.growing(ranks)
         if (ranks.n_relevant > 1).any():
             return (fixed,)
-        adaptive = self.growing(ranks)
         adaptive.check(ranks)
         return fixed, adaptive
 
@@ -64,16 +60,8 @@ def iterations(work: Work, settings: Settings) -> Iterations:
     """Stop EM after several numbers of iterations, and compare the curves with the true ones.
 
     One run of EM passes all numbers. Samples are those of the other studies of sampled metrics;
-    adaptive ones are left out where users have several relevant items.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, or systems have different users.
-
-    Notes
-    -----
-    Li et al. (2023) stop after 100 iterations, and after 50 on adaptive samples.
+    adaptive ones are left out where users have several relevant items. Li et al. (2023) stop after
+    100 iterations, and after 50 on adaptive samples.
 
     Examples
     --------
@@ -84,29 +72,19 @@ def iterations(work: Work, settings: Settings) -> Iterations:
     >>> found.best[["sample", "iterations"]].values.tolist()
     [['m = 20', 10], ['21 to 42', 10]]
     """
-    designs = settings.designs(first_of(work.full_ranks))
     ways = [
-        Way(adaptive_mle(number) if isinstance(design, Adaptive) else mle(number), design)
-        for design in designs
+        Way((adaptive_mle if isinstance(design, Adaptive) else mle)(number), design)
+        for design in settings.designs(first_of(work.full_ranks))
         for number in settings.iterations
     ]
-    metrics = whole_curves(settings.metrics)
-    return experiment(
-        Iterations,
-        work,
-        settings,
-        ways,
-        metrics,
-        label="Iterating",
-        repeats=settings.repeats,
-        without="iters",
-    )
+    return experiment(Iterations, work, settings, ways)
 
 
 @dataclass(frozen=True, eq=False)
 class Iterations(Experiment):
     """Errors of maximum likelihood, and the likelihood, after numbers of iterations of EM."""
 
+    label, without = "Iterating", "iters"
     columns = (
         "system", "metric", "sample", "iterations", "repeats", "error", "error_sd", "best",
         "likelihood", "likelihood_sd",
@@ -166,7 +144,6 @@ class Iterations(Experiment):
         """
         of_likelihood, number = part == LIKELIHOOD, max(self.iterations)
         ax, frame = self.panel(ax, self.metrics[0] if of_likelihood else part)
-        ax.set_title(part or self.metrics[0])
         last = frame[frame["iterations"] == number].set_index(["sample", "system"])["likelihood"]
         short = frame.join(last.rename("last"), on=["sample", "system"])
         values = short["last"] - short["likelihood"] if of_likelihood else frame["error"]
@@ -179,24 +156,29 @@ class Iterations(Experiment):
             ax.plot(of_systems.index, of_systems, **style | THIN)
             ax.plot(of_systems.index, mean, **style, label=label, markevery=place)
         if of_likelihood:
-            ax.set_yscale("log")
+            ax.set(yscale="log", ylabel=f"short of that after {number:,}, per user")
             ax.invert_yaxis()
-            ax.set_ylabel(f"short of that after {number:,}, per user")
         else:
             scale_by_factors(ax, along="y")
             ax.set_ylabel("relative error in per cent")
-        ax.set_xscale("log")
-        ax.set_xlabel("iterations of EM")
+        ax.set(title=part or self.metrics[0], xscale="log", xlabel="iterations of EM")
         legend_beside(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown, and which number of iterations had the smallest error."""
+        rises = (
+            "The log-likelihood rises all the while, and is shown as what it is short of that "
+            f"after {max(self.iterations):,} iterations: not the fit but stopping early makes the "
+            "estimate good."
+        )
+        falls = "The log-likelihood does not always rise, as it must: look at the samples."
         return (
             f"Relative error of the curves at cut-offs 1 to 50 that maximum likelihood estimates "
             f"after so many iterations of EM from a uniform distribution: mean over "
             f"{len(self.systems):,} systems (thin: each of them). {self.of_samples} "
-            f"Smallest error (marked): {'; '.join(self._smallest())}. {self._of_likelihood()}"
+            f"Smallest error (marked): {'; '.join(self._smallest())}. "
+            f"{rises if self.likelihood_rises() else falls}"
         )
 
     def _smallest(self) -> Iterator[str]:
@@ -208,12 +190,3 @@ class Iterations(Experiment):
                 for row in best[best["sample"] == sample].itertuples()
             ]
             yield f"{sample}: {', '.join(said) or 'not known, since the truth is 0'}"
-
-    def _of_likelihood(self) -> str:
-        if not self.likelihood_rises():
-            return "The log-likelihood does not always rise, as it must: look at the samples."
-        return (
-            "The log-likelihood rises all the while, and is shown as what it is short of that "
-            f"after {max(self.iterations):,} iterations: not the fit but stopping early makes the "
-            "estimate good."
-        )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_options
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.sampled.estimators.bv import BiasVariance
-from analyses.sampled.estimators.learned_priors import canonical_prior
-from analyses.sampled.estimators.mn import Multinomial
+from analyses.sampled.estimators import bv, mn
+from analyses.sampled.estimators.learned_priors import WithPrior, canonical_prior
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import FixedSize
+from analyses.sampled.samples.designs import FixedSize
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import SampleSettings, distinct
-from analyses.sampled.shared.trials import Experiment, Way, experiment, whole_curves
+from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -32,23 +30,11 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-Corrector: TypeAlias = BiasVariance | Multinomial
+UNIFORM, TRUE = "uniform", "true"
+"""The second is the prior that nobody has: how the ranks of the system are distributed."""
 
-PRIORS = ("uniform", "mle", "mes", "pooled:mle", "pooled:mes", "true")
-
-TRUE = "true"
-"""The prior that nobody has: how the ranks of the system are distributed."""
-
-UNIFORM = "uniform"
-
-CORRECTORS: tuple[Corrector, ...] = (
-    BiasVariance(0.1, prior=UNIFORM),
-    BiasVariance(0.01, prior=UNIFORM),
-    Multinomial(prior=UNIFORM),
-)
-
-MIDDLE = (0.1, 0.9)
-"""Quantiles over the samples that whiskers reach."""
+PRIORS = (UNIFORM, "mle", "mes", "pooled:mle", "pooled:mes", TRUE)
+CORRECTORS: tuple[WithPrior, ...] = (bv(0.1), bv(0.01), mn(prior=UNIFORM))
 
 
 def unavailable(prior: str) -> str:
@@ -65,13 +51,7 @@ def unavailable(prior: str) -> str:
 
 
 def read_priors(names: Sequence[str]) -> tuple[str, ...]:
-    """Read priors.
-
-    Raises
-    ------
-    InputError
-        If one is none or is duplicated, or there is none.
-    """
+    """Read priors, each another."""
     return distinct([name if name == TRUE else canonical_prior(name) for name in names], "prior")
 
 
@@ -88,11 +68,7 @@ class Settings(SampleSettings):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The priors in full; by default those that can be learned.
-
-        MES does with one number of candidates alone, so not where each user's own are corrected
-        for.
-        """
+        """The priors in full; by default all, but MES where each user's candidates are own."""
         learned = [p for p in PRIORS if self.corrected_for == "mean" or not p.endswith("mes")]
         return read_priors(learned if self.priors is None else self.priors)
 
@@ -108,15 +84,7 @@ def priors(work: Work, settings: Settings) -> Priors:
     The prior ``"true"`` is how the ranks of the system are distributed among all candidates: an
     oracle, which shows the most that a prior can do. It is taken rank by rank, not on a grid, in
     the time and memory of n (m + 1) numbers for each number of candidates that is corrected for.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, or systems have different users.
-
-    Notes
-    -----
-    The released code of Li et al. takes pooled priors, the mean of what all repeats suggest. Who
+    The released code of Li et al. takes pooled priors, the mean of what all repeats suggest; who
     has one sample has not.
 
     Examples
@@ -128,36 +96,32 @@ def priors(work: Work, settings: Settings) -> Priors:
     >>> found.to_frame()[["estimator", "prior", "better_than_uniform"]].iloc[-1].tolist()
     ['MN', 'true', 20]
     """
-    design = settings.fixed(first_of(work.full_ranks))
+    design = settings.designs(first_of(work.full_ranks))
     ways = [
-        Way(one if name == TRUE else with_options(one, prior=name), design, oracle=name == TRUE)
+        Way(_with_prior(one, UNIFORM if name == TRUE else name), design, oracle=name == TRUE)
         for one in CORRECTORS
         for name in settings.wanted
     ]
-    metrics = whole_curves(settings.metrics)
-    return experiment(
-        Priors,
-        work,
-        settings,
-        ways,
-        metrics,
-        label="Comparing priors",
-        repeats=settings.repeats,
-        without="prior",
-    )
+    return experiment(Priors, work, settings, ways)
+
+
+def _with_prior(estimator: WithPrior, prior: str) -> WithPrior:
+    option: dict[str, Any] = {"prior": prior}
+    return replace(estimator, **option)
 
 
 @dataclass(frozen=True, eq=False)
 class Priors(Experiment):
     """Errors of corrections of the same samples, by estimator and prior."""
 
+    label, without = "Comparing priors", "prior"
     columns = (
         "system", "metric", "estimator", "prior", "unavailable", "sample", "replace", "repeats",
         "error", "error_sd", "better_than_uniform",
     )  # fmt: skip
 
     @property
-    def distinct(self) -> tuple[str, ...]:
+    def each(self) -> tuple[str, ...]:
         """The priors, each once."""
         return tuple(dict.fromkeys(self.priors))
 
@@ -166,29 +130,28 @@ class Priors(Experiment):
 
         Of shape (n_ways, n_metrics, n_systems); 0 if there is no uniform one.
         """
-        shape = (-1, len(self.distinct), *self.errors.shape[1:])
-        errors = self.errors.reshape(shape)
-        if UNIFORM not in self.distinct:
+        errors = self.errors.reshape(-1, len(self.each), *self.errors.shape[1:])
+        if UNIFORM not in self.each:
             return np.zeros(self.errors.shape[:3], dtype=np.int64)
-        uniform = errors[:, [self.distinct.index(UNIFORM)]]
-        return np.asarray((errors < uniform).sum(axis=4).reshape(self.errors.shape[:3]))
+        better = errors < errors[:, [self.each.index(UNIFORM)]]
+        return np.asarray(better.sum(axis=4).reshape(self.errors.shape[:3]))
 
     def every_column(self) -> pd.DataFrame:
         """Add why nobody has a prior, and in how many repeats it is better than a uniform one."""
-        frame = super().every_column()
+        frame, better = super().every_column(), self.better_than_uniform().ravel()
+        low, high = np.quantile(self.errors, (0.1, 0.9), axis=-1)
+        hidden = frame["prior"].map(unavailable)
         return frame.assign(
-            unavailable=frame["prior"].map(unavailable),
-            better_than_uniform=self.better_than_uniform().ravel(),
+            unavailable=hidden, better_than_uniform=better, low=low.ravel(), high=high.ravel()
         )
 
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
         """Tabulate mean errors by prior."""
         frame = self.every_column()
-        why = {prior: f" ({unavailable(prior)})" if unavailable(prior) else "" for prior in PRIORS}
-        why |= {prior: f" ({unavailable(prior)})" for prior in self.distinct if unavailable(prior)}
+        why = [f" ({said})" if said else "" for said in frame["unavailable"]]
         return crossed(
-            frame.assign(prior=[prior + why.get(prior, "") for prior in frame["prior"]]),
+            frame.assign(prior=frame["prior"] + why),
             ["prior"],
             ["metric", "estimator"],
             "error",
@@ -206,27 +169,16 @@ class Priors(Experiment):
         comparable=False,
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw the mean error for each prior, and how it varies: a colour for each estimator.
-
-        The first metric by default, on new axes by default.
-        """
-        low, high = np.quantile(self.errors, MIDDLE, axis=-1)
-        limits = {"low": low, "high": high}
+        """Draw the mean error for each prior, and how it varies: a colour for each estimator."""
         ax, frame = self.panel(ax, metric)
-        n = self.metrics.index(metric) if metric else 0
-        frame = frame.assign(**{name: of[:, n].ravel() for name, of in limits.items()})
         keys = ["estimator", "prior"]
         means = frame.groupby(keys, sort=False)[["error", "low", "high"]].mean()
         every = means.groupby("estimator", sort=False)
         apart = np.linspace(-0.2, 0.2, every.ngroups)
-        for (label, style), (_, own), shift in zip(
-            categories([*dict.fromkeys(self.estimators)]), every, apart, strict=True
-        ):
-            mean, lowest, highest = own.to_numpy().T
-            dots = style | {"linestyle": "none"}
-            draw_whiskers(
-                ax, np.arange(len(own)) + shift, mean, (lowest, highest), dots, label=label
-            )
+        drawn = zip(categories(self.distinct), every, apart, strict=True)
+        for (label, style), (_, own), shift in drawn:
+            places, (mean, low, high) = np.arange(len(own)) + shift, own.to_numpy().T
+            draw_whiskers(ax, places, mean, (low, high), style | {"linestyle": "none"}, label=label)
         self._mark_priors(ax)
         scale_by_factors(ax, along="y")
         ax.set_ylabel("relative error in per cent")
@@ -235,17 +187,15 @@ class Priors(Experiment):
 
     def _mark_priors(self, ax: Axes) -> None:
         """Name the priors, and shade those that nobody has."""
-        priors = self.distinct
-        ax.set_xticks(range(len(priors)), priors, rotation=40, ha="right")
-        ax.set_xlim(-0.5, len(priors) - 0.5)
-        ax.set_xlabel("prior (shaded: nobody has it)")
-        for place, prior in enumerate(priors):
+        ax.set_xticks(range(len(self.each)), self.each, rotation=40, ha="right")
+        ax.set(xlim=(-0.5, len(self.each) - 0.5), xlabel="prior (shaded: nobody has it)")
+        for place, prior in enumerate(self.each):
             if unavailable(prior):
                 ax.axvspan(place - 0.5, place + 0.5, color="0.92", linewidth=0, zorder=0)
 
     def caption(self) -> str:
         """Say what is shown, which priors nobody has, and what learned ones are worth."""
-        hidden = "; ".join(f"{p}: {unavailable(p)}" for p in self.distinct if unavailable(p))
+        hidden = "; ".join(f"{p}: {unavailable(p)}" for p in self.each if unavailable(p))
         shaded = f" Nobody has the priors that are shaded ({hidden})." if hidden else ""
         return (
             f"Relative error of the curves at cut-offs 1 to 50 by the prior of the correction, the "
@@ -257,7 +207,7 @@ class Priors(Experiment):
     def _worth(self) -> Iterator[str]:
         """Say how often learned priors have a smaller error than the uniform one."""
         known = int((~np.isnan(self.errors[0])).sum())
-        if not known or UNIFORM not in self.distinct:
+        if not known or UNIFORM not in self.each:
             return
         better = self.every_column().groupby(["prior", "estimator"], sort=False)
         shares = 100 * better["better_than_uniform"].sum() / known

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import Estimator
+from analyses.sampled.estimators import bv, uncorrected
 from analyses.sampled.expectation.crossings import (
     DECIMALS,
     first_of,
@@ -18,29 +18,20 @@ from analyses.sampled.expectation.crossings import (
     ordering_of,
     print_ordering,
 )
-from analyses.sampled.expectation.designs import FixedSize, require_rising, round_numbers
-from analyses.sampled.samples.from_full_ranks import require_negatives
-from analyses.sampled.shared.facts import crossed, tidy
-from analyses.sampled.shared.settings import (
-    DrawnSettings,
-    SampleSizes,
-    read_estimators,
-    read_metrics,
+from analyses.sampled.samples.designs import (
+    FixedSize,
+    require_negatives,
+    require_rising,
+    round_numbers,
 )
+from analyses.sampled.shared.facts import best_in_colour, crossed, tidy
+from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    COLOURS,
-    DASHES,
-    categories,
-    draw_band,
-    legend_beside,
-    scale_by_factors,
-)
+from analyses.shared.drawing import COLOURS, DASHES, draw_band, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +41,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+ESTIMATORS = (uncorrected(), bv(0.1))
+"""Linear ones that learn nothing from the sample: their expectation is known."""
 
 WIDE = 2
 """Metrics further apart than by this factor are drawn on a logarithmic scale."""
@@ -65,11 +57,7 @@ class Settings(DrawnSettings):
     sizes: SampleSizes = None
 
     def designs(self, ranks: FullRanks) -> tuple[int, ...]:
-        """Give the numbers of negatives.
-
-        By default they are 1, 2, 5, 10, 20, ... as far as all users have so many irrelevant
-        candidates.
-        """
+        """Give the numbers of negatives; by default 1, 2, 5, 10, ... as far as all users go."""
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
         require_rising(self.sizes)
@@ -84,11 +72,6 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
     Standard deviations are left out where users have several relevant items, which hang together.
 
-    Raises
-    ------
-    InputError
-        If users differ between systems, or a name or number makes no sense.
-
     Examples
     --------
     All four negatives of five candidates give the exact metric:
@@ -99,43 +82,9 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     >>> found.to_frame()[["expected", "expected_sd", "exact"]].head(2).round(4).values.tolist()
     [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
     """
-    return expect_sizes(work, settings)
-
-
-def expect_sizes(
-    work: Work,
-    settings: Settings,
-    *,
-    estimators: Sequence[str | Estimator] = ESTIMATORS,
-) -> Sizes:
-    """Do so for up to four linear estimators, by name or value, that learn nothing from the sample.
-
-    Raises
-    ------
-    InputError
-        As `sizes` does, and if an estimator is not linear or learns from the sample.
-    """
-    asked, numbers = read_estimators(estimators), settings.designs(first_of(work.full_ranks))
-    if len(asked) > len(DASHES):
-        raise InputError(f"there must be at most {len(DASHES)} estimators, got {len(asked)}.")
-    for estimator in asked:
-        if not estimator.linear or getattr(estimator, "prior", "uniform") != "uniform":
-            raise InputError(
-                f"{estimator} learns from the sample; without one, only linear estimators with a "
-                "uniform prior have an expectation: uncorrected, rank-estimate, cls, bv, mn."
-            )
-    return experiment(
-        Sizes,
-        work,
-        settings,
-        [Way(one, FixedSize(m, settings.replace)) for one in asked for m in numbers],
-        read_metrics(settings.metrics),
-        label="Expecting sampled metrics",
-        expect=True,
-        curves=False,
-        repeats=0,
-        negatives=numbers,
-    )
+    numbers = settings.designs(first_of(work.full_ranks))
+    ways = [Way(one, FixedSize(m, settings.replace)) for one in ESTIMATORS for m in numbers]
+    return experiment(Sizes, work, settings, ways, negatives=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +99,8 @@ class Sizes(Experiment):
 
     negatives: tuple[int, ...]
 
+    label, curves = "Expecting sampled metrics", False
     columns = ("estimator", "metric", "system", "m", "expected", "expected_sd", "exact")
-
-    @property
-    def distinct(self) -> tuple[str, ...]:
-        """The estimators, each once."""
-        return tuple(dict.fromkeys(self.estimators))
 
     def by_size(self, values: Floats) -> Floats:
         """Put sizes last: (n_estimators, n_metrics, n_systems, n_sizes)."""
@@ -196,13 +141,12 @@ class Sizes(Experiment):
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         # (n_ways, n_metrics, n_systems) against (n_metrics, n_systems)
-        sizes = [f"{m:,}" for m in self.negatives] * len(self.distinct)
-        frame = tidy(
-            {"way": range(len(sizes)), "metric": self.metrics}, tau=tau_b(self.expected, self.exact)
-        )
-        frame["estimator"] = np.array(self.estimators, dtype=object)[frame["way"]]
+        taus = tau_b(self.expected, self.exact)
+        frame = tidy({"way": range(len(self.estimators)), "metric": self.metrics}, tau=taus)
+        labels = np.array([self.estimators, [f"{m:,}" for m in self.negatives] * 2], dtype=object)
+        estimator, m = labels[:, frame["way"]]
         return crossed(
-            frame.assign(m=np.array(sizes, dtype=object)[frame["way"]]),
+            frame.assign(estimator=estimator, m=m),
             ["metric", "estimator"],
             ["m"],
             "tau",
@@ -226,13 +170,16 @@ class Sizes(Experiment):
         metric have colours, and the others are grey.
         """
         ax, frame = self.panel(ax, metric)
-        expected, spread = (frame[name].to_numpy() for name in ("expected", "expected_sd"))
         number = self.metrics.index(frame["measure"].iloc[0])
-        shape = (len(self.distinct), len(self.negatives), len(self.systems))
-        for system, label, style in self._styles():
+        expected, variance = (
+            self.by_size(of)[:, number] for of in (self.expected, self.expected_variance)
+        )
+        order = self.exact[0].argsort(kind="stable")[::-1].tolist()
+        for system, label, style in best_in_colour(self.systems, order, most=MOST_COLOURS):
+            style |= {} if label is None else {"linewidth": 1, "markersize": 2.5}
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            curves, spreads = (of.reshape(shape)[..., system] for of in (expected, spread))
+            curves, spreads = expected[:, system], np.sqrt(variance[:, system])
             for dash, curve, sd in zip(DASHES, curves, spreads, strict=False):
                 own = {**style, "linestyle": dash}
                 ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
@@ -245,17 +192,6 @@ class Sizes(Experiment):
         legend_beside(ax)
         return ax
 
-    def _styles(self) -> Iterator[tuple[int, str | None, dict[str, Any]]]:
-        """Give the best systems by the first metric a colour, all others below them one grey."""
-        order = self.exact[0].argsort(kind="stable")[::-1].tolist()
-        best, others = sorted(order[:MOST_COLOURS]), sorted(order[MOST_COLOURS:])
-        grey = {"color": "0.8", "marker": "", "linewidth": 0.5, "zorder": 1}
-        for system in others:
-            yield system, f"{len(others)} others" if system == others[0] else None, grey
-        styles = categories([self.systems[system] for system in best])
-        for system, (label, style) in zip(best, styles, strict=True):
-            yield system, label, {**style, "linewidth": 1, "markersize": 2.5}
-
     def _scale(self, ax: Axes, drawn: Floats) -> None:
         """Scale so that all curves are seen, whatever their bands."""
         from matplotlib.ticker import LogLocator
@@ -267,11 +203,9 @@ class Sizes(Experiment):
         else:
             margin = 0.05 * (highest - lowest) or 0.05
             ax.set_ylim(lowest - margin, highest + margin)
-        ax.set_xscale("log")
+        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
         ax.xaxis.set_major_locator(LogLocator(numticks=9))
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        ax.set_xlabel("sampled negatives")
-        ax.set_ylabel("expected from samples")
 
     def caption(self) -> str:
         """Say what is shown."""

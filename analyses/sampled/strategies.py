@@ -15,8 +15,9 @@ from scipy.stats import t as student
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.expectation.metrics import RankMetric
+from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
-from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     METRICS,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.truth import Truth
     from analyses.shared.work import Work
     from qrels.ranks.candidate_ranks import CandidateRanks
 
@@ -83,13 +83,7 @@ class Settings(RankSettings):
     )
 
     def check(self, given: Given) -> None:
-        """Refuse what has no ranks, too few systems, and hard negatives of no system.
-
-        Raises
-        ------
-        SettingError
-            If it is so.
-        """
+        """Refuse what has no ranks, too few systems, and hard negatives of no system."""
         super().check(given)
         if len(given.systems) < 2:
             raise SettingError("studies", "strategies compare systems; there must be two or more.")
@@ -111,11 +105,6 @@ def strategies(work: Work, settings: Settings) -> Strategies:
     """Sample negatives in several ways, and compare what full ranking and the truth say.
 
     All systems rank the same sampled items of a user.
-
-    Raises
-    ------
-    InputError
-        If a name or number makes no sense, or no judgement is left without popular items.
     """
     counts = work.popularity_counts["train"]
     popular = np.argsort(-counts, kind="stable")[: int(settings.lost * np.sum(counts >= 0))]
@@ -123,7 +112,11 @@ def strategies(work: Work, settings: Settings) -> Strategies:
     trial, without = (Trial.of(work, judged, settings) for judged in (work.qrels, left))
     if trial.n_users < 2 or not len(without.first):
         raise InputError("strategies need two users, and judgements of other than popular items.")
-    true = None if work.known_truth is None else _true_means(work.known_truth)
+    true, named = None, ""
+    if work.known_truth is not None:
+        scores, ruler = oriented(work.known_truth.scores), work.known_truth.references[0]
+        true = scores.values[scores.measures.index(ruler)].mean(axis=1)
+        named = f"{ruler} {work.known_truth.origin}"
     names, found = [], []
     with work.progress("Trying ways to sample", len(trial.ways)) as bar:
         for (*name, all_judged), (*_, some_lost) in zip(
@@ -141,37 +134,27 @@ def strategies(work: Work, settings: Settings) -> Strategies:
         numbers=np.stack(found, axis=1),
         n_users=trial.n_users,
         n_fewer=trial.n_fewer,
-        scored=settings.negatives + float(np.average(sizes, weights=1 / sizes)),
+        scored=settings.negatives + mean_of_users(sizes, trial.first),
         n_candidates=trial.mean_candidates,
         negatives=settings.negatives,
         power=settings.power,
         hard_by=trial.hard_by,
         lost=settings.lost,
         lost_judgements=1 - len(without.first) / len(trial.first),
-        truth="" if work.known_truth is None else _named(work.known_truth),
+        truth=named,
         seed=work.seed,
     )
-
-
-def _true_means(truth: Truth) -> Floats:
-    """Say how much the systems are worth by the first reference: (n_systems,)."""
-    scores = oriented(truth.scores)
-    return np.asarray(scores.values[scores.measures.index(truth.references[0])].mean(axis=1))
-
-
-def _named(truth: Truth) -> str:
-    return f"{truth.references[0]} {truth.origin}"
 
 
 class Measured(NamedTuple):
     """Means of the systems by a way to sample, and standard errors of differences of pairs.
 
     They are of shape (n_repeats, n_metrics, n_systems) and (n_tested, n_metrics, n_pairs): of the
-    first repeats, None if errors are not asked for. Means are of so many users.
+    first repeats, 0 if errors are not asked for. Means are of so many users.
     """
 
     values: Floats
-    errors: Floats | None
+    errors: Floats
     n_users: int
 
     @property
@@ -182,11 +165,9 @@ class Measured(NamedTuple):
 
     def told_apart(self) -> NDArray[np.bool_]:
         """Tell which pairs a t-test has apart, p-values corrected for their number by Holm."""
-        if self.errors is None:
-            raise InputError("standard errors were not asked for.")
         apart = np.abs(self.differences)
-        far = np.divide(apart, self.errors, out=np.zeros_like(apart), where=self.errors > 0)
-        far[(self.errors == 0) & (apart > 0)] = np.inf
+        surely = np.where(apart > 0, np.inf, 0.0)
+        far = np.divide(apart, self.errors, out=surely, where=self.errors > 0)
         return np.asarray(holm(2 * student.sf(far, self.n_users - 1)) < LEVEL)
 
 
@@ -254,7 +235,7 @@ class Trial:
     @cached_property
     def mean_candidates(self) -> float:
         """Mean number of candidates over the users."""
-        return float(np.average(self.first.n_candidates, weights=1 / self.first.n_relevant))
+        return mean_of_users(self.first.n_candidates, self.first)
 
     @property
     def n_fewer(self) -> int:
@@ -302,20 +283,17 @@ class Trial:
 
     def negatives(self, way: str) -> Negatives:
         """Draw the negatives of all users."""
-        m, repeats = self.settings.negatives, self.settings.repeats
-        ranks = self.every[self.hard_by]
-        top = partial(
-            top_negatives, ranks, self.first, m=m, repeats=1 if "half" in way else repeats
-        )
+        ranks, m, repeats = self.every[self.hard_by], self.settings.negatives, self.settings.repeats
+        top = partial(top_negatives, ranks, self.first, m=m)
         draw = partial(draw_negatives, ranks, self.first, m=m, repeats=repeats, seed=self.seed)
         if way == HARD:
-            return top()
+            return top(repeats=repeats)
         if way == "uniform":
             return draw()
         if way == "popular":
             weights = self.counts.astype(np.float64) ** self.settings.power
             return draw(weigh=lambda _, items: weights[items])
-        hard = top().items[:, 0]
+        hard = top(repeats=1).items[:, 0]
         return draw(weigh=lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m)
 
     def _estimated(self, negatives: Negatives, name: str, replicates: int) -> Measured:
@@ -329,14 +307,14 @@ class Trial:
             fits = (estimator.fit(sample) for sample in samples[:TESTED] if replicates)
             drawn = (fit.bootstrap(replicates, seed=self.seed) for fit in fits)
             resampled.append([fit.estimates(self.metrics).T for fit in drawn])
-        means = np.moveaxis(np.array(values), 0, -1)
-        if not replicates:
-            return Measured(means, None, self.n_users)
-        pairs = zip(*pair_indices(len(self.every)), strict=True)
-        every = np.array(resampled)
-        errors = np.stack([(every[a] - every[b]).std(axis=2, ddof=1) for a, b in pairs], axis=-1)
-        # The variance over resampled users lacks the factor n / (n - 1).
-        return Measured(means, errors * np.sqrt(self.n_users / (self.n_users - 1)), self.n_users)
+        (a, b), every, errors = pair_indices(len(self.every)), np.array(resampled), np.zeros(())
+        if replicates:
+            deviations = [
+                (every[i] - every[j]).std(axis=2, ddof=1) for i, j in zip(a, b, strict=True)
+            ]
+            # The variance over resampled users lacks the factor n / (n - 1).
+            errors = np.stack(deviations, axis=-1) * np.sqrt(self.n_users / (self.n_users - 1))
+        return Measured(np.moveaxis(np.array(values), 0, -1), errors, self.n_users)
 
 
 def _of_sets(sets: Sequence[Floats]) -> Measured:
@@ -415,20 +393,21 @@ class Strategies(Result):
         """
         import pandas as pd
 
-        full = np.isin(self.ways, [FULL, FEWER])
-        spread = pd.DataFrame(self.numbers.reshape(-1, self.numbers.shape[-1])).std(axis=1)
-        deviations = spread.to_numpy().reshape(self.means.shape)
-        parts = [
-            pd.DataFrame(
-                {"metric": metric, "way": self.ways, "estimator": self.estimators}
-                | {"users": np.where(np.array(self.ways) == FEWER, self.n_fewer, self.n_users)}
-                | {"scored": np.where(full, self.n_candidates, self.scored)}
-                | {name: self.means[n, :, m] for n, name in enumerate(ASPECTS)}
-                | {f"{name}_sd": deviations[n, :, m] for n, name in enumerate(ASPECTS)}
-            )
-            for m, metric in enumerate(self.measures.metrics)
-        ]
-        return {"sampled_strategies": pd.concat(parts, ignore_index=True)}
+        numbers = pd.DataFrame(self.numbers.reshape(-1, self.numbers.shape[-1]))
+        deviations = numbers.std(axis=1).to_numpy().reshape(self.means.shape)
+        full, fewer = np.isin(self.ways, [FULL, FEWER]), np.array(self.ways) == FEWER
+        columns = dict(zip(ASPECTS, self.means.swapaxes(1, 2), strict=True))
+        for name, of in zip(ASPECTS, deviations.swapaxes(1, 2), strict=True):
+            columns[f"{name}_sd"] = of
+        frame = tidy(
+            {"metric": self.measures.metrics, "place": range(len(self.ways))},
+            way=np.array(self.ways, dtype=object),
+            estimator=np.array(self.estimators, dtype=object),
+            users=np.where(fewer, self.n_fewer, self.n_users),
+            scored=np.where(full, self.n_candidates, self.scored),
+            **columns,
+        )
+        return {"sampled_strategies": frame.drop(columns="place")}
 
     @table("sampled_strategies", "ways to sample negatives, against full ranking and the truth")
     def compared(self) -> Table:

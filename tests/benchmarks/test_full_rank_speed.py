@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import recommenders
-from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
 from qrels.ranks.ties import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
+from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 TARGET = 2.0

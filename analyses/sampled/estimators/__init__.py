@@ -14,7 +14,7 @@ from analyses.sampled.estimators.mn import Multinomial
 from analyses.sampled.estimators.naming import ESTIMATORS, find_estimator
 from analyses.sampled.estimators.rank_estimate import RankEstimate
 from analyses.sampled.estimators.shared.cells import Cells
-from analyses.sampled.estimators.shared.estimator import Estimator, Fits, Fitted
+from analyses.sampled.estimators.shared.estimator import Estimator, Fits
 from analyses.sampled.estimators.uncorrected import Uncorrected
 
 uncorrected, rank_estimate = Uncorrected, RankEstimate
@@ -27,7 +27,6 @@ __all__ = [
     "Cells",
     "Estimator",
     "Fits",
-    "Fitted",
     "adaptive_mle",
     "bv",
     "cls",

@@ -32,16 +32,6 @@ class BiasVariance(WithPrior):
         or ``"mes"``, or, with ``"pooled:"`` before them, the mean over all repeats, which a
         practitioner does not have. ``"mle@200"`` asks for another number of iterations than 100.
 
-    Raises
-    ------
-    InputError
-        If gamma is not above 0 and at most 1, or the prior is unknown.
-
-    Warns
-    -----
-    InputWarning
-        If gamma is below 1e-6.
-
     References
     ----------
     Krichene & Rendle (2020), On sampled metrics for item recommendation, eq. 24 to 26; Li et al.

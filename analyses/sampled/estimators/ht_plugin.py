@@ -36,12 +36,10 @@ class HorvitzThompson(Estimator):
     One negative, drawn with probability .25, is above:
 
     >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
-    >>> column = np.array([2])
-    >>> sample = SampledRanks(
-    ...     column, np.array([1]), np.array([9]), True, inverse_mass_above=np.array([4.0])
-    ... )
-    >>> print(HorvitzThompson().fit(sample).estimate("AP"))
-    0.2
+    >>> one = SampledRanks.of([2], n_negatives=1, n_candidates=9)
+    >>> sample = replace(one, inverse_mass_above=np.array([4.0]))
+    >>> HorvitzThompson().fit(sample).estimate("AP")
+    array([0.2])
     """
 
     label = "HT"
@@ -56,7 +54,8 @@ class HorvitzThompson(Estimator):
                 "HT needs the probabilities that negatives were drawn with (inverse_mass_above)."
             )
         plain = [replace(one, inverse_mass_above=None) for one in samples]
-        return WeightedFits(self, Cells.of(plain, n=n, path=path), samples=tuple(samples))
+        cells = Cells.of(plain, n=n, path=path)
+        return WeightedFits(self, cells, self.learn, samples=tuple(samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +84,8 @@ class WeightedFits(Fits):
 def _of_users(sample: SampledRanks, metrics: Sequence[RankMetric]) -> Floats:
     """Score the estimated ranks of each user: (n_users, n_metrics)."""
     masses = np.zeros(len(sample)) if (of := sample.inverse_mass_above) is None else of
-    ranks = masses / sample.n_negatives + sample.orders
-    asked = {"order": sample.orders, "n_relevant": sample.n_relevants}
+    ranks = masses / sample.n_negatives + sample.order
+    asked = {"order": sample.order, "n_relevant": sample.n_relevant}
     scores = [metric.summands(ranks, n=sample.n_candidates, **asked) for metric in metrics]
-    _, user = np.unique(sample.users, return_inverse=True)
+    _, user = np.unique(sample.user, return_inverse=True)
     return np.stack([np.bincount(user, weights=each) for each in scores], axis=1)

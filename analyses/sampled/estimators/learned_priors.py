@@ -12,18 +12,11 @@ from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.estimator import Estimator
 from runs import InputError
 
-ITERATIONS = 100
-
 PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
 
 
 def canonical_prior(text: str) -> str:
     """Write a prior in full: iterations belong to its name.
-
-    Raises
-    ------
-    InputError
-        If there is no such prior.
 
     Examples
     --------
@@ -35,7 +28,7 @@ def canonical_prior(text: str) -> str:
             "`prior` must be uniform, mle, mle@100 or mes, or one of these after pooled:, "
             f"got {text!r}."
         )
-    return f"{text}@{ITERATIONS}" if text.endswith("mle") else text
+    return f"{text}@100" if text.endswith("mle") else text
 
 
 class WithPrior(Estimator):
@@ -46,30 +39,23 @@ class WithPrior(Estimator):
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", canonical_prior(self.prior))
 
-    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64] | None:
+    def learn(self, cells: Cells) -> NDArray[np.float64] | None:
         """Learn the prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform.
 
         A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
         et al. (2023); who has one sample does not know it.
-
-        Raises
-        ------
-        InputError
-            If a pooled prior is asked of a single sample, or one of MES of several numbers of
-            candidates.
         """
         name = self.prior.removeprefix("pooled:")
-        if name == "uniform":
-            return None
         pooled = name != self.prior
         if pooled and cells.counts.shape[1] == 1:
             raise InputError(
                 f"the prior {self.prior} takes repeated samples: fit them with fit_repeats."
             )
+        if name == "uniform":
+            return None
         if name == "mes":
-            estimator = MaximumEntropy()
-            estimator.check(cells)
-            masses = estimator.learn(cells, first_only=first_only)
+            MaximumEntropy().check(cells)
+            masses = MaximumEntropy().learn(cells)
         else:
-            masses = cells.most_likely(int(name.removeprefix("mle@")), first_only=first_only)
+            masses = cells.most_likely(int(name.removeprefix("mle@")))
         return masses.mean(axis=1, keepdims=True) if pooled else masses

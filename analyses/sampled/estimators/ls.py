@@ -27,11 +27,6 @@ class LeastSquares(Estimator):
     rcond
         Directions weaker than this part of the strongest are left out.
 
-    Raises
-    ------
-    InputError
-        If ``rcond`` is not from 0 to 1.
-
     References
     ----------
     Krichene & Rendle (2020), On sampled metrics for item recommendation, eq. 21 and 22.

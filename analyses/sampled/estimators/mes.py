@@ -33,11 +33,6 @@ class MaximumEntropy(Estimator):
     weights
         W: ``"empirical"``, the shares h of the users, or ``"uniform"``, 1.
 
-    Raises
-    ------
-    InputError
-        If an option is out of range.
-
     Notes
     -----
     The defaults are those of the released code of Li et al. (2023). Their text has eta = .001 and
@@ -55,8 +50,8 @@ class MaximumEntropy(Estimator):
     --------
     >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1, 1, 1, 1, 1, 2, 2, 2, 3, 3], n_negatives=2, n_candidates=5)
-    >>> print(round(MaximumEntropy().fit(sample).estimate("Recall@1"), 7))
-    0.2533797
+    >>> MaximumEntropy().fit(sample).estimate("Recall@1").round(7)
+    array([0.2533797])
     """
 
     eta: float = 0.01
@@ -80,9 +75,9 @@ class MaximumEntropy(Estimator):
         if len(cells.groups) > 1:
             raise InputError(f'{self} fits one number of candidates: fit with n="mean".')
 
-    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64]:
+    def learn(self, cells: Cells) -> NDArray[np.float64]:
         """Find the distribution of each sample."""
-        group, shares = cells.groups[0], cells.shares(first_only=first_only)[0]
+        group, shares = cells.groups[0], cells.shares[0]
         scale = group.n_negatives + 1 if isinstance(self.scale, str) else self.scale
         columns = [
             most_entropy(

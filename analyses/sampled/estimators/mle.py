@@ -25,11 +25,6 @@ class MaximumLikelihood(Estimator):
         Iterations of EM from a uniform distribution. They are part of the estimator: stopping
         early smooths, and errors grow with many.
 
-    Raises
-    ------
-    InputError
-        If there is not at least one iteration.
-
     References
     ----------
     Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 12.
@@ -38,8 +33,8 @@ class MaximumLikelihood(Estimator):
     --------
     >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1, 1, 1, 1, 1, 2, 2, 2, 3, 3], n_negatives=2, n_candidates=5)
-    >>> print(round(MaximumLikelihood(iters=1).fit(sample).estimate("Recall@1") * 15, 9))
-    4.0
+    >>> (MaximumLikelihood(iters=1).fit(sample).estimate("Recall@1") * 15).round(9)
+    array([4.])
     """
 
     iters: int = 100
@@ -52,26 +47,17 @@ class MaximumLikelihood(Estimator):
         if self.iters < 1:
             raise InputError(f"`iters` must be at least 1, got {self.iters}.")
 
-    def learn(self, cells: Cells, *, first_only: bool = False) -> NDArray[np.float64]:
+    def learn(self, cells: Cells) -> NDArray[np.float64]:
         """Run EM."""
-        return cells.most_likely(self.iters, first_only=first_only)
+        return cells.most_likely(self.iters)
 
 
 @dataclass(frozen=True)
 class AdaptiveMaximumLikelihood(MaximumLikelihood):
     """MLE as it is used on adaptive samples, where 50 iterations are customary.
 
-    That samples grow until they are large enough does not bias the likelihood.
-
-    References
-    ----------
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1,
-    eq. 21 and 22.
-
-    Examples
-    --------
-    >>> str(AdaptiveMaximumLikelihood())
-    'AdaptiveMLE(iters=50)'
+    That samples grow until they are large enough does not bias the likelihood: Li et al. (2023),
+    Algorithm 1, eq. 21 and 22.
     """
 
     iters: int = 50

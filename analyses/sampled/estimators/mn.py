@@ -27,11 +27,6 @@ class Multinomial(WithPrior):
     prior
         As of BV.
 
-    Raises
-    ------
-    InputError
-        If the prior is unknown.
-
     References
     ----------
     Li et al. (2023), Towards reliable item sampling for recommendation evaluation, eq. 11.
@@ -52,9 +47,9 @@ class Multinomial(WithPrior):
 
     def correct(self, at: Equations) -> NDArray[np.float64]:
         """Solve, with rows and columns divided by the roots of the diagonal."""
-        group = at.group
-        matrix = at.gram - group.square / at.n_users
-        matrix[np.diag_indices_from(matrix)] += group.weights @ group.table / at.n_users
+        every = at.group.table * (at.group.weights / at.n_users)[:, np.newaxis]
+        matrix = at.gram - every.T @ at.group.table
+        matrix[np.diag_indices_from(matrix)] += every.sum(axis=0)
         sizes = np.diag(matrix)
         # A cell that neither the prior nor the penalty reaches has no value but 0.
         scales = 1 / np.sqrt(np.maximum(sizes, UNREACHED * sizes.max()))

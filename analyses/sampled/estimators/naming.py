@@ -39,10 +39,7 @@ READ: Mapping[str, tuple[Callable[[str], object], str]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "str": (str, "a word"),
-    "str | float": (
-        lambda text: float(text) if re.match(r"[-+.0-9]", text) else text,
-        "a number",
-    ),
+    "str | float": (lambda t: float(t) if re.match(r"[-+.0-9]", t) else t, "a number"),
 }
 """How the value of an option is read, and what it must be, by its type."""
 
@@ -59,8 +56,6 @@ def find_estimator(text: str | Estimator) -> Estimator:
     --------
     >>> print(find_estimator("rank-estimate(denominator=m+1)"))
     RankEstimate(mode=floor,denominator=m+1)
-    >>> print(find_estimator("BV(gamma=0.1, prior=mle)"))
-    BV(gamma=0.1,prior=mle@100)
     """
     if isinstance(text, Estimator):
         return text
@@ -78,17 +73,13 @@ def find_estimator(text: str | Estimator) -> Estimator:
 
 def _kind(name: str) -> type[Estimator]:
     """Find an estimator by its name in study files or in print, whatever the case and hyphens."""
-    names = {_folded(known): kind for known, kind in ESTIMATORS.items()}
-    names |= {_folded(kind.label): kind for kind in ESTIMATORS.values()}
-    if _folded(name) not in names:
-        close = get_close_matches(name.lower(), ESTIMATORS, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
-        raise InputError(f"no estimator is called {name!r}; {hint}")
-    return names[_folded(name)]
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+    folded = name.lower().replace("-", "").replace("_", "")
+    for known, kind in ESTIMATORS.items():
+        if folded in (known.replace("-", ""), kind.label.lower()):
+            return kind
+    close = get_close_matches(name.lower(), ESTIMATORS, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ESTIMATORS)}."
+    raise InputError(f"no estimator is called {name!r}; {hint}")
 
 
 def _option(part: str, kind: type[Estimator]) -> tuple[str, object]:

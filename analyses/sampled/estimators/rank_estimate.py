@@ -28,11 +28,6 @@ class RankEstimate(Estimator):
         d: ``"m"`` makes an unbiased estimate of the rank; ``"m+1"`` fits the numbers that
         Krichene & Rendle printed in their Table 3.
 
-    Raises
-    ------
-    InputError
-        If an option is unknown.
-
     References
     ----------
     Krichene & Rendle (2020), On sampled metrics for item recommendation, eq. 20.
@@ -43,8 +38,8 @@ class RankEstimate(Estimator):
 
     >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([2], n_negatives=2, n_candidates=5)
-    >>> print(round(RankEstimate().fit(sample).estimate("AP"), 9))
-    0.333333333
+    >>> RankEstimate().fit(sample).estimate("AP").round(9)
+    array([0.33333333])
     """
 
     mode: str = "floor"

@@ -25,8 +25,8 @@ class Uncorrected(Estimator):
 
     >>> from analyses.sampled.samples.sampled_ranks import SampledRanks
     >>> sample = SampledRanks.of([1, 1, 3], n_negatives=2, n_candidates=5)
-    >>> print(round(Uncorrected().fit(sample).estimate("Recall@1"), 9))
-    0.666666667
+    >>> Uncorrected().fit(sample).estimate("Recall@1").round(3)
+    array([0.667])
     """
 
     label = "Uncorrected"

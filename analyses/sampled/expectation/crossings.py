@@ -128,12 +128,6 @@ def consistency_crossings(
     Every number is looked at up to the largest, by default all that every user has: the orderings
     need not come and go in turn. Systems are full ranks of the same users and relevant items.
 
-    Raises
-    ------
-    InputError
-        If there are no systems, they have different users, or the metric or the number of
-        negatives makes no sense.
-
     Notes
     -----
     Consistency is that of Krichene & Rendle (2020). The distribution of the rank in the sample,
@@ -170,40 +164,23 @@ def consistency_crossings(
 
 
 def refuse_whole_precision(metric: RankMetric) -> None:
-    """Refuse a metric that tells no systems apart.
-
-    Raises
-    ------
-    InputError
-        If it is P without a cut-off.
-    """
+    """Refuse a metric that tells no systems apart: P without a cut-off."""
     if metric.name == "P" and metric.cutoff is None:
         raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
 
 
 def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
-    """Give the ranks of the first system, whose users are those of all others.
-
-    Raises
-    ------
-    InputError
-        If there are no ranks, or users, their relevant items or their candidates differ in number.
-    """
+    """Give the ranks of the first system, whose users and candidates are those of all others."""
     if not systems:
-        raise InputError("there must be at least one system to order.")
-    first, *others = systems.values()
-    for name, ranks in zip([*systems][1:], others, strict=True):
-        if not _same_users(first, ranks):
-            raise InputError(f"systems {next(iter(systems))!r} and {name!r} have different users.")
+        raise InputError("there must be at least one system.")
+    (known, first), *others = systems.items()
+    for name, ranks in others:
+        for own, other in ((first.user, ranks.user), (first.n_candidates, ranks.n_candidates)):
+            if not np.array_equal(own[first.by_user], other[ranks.by_user]):
+                raise InputError(f"systems {known!r} and {name!r} have different users.")
     if not len(first):
         raise InputError("the systems have no ranks.")
     return first
-
-
-def _same_users(one: FullRanks, other: FullRanks) -> bool:
-    return np.array_equal(one.user[one.by_user], other.user[other.by_user]) and np.array_equal(
-        one.n_candidates[one.by_user], other.n_candidates[other.by_user]
-    )
 
 
 def _expected(metric: RankMetric, ranks: FullRanks, largest: int, *, replace: bool) -> Floats:

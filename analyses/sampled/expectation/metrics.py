@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,11 +47,6 @@ class RankMetric:
         What AP divides by for users with q relevant items: q, ``"relevant"``, as trec_eval, or
         min(q, k), ``"reachable"``, as Krichene & Rendle.
 
-    Raises
-    ------
-    InputError
-        If the name, the cut-off or the divisor is none.
-
     Notes
     -----
     Krichene & Rendle (2020), equations 7 to 13; several relevant items as in trec_eval.
@@ -69,7 +64,9 @@ class RankMetric:
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise InputError(f"no metric of ranks is called {self.name!r}{_meant(self.name)}")
+            close = get_close_matches(self.name, NAMES, n=1)
+            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(NAMES)}."
+            raise InputError(f"no metric of ranks is called {self.name!r}; {meant}")
         if self.cutoff is not None and self.name == "AUC":
             raise InputError(f"AUC looks at all ranks and takes no cut-off, got {self.cutoff}.")
         if self.cutoff is not None and self.cutoff < 1:
@@ -88,36 +85,32 @@ class RankMetric:
         return self.summands(ranks, n=n, order=1, n_relevant=1)
 
     def exact(self, ranks: FullRanks) -> float:
-        """Give the mean over the users of the metric among all candidates.
+        """Give the mean over the users of the metric among all candidates."""
+        return float(self.of_users(ranks).mean())
+
+    def of_users(self, ranks: FullRanks) -> Floats:
+        """Give the metric of every user among all candidates: (n_users,).
 
         Examples
         --------
-        >>> RankMetric("AP").exact(FullRanks.of([1, 4], n_candidates=9))
-        0.625
+        >>> RankMetric("AP").of_users(FullRanks.of([1, 4], n_candidates=9))
+        array([1.  , 0.25])
         """
-        terms = self._terms(ranks)
-        return float(terms.sum() / len(np.unique(ranks.user)))
-
-    def of_users(self, ranks: FullRanks) -> Floats:
-        """Give the metric of every user among all candidates: (n_users,)."""
+        asked = {"order": ranks.order, "n_relevant": ranks.n_relevant}
+        terms = self.summands(ranks.rank, n=ranks.n_candidates, **asked)
         _, place = np.unique(ranks.user, return_inverse=True)
-        return np.bincount(place, weights=self._terms(ranks)).astype(np.float64)
-
-    def _terms(self, ranks: FullRanks) -> Floats:
-        return self.summands(
-            ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
-        )
+        return np.bincount(place, weights=terms).astype(np.float64)
 
     def summands(
         self, ranks: ArrayLike, *, n: ArrayLike, order: ArrayLike, n_relevant: ArrayLike
     ) -> Floats:
         r"""Give what each relevant item adds to the metric of its user.
 
-        The metric is the sum over the user's items; each term depends on one rank only, so
-        expectations need only the distribution of each. With :math:`t_j` the rank of item
-        number j of q, the terms are :math:`[t_j \le k] / q` for Recall, :math:`[t_j \le k] / k`
-        for P, :math:`[t_j \le k] \, j / (t_j d)` for AP, :math:`[t_1 \le k] / t_1` for RR (j = 1
-        alone), :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
+        The metric is the sum over the user's items; each term depends on one rank only. With
+        :math:`t_j` the rank of item number j of q, terms are :math:`[t_j \le k] / q` for Recall,
+        :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP,
+        :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
+        :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC.
 
         Arguments are ranks of the items, the length n of the list, all candidates or m + q for a
@@ -144,11 +137,8 @@ class RankMetric:
         """Give what a user's number of relevant items multiplies the terms by.
 
         Terms of item number j are the same for all numbers q of relevant items but for what they
-        are divided by, so that those of q = j serve for all.
-
-        These are terms for the number of relevant items divided by those for as many as the place
-        of the item says, 0 where no term but 0 is possible. Arguments are as for :meth:`summands`,
-        with the irrelevant items of the list.
+        are divided by: these are terms for q divided by those for q = j, 0 where no term but 0 is
+        possible. Arguments are as for :meth:`summands`, with the irrelevant items of the list.
 
         Examples
         --------
@@ -181,24 +171,13 @@ class RankMetric:
 
 
 def _ideal_dcg(n_found: Floats) -> Floats:
-    """Give the DCG of lists that begin with so many relevant items.
-
-    Examples
-    --------
-    >>> _ideal_dcg(np.array([1.0, 3.0])).round(4)
-    array([1.    , 2.1309])
-    """
+    """Give the DCG of lists that begin with so many relevant items."""
     gains = 1 / np.log2(np.arange(2, int(n_found.max(initial=1)) + 2))
     return np.asarray(np.cumsum(gains)[n_found.astype(np.intp) - 1])
 
 
 def rank_metric(text: str | RankMetric) -> RankMetric:
     """Read a metric's name: ``AUC``, ``Recall@10``, ``AP(divisor=reachable)@10``.
-
-    Raises
-    ------
-    InputError
-        If there is no such metric of ranks.
 
     Examples
     --------
@@ -211,13 +190,5 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
     if found is None:
         raise InputError(f"{text!r} is no metric of ranks: it is written NAME or NAME@10.")
     name, divisor, cutoff = found.groups(default="")
-    return RankMetric(
-        OTHER_NAMES.get(name, name),
-        int(cutoff) if cutoff else None,
-        divisor or "relevant",  # type: ignore[arg-type]
-    )
-
-
-def _meant(name: str) -> str:
-    close = get_close_matches(name, NAMES, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(NAMES)}."
+    options: dict[str, Any] = {"divisor": divisor} if divisor else {}
+    return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None, **options)

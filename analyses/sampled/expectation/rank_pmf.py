@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.designs import require_negatives
 from qrels import FullRanks
 from runs import InputError
 
@@ -27,9 +27,7 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -
     with and without replacement, for ranks r from 1 to n, (n_ranks,), which may lie between whole
     numbers, among one number of candidates n, or one for each rank, the relevant item among them.
 
-    Returns
-    -------
-    Probabilities of shape (n_ranks, m + 1): column t - 1 is rank t in the sample.
+    Probabilities are of shape (n_ranks, m + 1): column t - 1 is rank t in the sample.
 
     Notes
     -----
@@ -78,13 +76,7 @@ def expected_counts(
 ) -> Floats:
     """Expect how many items have 0, 1, .. m sampled negatives above them: (n_kinds, m + 1).
 
-    Kinds number from 0 what the items, rows of the ranks, are counted with, as they are candidates
-    of their own users.
-
-    Raises
-    ------
-    InputError
-        If some user has fewer irrelevant candidates than m.
+    Kinds number from 0 what the items, rows of the ranks, are counted with.
     """
     filled = np.zeros((int(kinds.max()) + 1, m + 1))
     for rows, pmf in _tables(ranks, kinds, m=m, replace=replace):
@@ -112,10 +104,7 @@ def moments(ranks: FullRanks, values: Floats, *, replace: bool) -> tuple[Floats,
     :math:`e = P v` they are :math:`\frac1U \sum_u e(r_u)` and
     :math:`\frac1{U^2} \sum_u [(P v^2)(r_u) - e(r_u)^2]`, of shape (n_metrics,).
 
-    Raises
-    ------
-    InputError
-        If a user has several relevant items: what they add hangs together.
+    What several relevant items of a user add hangs together, and is refused.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.samples.from_full_ranks import require_negatives
+from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
@@ -51,13 +51,11 @@ class Negatives:
             masses = (above * self.inverse_chances[relevant.user]).sum(axis=2)
         return [
             SampledRanks(
-                rank=n_above[:, repeat] + relevant.order,
+                n_above[:, repeat] + relevant.order,
+                relevant.n_candidates,
+                relevant.user,
                 n_negatives=np.full(len(relevant), m, dtype=np.int64),
-                n_candidates=relevant.n_candidates,
                 replace=self.replace,
-                user=relevant.user,
-                order=relevant.order,
-                n_relevant=relevant.n_relevant,
                 inverse_mass_above=None if masses is None else masses[:, repeat],
             )
             for repeat in range(n_repeats)
@@ -73,23 +71,10 @@ def draw_negatives(
     seed: int,
     weigh: Weigh | None = None,
 ) -> Negatives:
-    """Draw negatives of every user, with replacement: none of the relevant items.
+    """Draw m negatives of every user, with replacement, in each repeat: none of the relevant items.
 
-    Parameters
-    ----------
-    ranks, relevant
-        Where some system has the candidates and relevant items: only who they are matters.
-    m, repeats
-        Negatives of a user in a sample, and samples.
-    seed
-        Key of the random numbers, with the number of the user.
-    weigh
-        Weights of the items; by default all have one chance.
-
-    Raises
-    ------
-    InputError
-        If there are fewer irrelevant candidates than negatives.
+    Of the ranks that some system gives to candidates and relevant items, only who they are matters.
+    Items are weighed, or all have one chance; random numbers are keyed with that of the user.
 
     Examples
     --------

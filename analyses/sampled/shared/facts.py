@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from analyses.shared.drawing import categories
 from analyses.shared.table import Best, Cell, Table
 from qrels import FullRanks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+HALF_WIDTH = 1.96
+"""Of an interval of 95 %, in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,29 @@ class Drawn:
         return "each user's own number of candidates, in steps of 2 %"
 
 
+def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Say how many of 100 intervals of 95 % hold what they are off by so many standard errors.
+
+    Examples
+    --------
+    >>> coverage(np.array([0.0, 0.5, 2.0])).round(1)
+    array([95. , 92.1, 48.4])
+    """
+    return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
+
+
+def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
+    """Average what the rows of each user have in common over the users.
+
+    Examples
+    --------
+    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=[9, 9, 12], user=[0, 0, 1])
+    >>> mean_of_users(ranks.n_candidates, ranks)
+    10.5
+    """
+    return float(np.average(values, weights=1 / ranks.n_relevant))
+
+
 def between(least: int, most: int) -> str:
     """Write a range, or the one number that it has."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -130,3 +160,18 @@ def crossed(
 def text_rows(frame: pd.DataFrame) -> list[list[Cell]]:
     """Give the rows of a frame as cells."""
     return [[*row] for row in frame.itertuples(index=False)]
+
+
+def best_in_colour(
+    names: Sequence[str], order: Sequence[int], *, most: int
+) -> Iterator[tuple[int, str | None, dict[str, Any]]]:
+    """Give the first of an order a colour, and all others below them one thin grey.
+
+    With the place of each name and its style there is the label, which one of the others has.
+    """
+    best, others = sorted(order[:most]), sorted(order[most:])
+    grey = {"color": "0.8", "marker": "", "linewidth": 0.5, "linestyle": "-", "zorder": 1}
+    for place in others:
+        yield place, f"{len(others)} others" if place == others[0] else None, grey
+    for place, (label, style) in zip(best, categories([names[n] for n in best]), strict=True):
+        yield place, label, style

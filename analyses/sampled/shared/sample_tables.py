@@ -16,7 +16,6 @@ from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
-from runs.shared.groups import place_in_group
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
@@ -45,17 +44,6 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     heading is empty, user, topic, query or qid. Users with several relevant items have several
     rows. Numbers of candidates stand in a column n_candidates, or are one for all.
 
-    Parameters
-    ----------
-    path
-        The table.
-    candidates
-        Candidates of each user, relevant items included, where the table has none.
-
-    Returns
-    -------
-    Ranks by system, in the order of the file.
-
     Raises
     ------
     InputError
@@ -63,8 +51,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         twice, a rank is not from 1 to their number or is duplicated, or systems have different
         users.
     """
-    rows = _Rows.read(path, read_lines(path))
-    rows = rows.ranked({CANDIDATES: candidates})
+    rows = _Rows.read(path, read_lines(path)).ranked({CANDIDATES: candidates})
     rows.refuse(
         rows.frame["rank"] > rows.frame[CANDIDATES],
         "a rank must not be above the candidates, {n_candidates}, got {rank}.",
@@ -121,22 +108,19 @@ def sampled_of(
     InputWarning
         If relevant items have the scores of negatives, below which they are placed.
     """
-    if isinstance(given, Mapping):
-        systems = dict(given)
-    else:
-        systems = {}
-        for path, lines in _tables(given):
-            rows = _Rows.read(path, lines)
-            sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
-            read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
-            ranked = read(sizes)
-            ranked.check_apart()
-            ranked.check_lengths()
-            for system, own in ranked.frame.groupby("system", sort=False):
-                if system in systems:
-                    raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
-                systems[str(system)] = _of_rows(own, replace=replace)
-    _check_same_users(systems)
+    systems = dict(given) if isinstance(given, Mapping) else {}
+    sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
+    for path, lines in () if isinstance(given, Mapping) else _tables(given):
+        rows = _Rows.read(path, lines)
+        read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
+        ranked = read(sizes)
+        ranked.check_apart()
+        ranked.check_lengths()
+        for system, own in ranked.frame.groupby("system", sort=False):
+            if system in systems:
+                raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
+            systems[str(system)] = _of_rows(own, replace=replace)
+    first_of(systems)
     return systems
 
 
@@ -202,12 +186,9 @@ class _Rows:
         """Read numbers of negatives or candidates, from a column or as they hold for all."""
         what = column.removeprefix("n_")
         if (column in self.frame) == (given is not None):
-            finding = f"the number of {what} must be given, as there is no column {column}."
-            if given is not None:
-                finding = (
-                    f"the table has a column {column}, so their number may not be given besides."
-                )
-            raise InputError.at(self.path, 1, finding)
+            missing = f"the number of {what} must be given, as there is no column {column}."
+            twice = f"the table has a column {column}, so their number may not be given besides."
+            raise InputError.at(self.path, 1, missing if given is None else twice)
         if given is None:
             self.whole(column, f"a number of {what}", least=LEAST[column])
         else:
@@ -264,12 +245,8 @@ class _Rows:
             ignore_index=True,
         )
         if n_tied := int(ranked["tied"].sum()):
-            warn(
-                f"{self.path}: {n_tied:,} relevant items have the score of a negative; they are "
-                "placed below those.",
-                InputWarning,
-                stacklevel=3,
-            )
+            said = f"{n_tied:,} relevant items have the score of a negative; they are placed below"
+            warn(f"{self.path}: {said} those.", InputWarning, stacklevel=3)
         return _Rows(self.path, ranked).numbered()
 
     def numbered(self) -> _Rows:
@@ -353,27 +330,9 @@ def _among(own: pd.DataFrame) -> pd.DataFrame:
 
 def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
     rows = rows.sort_values(["number", "rank"])
-    users = rows["number"].to_numpy()
     return SampledRanks(
-        rows["rank"].to_numpy(np.int64),
-        rows[NEGATIVES].to_numpy(np.int64),
-        rows[CANDIDATES].to_numpy(np.int64),
-        replace,
-        user=users,
-        order=place_in_group(users),
-        n_relevant=rows.groupby("number")["rank"].transform("size").to_numpy(np.int64),
+        *(rows[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
+        n_negatives=rows[NEGATIVES].to_numpy(np.int64),
+        replace=replace,
         inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
     )
-
-
-def _check_same_users(systems: Mapping[str, SampledRanks]) -> None:
-    """Refuse systems that cannot be compared user by user."""
-    if not systems:
-        raise InputError("there must be at least one system.")
-    (name, first), *others = systems.items()
-    for other, ranks in others:
-        if not (
-            np.array_equal(first.users, ranks.users)
-            and np.array_equal(first.n_candidates, ranks.n_candidates)
-        ):
-            raise InputError(f"systems {name!r} and {other!r} have different users.")

@@ -10,8 +10,8 @@ from pydantic import Field
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
-from analyses.sampled.expectation.designs import Adaptive, FixedSize
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
+from analyses.sampled.samples.designs import Adaptive, FixedSize, require_rising, sizes_suited
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError
@@ -30,13 +30,7 @@ ESTIMATORS = (
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
-    """Read metrics of ranks.
-
-    Raises
-    ------
-    InputError
-        If one is none, is duplicated or tells no systems apart, or there is none.
-    """
+    """Read metrics of ranks, each another, that tell systems apart."""
     read = distinct([rank_metric(name) for name in names], "metric")
     for metric in read:
         refuse_whole_precision(metric)
@@ -44,13 +38,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read estimators for uniform samples.
-
-    Raises
-    ------
-    InputError
-        If one is none, needs other samples or is duplicated, or there is none.
-    """
+    """Read estimators for uniform samples, each another."""
     read = distinct([find_estimator(name) for name in names], "estimator")
     for estimator in read:
         if isinstance(estimator, HorvitzThompson):
@@ -59,13 +47,7 @@ def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
 
 
 def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
-    """Give values, of which each must be another.
-
-    Raises
-    ------
-    InputError
-        If one is duplicated, or there is none.
-    """
+    """Give values, of which there must be one, and each must be another."""
     if not values:
         raise InputError(f"there must be at least one {what}.")
     for number, value in enumerate(values):
@@ -113,13 +95,7 @@ class RankSettings(AnalysisSettings):
     """What is asked of ranks among all candidates."""
 
     def check(self, given: Given) -> None:
-        """Refuse to study ranks that runs do not have, and samples that the data do not have.
-
-        Raises
-        ------
-        SettingError
-            If it is so.
-        """
+        """Refuse to study ranks that runs do not have, and samples that the data do not have."""
         if not given.has_training:
             raise SettingError(
                 "studies",
@@ -133,13 +109,7 @@ class RankSettings(AnalysisSettings):
             raise SettingError("negatives", str(error)) from None
 
     def designs(self, ranks: FullRanks) -> object:
-        """Give the ways in which users of these ranks are sampled; by default none.
-
-        Raises
-        ------
-        InputError
-            If they cannot be sampled so.
-        """
+        """Give the ways in which users of these ranks are sampled, if they can be; here none."""
         return ()
 
 
@@ -173,3 +143,10 @@ class GrowingSettings(SampleSettings):
     def growing(self, ranks: FullRanks) -> Adaptive:
         """Give adaptive samples, whether these users can have them or not."""
         return Adaptive.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+
+
+def checked_sizes(sizes: Sequence[int] | None, ranks: FullRanks) -> tuple[int, ...]:
+    """Give rising numbers of negatives; by default 10, 20, 50, ... to a third of the candidates."""
+    chosen = sizes_suited(ranks) if sizes is None else tuple(sizes)
+    require_rising(chosen)
+    return chosen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -21,12 +21,12 @@ from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLi
 from analyses.sampled.estimators.shared.cells import Candidates
 from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.expectation.designs import Adaptive, Design, scores_per_user
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
+from analyses.sampled.samples.designs import Adaptive, Design
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import Drawn, Ranked, tidy
-from analyses.sampled.shared.settings import DrawnSettings, SampleSettings
+from analyses.sampled.shared.facts import Drawn, Ranked, mean_of_users, tidy
+from analyses.sampled.shared.settings import DrawnSettings, read_metrics
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
@@ -60,15 +60,7 @@ class Way:
 
 
 def takes(estimator: Estimator, design: Design) -> bool:
-    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others.
-
-    Examples
-    --------
-    >>> from analyses.sampled.estimators import adaptive_mle
-    >>> from analyses.sampled.expectation.designs import FixedSize
-    >>> takes(adaptive_mle(), FixedSize(100))
-    False
-    """
+    """Say whether an estimator is for such samples: adaptive ones for adaptive, else others."""
     return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
 
 
@@ -91,11 +83,8 @@ def relative_error(estimates: Floats, truth: Floats) -> Floats:
     .. math:: 100 \cdot \mathrm{mean}_K \frac{|\hat M@K - M@K|}{M@K}
 
     Cut-offs where the truth is 0 are left out, since nothing can be relative to it; it is NaN if
-    that is so at all of them. The released code of Li et al. takes estimates there for right.
-
-    References
-    ----------
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation.
+    that is so at all of them. The released code of Li et al. (2023) takes estimates there for
+    right.
 
     Examples
     --------
@@ -114,14 +103,14 @@ def path_for(metrics: Sequence[RankMetric]) -> str:
     return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
 
 
-def curve_of(metric: RankMetric) -> tuple[RankMetric, ...]:
+def curve_of(metric: RankMetric) -> list[RankMetric]:
     """Give a metric at all cut-offs; none if it has no cut-off."""
-    return () if metric.cutoff is None else tuple(replace(metric, cutoff=k) for k in CUTOFFS)
+    return [replace(metric, cutoff=k) for k in CUTOFFS if metric.cutoff is not None]
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One system, sampled again and again.
+    """One system, sampled again and again, from a first number of the repeat on.
 
     Systems share the random numbers of a repeat, if they have the same first one.
     """
@@ -149,39 +138,41 @@ class Trial:
         """Every column among all candidates."""
         return np.array([metric.exact(self.ranks) for metric in self.columns])
 
+    @cached_property
+    def curves(self) -> list[list[int]]:
+        """Places of the curve of each metric among the columns."""
+        return [self.places(curve_of(metric)) for metric in self.metrics]
+
     def find(self, ways: Sequence[Way]) -> dict[str, Any]:
         """Estimate in all ways: what `Experiment` has of one system."""
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
-        usual = path_for(self.columns)
-        asked = [(way.design, "full" if way.oracle else usual) for way in ways]
+        asked = [(w.design, "full" if w.oracle else path_for(self.columns)) for w in ways]
         counted = {
             (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
             for design, path in dict.fromkeys(asked)
         }
-        curves = [self.places(curve_of(metric)) for metric in self.metrics]
+        scored = {design: _mean_length(samples) for design, samples in drawn.items()}
         found = [
-            self._estimated(way, counted[key], curves)
-            | {"scored": np.mean([scores_per_user(one) for one in drawn[way.design]])}
+            self._estimated(way, counted[key]) | {"scored": scored[way.design]}
             for way, key in zip(ways, asked, strict=True)
         ]
         return {name: np.array([each[name] for each in found]) for name in found[0]} | {
             "exact": self.truth[self.places(self.metrics)],
-            "zero_cutoffs": np.array([(self.truth[of] == 0).sum() for of in curves]),
+            "zero_cutoffs": np.array([(self.truth[of] == 0).sum() for of in self.curves]),
             "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
         }
 
-    def _estimated(self, way: Way, cells: Cells, curves: list[list[int]]) -> dict[str, Any]:
-        masses = cells.true_masses(self.ranks) if way.oracle else None
-        fits = way.estimator.fit_cells(cells, masses=masses)
+    def _estimated(self, way: Way, cells: Cells) -> dict[str, Any]:
+        true = partial(Cells.true_masses, ranks=self.ranks) if way.oracle else None
+        fits = way.estimator.fit_cells(cells, learn=true)
         values = fits.estimates(self.columns)[: self.repeats]
-        likelihoods = np.full(len(values), np.nan)
-        if isinstance(way.estimator, MaximumLikelihood):
-            likelihoods = cells.likelihoods(way.estimator.learn(cells))
-        own = values[:, self.places(self.metrics)]
+        own, likelihoods = values[:, self.places(self.metrics)], np.full(len(values), np.nan)
+        if isinstance(way.estimator, MaximumLikelihood) and fits.masses is not None:
+            likelihoods = cells.likelihoods(fits.masses)
         expected, variance = self._expected(way, fits, own)
         return {
             "estimated": own.T,
-            "errors": [relative_error(values[:, of], self.truth[of]) for of in curves],
+            "errors": [relative_error(values[:, of], self.truth[of]) for of in self.curves],
             "expected": expected,
             "expected_variance": variance,
             "likelihoods": likelihoods,
@@ -191,7 +182,7 @@ class Trial:
         """Draw the samples; if there are none, one in which nothing is above."""
         repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
-        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].orders)]
+        return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].order)]
 
     def _expected(self, way: Way, fits: Fits, values: Floats) -> tuple[Floats, Floats]:
         """Give what estimates are expected to be, and their variance if it is known: (n_metrics,).
@@ -207,79 +198,56 @@ class Trial:
             alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
             estimator = replace(estimator, **alone)
         expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
-        learns = not estimator.linear or fits.masses() is not None
+        learns = not estimator.linear or fits.masses is not None
         if learns or len(cells.groups) > 1 or (self.ranks.n_relevant > 1).any():
             return expected, unknown
-        corrected = np.stack([fits.corrected(metric)[0] for metric in self.metrics], axis=1)
+        corrected = np.stack([fits.corrected(metric) for metric in self.metrics], axis=1)
         return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
 
 
+def _mean_length(samples: Sequence[SampledRanks]) -> float:
+    """Give the mean number of items that are scored for a user, relevant ones included."""
+    every = [mean_of_users(one.n_negatives + one.n_relevant, one) for one in samples]
+    return float(np.mean(every))
+
+
 def experiment(
-    kind: type[Made],
-    work: Work,
-    settings: DrawnSettings,
-    ways: Sequence[Way],
-    metrics: tuple[RankMetric, ...],
-    *,
-    label: str,
-    repeats: int,
-    without: str = "",
-    expect: bool = False,
-    curves: bool = True,
-    **facts: Any,
+    kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
     """Sample the systems, and estimate in all ways, in threads.
 
-    Parameters
-    ----------
-    kind, facts
-        The result, an `Experiment`, and what it has besides.
-    work, settings, ways, metrics
-        Who is sampled how, and what is estimated.
-    label
-        What progress is called.
-    repeats
-        Samples of each system; 0 for expectations alone.
-    without
-        An option that names of estimators leave out, as it is told apart elsewhere.
-    expect
-        Whether to say what estimates come to with more and more users; else the mean of repeats.
-    curves
-        Whether metrics stand for their curves, and are called without cut-offs.
-
-    Raises
-    ------
-    InputError
-        If samples are so few that they have no standard deviation, or systems differ in users.
+    The result is of a kind of experiment, and has some facts besides; without a setting of repeats
+    it is of expectations alone.
     """
+    repeats, draws = getattr(settings, "repeats", 0), getattr(settings, "draws", "")
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    first, systems = first_of(work.full_ranks), work.full_ranks
-    draws = settings.draws if isinstance(settings, SampleSettings) else ""
-    apart, own = repeats if draws == "independent" else 0, settings.corrected_for
+    first, systems, own = first_of(work.full_ranks), work.full_ranks, settings.corrected_for
+    metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
+    apart = repeats if draws == "independent" else 0
     trials = [
-        Trial(each, metrics, own, repeats, work.seed, expect, first=place * apart)
+        Trial(each, metrics, own, repeats, work.seed, not kind.curves, first=place * apart)
         for place, each in enumerate(systems.values())
     ]
     workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
-    with work.progress(label, len(trials)) as bar, single_threaded("blas"):
+    with work.progress(kind.label, len(trials)) as bar, single_threaded("blas"):
         for each in workers(delayed(trial.find)(ways) for trial in trials):
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
-    names = [metric if not curves else replace(metric, cutoff=None) for metric in metrics]
+    names = [replace(metric, cutoff=None) if kind.curves else metric for metric in metrics]
     return kind(
         measures=Measures(Measure(str(metric)) for metric in names),
         systems=tuple(systems),
-        estimators=tuple(way.estimator.printed(without=without) for way in ways),
+        estimators=tuple(way.estimator.printed(without=kind.without) for way in ways),
         samples=tuple(str(way.design) for way in ways),
         priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
         iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
-        mean_candidates=float(np.average(first.n_candidates, weights=1 / first.n_relevant)),
+        mean_candidates=mean_of_users(first.n_candidates, first),
         drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
@@ -348,10 +316,25 @@ class Experiment(Result):
     columns: ClassVar[tuple[str, ...]] = ()
     """Those of the frame that a study shows."""
 
+    label: ClassVar[str] = ""
+    """What progress is called."""
+
+    curves: ClassVar[bool] = True
+    """Whether metrics stand for their curves, and are called without cut-offs; else they are as
+    they are, and what they come to with more and more users is expected."""
+
+    without: ClassVar[str] = ""
+    """An option that names of estimators leave out, as it is told apart elsewhere."""
+
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics."""
         return self.measures.metrics
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """The estimators, each once."""
+        return tuple(dict.fromkeys(self.estimators))
 
     @property
     def n_repeats(self) -> int:
@@ -375,24 +358,25 @@ class Experiment(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric and system: the columns that the study shows.
 
-        Returns
-        -------
-        Of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace; scored,
-        items for a user, and share, that of the candidates; exact and expected values, and the
-        expected_sd that goes with these; mean, sd
-        and standard_error (of the mean) of estimates over the repeats; error and error_sd, in per
-        cent, and zero_cutoffs, those left out; likelihood and likelihood_sd.
+        These are of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace;
+        scored, items for a user, and share, that of the candidates; exact and expected values, and
+        the expected_sd that goes with these; mean, sd and standard_error (of the mean) of estimates
+        over the repeats; error and error_sd, in per cent, and zero_cutoffs, those left out;
+        likelihood and likelihood_sd.
         """
         return self.every_column()[[*self.columns]]
 
     def every_column(self) -> pd.DataFrame:
         """Give all of them."""
+        ways = {
+            "estimator": self.estimators,
+            "sample": self.samples,
+            "prior": self.priors,
+            "iterations": self.iterations,
+        }
         frame = tidy(
             {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
-            estimator=_by_way(self.estimators),
-            sample=_by_way(self.samples),
-            prior=_by_way(self.priors),
-            iterations=_by_way(self.iterations),
+            **{name: np.array(of, dtype=object)[:, None, None] for name, of in ways.items()},
             repeats=self.n_repeats,
             replace=self.drawn.replace,
             scored=self.scored[:, np.newaxis],
@@ -406,16 +390,12 @@ class Experiment(Result):
         return without_cutoffs(frame)
 
     def _over_repeats(self) -> dict[str, Floats]:
-        likelihoods = self.likelihoods[:, np.newaxis]
-        return {
-            "mean": self.mean,
-            "sd": self.sd,
-            "standard_error": self.sd / np.sqrt(self.n_repeats),
-            "error": self.errors.mean(axis=3),
-            "error_sd": self.errors.std(axis=3, ddof=1),
-            "likelihood": likelihoods.mean(axis=3),
-            "likelihood_sd": likelihoods.std(axis=3, ddof=1),
-        }
+        of = {"": self.estimated, "error": self.errors, "likelihood": self.likelihoods[:, None]}
+        found = {"standard_error": self.sd / np.sqrt(self.n_repeats)}
+        for name, values in of.items():
+            found[name or "mean"] = values.mean(axis=3)
+            found[f"{name}_sd" if name else "sd"] = values.std(axis=3, ddof=1)
+        return found
 
     def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, pd.DataFrame]:
         """Give axes with the name of a metric, by default the first, and its rows."""
@@ -439,10 +419,6 @@ class Experiment(Result):
             f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
             f"Corrections use {self.drawn.whose}."
         )
-
-
-def _by_way(values: Sequence[object]) -> NDArray[Any]:
-    return np.array(values, dtype=object)[:, np.newaxis, np.newaxis]
 
 
 def without_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:

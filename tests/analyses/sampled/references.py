@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.sampled.estimators import uncorrected
+from analyses.sampled.estimators import Fits, uncorrected
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import sampled_rank_pmf
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -67,4 +67,11 @@ def expected_of_ranks(metric: str, ranks: ArrayLike, *, n: int, m: int, replace:
 def expected_of_study(metric: str, ranks: FullRanks, *, m: int, replace: bool) -> float:
     """Mean sampled metric that the package expects."""
     sample = SampledRanks.of([1], n_negatives=m, n_candidates=5000, replace=replace)
-    return uncorrected().fit(sample).expectation(metric, ranks)
+    return expectation(uncorrected().fit(sample), metric, ranks)
+
+
+def expectation(fits: Fits, metric: str, ranks: FullRanks) -> float:
+    """Mean of estimates over samples of these ranks, if what was learned is held fixed."""
+    expected = fits.cells.expected(ranks)
+    again = fits.estimator.fit_cells(expected, learn=lambda _: fits.masses)
+    return again.estimate(metric).item()

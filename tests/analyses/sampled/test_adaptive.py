@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analyses.sampled.adaptive import AdaptiveSizes, adaptive
-from analyses.sampled.expectation.designs import Adaptive
+from analyses.sampled.samples.designs import Adaptive
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError

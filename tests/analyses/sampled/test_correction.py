@@ -15,10 +15,11 @@ import harness
 from analyses.sampled.correction import Corrected, Differences, bias_left, correct
 from analyses.sampled.estimators import bv, mle
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.samples import SampledRanks, sample_ranks
+from analyses.sampled.samples import SampledRanks
 from harness.cli.main import main
 from qrels import FullRanks
 from runs import InputError
+from tests.analyses.sampled.sampling import sample_ranks
 
 N, M, MISUSED = 900, 60, 2
 Integers = NDArray[np.int64]
@@ -98,23 +99,15 @@ def test_a_system_does_not_differ_from_itself() -> None:
 def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
     full = FullRanks.of(_full()["poor"], n_candidates=N)
     fitted, metric = bv(0.1).fit(_sampled(_full())["poor"]), rank_metric("Recall@10")
-    expected = bv(0.1).fit_cells(fitted.fits.cells.expected(full))
+    expected = bv(0.1).fit_cells(fitted.cells.expected(full))
     exact = expected.estimate(metric).item() - metric.exact(full)
     assert corrected.bias[0, 1] == pytest.approx(exact, abs=0.4 * abs(exact))
-
-
-def test_what_is_expected_of_ranks_is_what_a_linear_estimator_expects() -> None:
-    full = FullRanks.of([3, 9, 40, 2], n_candidates=50, user=[0, 0, 1, 2])
-    sample = sample_ranks(full.rank, n_candidates=50, m=10, seed=1, user=full.user, replace=False)
-    fitted = bv(0.3).fit(sample)
-    found = bv(0.3).fit_cells(fitted.fits.cells.expected(full)).estimate("AP").item()
-    assert found == pytest.approx(fitted.expectation("AP", full), rel=1e-9)
 
 
 def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     full = FullRanks.of(1 + ((N - 1) * np.linspace(0, 1, 3000) ** 4).astype(int), n_candidates=N)
     (sample,) = _sampled({"a": full.rank}).values()
-    fits = mle().fit_cells(mle().fit(sample).fits.cells.expected(full))
+    fits = mle().fit_cells(mle().fit(sample).cells.expected(full))
     metric = rank_metric("AP")
     off = fits.estimate(metric).item() - metric.exact(full)
     smooth, steep = bias_left(fits, (metric,))[:, 0]

@@ -8,7 +8,7 @@ import pytest
 
 from analyses.sampled.cost import Cost, cost
 from analyses.sampled.estimates import estimates
-from analyses.sampled.expectation.designs import Adaptive, require_rising, sizes_suited
+from analyses.sampled.samples.designs import Adaptive, require_rising, sizes_suited
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError

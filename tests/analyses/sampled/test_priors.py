@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from analyses.sampled.estimates import estimates
-from analyses.sampled.estimators import Cells, Fitted, bv, mn
-from analyses.sampled.expectation.designs import FixedSize
+from analyses.sampled.estimators import Cells, bv, mn
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.priors import Priors, Settings, priors
+from analyses.sampled.samples.designs import FixedSize
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import power_law
+from tests.analyses.sampled.references import expectation
 from tests.analyses.sampled.studied import study
 
 NEAR = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
@@ -55,7 +56,7 @@ def test_the_result_survives_being_kept(result: Priors, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> None:
-    names = result.distinct[:-1]
+    names = result.each[:-1]
     known = study(
         estimates,
         {"near": NEAR, "far": FAR},
@@ -71,7 +72,7 @@ def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> No
 def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
     sample = FixedSize(20).draw(NEAR, seed=1, repeat=0)
     counted = Cells.of([sample], path="full")
-    given = mn(prior="mle").fit_cells(counted, masses=np.full((200, 1), 1 / 200))
+    given = mn(prior="mle").fit_cells(counted, learn=lambda _: np.full((200, 1), 1 / 200))
     known = mn(prior="uniform").fit_cells(counted)
     np.testing.assert_allclose(given.estimate("AP@10"), known.estimate("AP@10"), rtol=1e-12)
 
@@ -79,9 +80,9 @@ def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
 def test_the_posterior_mean_with_the_true_prior_is_right_on_average() -> None:
     sample = FixedSize(20).draw(NEAR, seed=1, repeat=0)
     counted = Cells.of([sample], path="full")
-    fitted = Fitted(bv(1.0).fit_cells(counted, masses=counted.true_masses(NEAR)))
+    fits = bv(1.0).fit_cells(counted, learn=lambda cells: cells.true_masses(NEAR))
     exact = rank_metric("Recall@10").exact(NEAR)
-    assert fitted.expectation("Recall@10", NEAR.rank) == pytest.approx(exact, abs=1e-12)
+    assert expectation(fits, "Recall@10", NEAR) == pytest.approx(exact, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["nDCG@10", "AP@50"])
@@ -103,10 +104,10 @@ def test_ranks_beyond_the_mean_number_of_candidates_count_as_last() -> None:
     assert np.flatnonzero(masses[:, 0]).tolist() == [0, 24]
 
 
-def test_rr_refuses_the_ranks_of_all_relevant_items() -> None:
-    asked: dict[str, Any] = {"priors": ["uniform", "true"], "negatives": 5, "seed": 1}
-    with pytest.raises(InputError, match="ranks of the first relevant items"):
-        study(priors, {"several": SEVERAL}, metrics=["RR"], **asked)
+def test_the_true_prior_of_rr_is_of_first_relevant_items() -> None:
+    cells = Cells.of([FixedSize(5).draw(SEVERAL, seed=1)], path="full")
+    first = np.bincount(SEVERAL.above[SEVERAL.order == 1], minlength=len(cells.nodes))
+    np.testing.assert_allclose(cells.first.true_masses(SEVERAL)[:, 0], first / first.sum())
 
 
 @pytest.mark.slow
@@ -119,7 +120,7 @@ def test_several_relevant_items_are_corrected() -> None:
 def test_mes_is_left_out_where_it_cannot_be_learned_and_refused_where_asked_for() -> None:
     asked: dict[str, Any] = {"negatives": 5, "corrected_for": "users", "seed": 1}
     found = study(priors, {"several": SEVERAL}, **asked)
-    assert found.distinct == ("uniform", "mle@100", "pooled:mle@100", "true")
+    assert found.each == ("uniform", "mle@100", "pooled:mle@100", "true")
     with pytest.raises(InputError, match="fits one number of candidates"):
         study(priors, {"several": SEVERAL}, priors=["mes"], **asked)
 
@@ -168,7 +169,7 @@ def test_what_has_no_truth_is_drawn_as_nothing() -> None:
 def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
     axes = result.plot(metric="AP")
     assert axes.get_legend_handles_labels()[1] == ["BV(gamma=0.1)", "BV(gamma=0.01)", "MN"]
-    assert [text.get_text() for text in axes.get_xticklabels()] == list(result.distinct)
+    assert [text.get_text() for text in axes.get_xticklabels()] == list(result.each)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.intervals.resampling import draw_weights
-from analyses.sampled.estimators.shared.em import FLOOR, em_steps, log_likelihood
+from analyses.sampled.estimators.shared.em import FLOOR, em_step, log_likelihood
 from analyses.sampled.estimators.shared.nodes import Nodes, nodes_for
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.expectation.rank_pmf import expected_counts, sampled_rank_pmf
@@ -23,7 +22,7 @@ from runs import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Candidates = int | Literal["mean", "users"]
+Candidates = Literal["mean", "users"]
 
 STEP = 1.02
 """Users whose numbers of candidates differ by less than this factor share a rounded one."""
@@ -42,10 +41,8 @@ class Group:
     def table(self) -> Floats:
         """Chances of each number above, P: rows add up to 1, or 0 where candidates are fewer."""
         inside = self.nodes.above <= self.n_irrelevant
-        ranks = np.where(inside, self.nodes.above, 0.0) + 1
-        table = sampled_rank_pmf(
-            ranks, n=self.n_irrelevant + 1, m=self.n_negatives, replace=self.replace
-        )
+        ranks, n = np.where(inside, self.nodes.above, 0.0) + 1, self.n_irrelevant + 1
+        table = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
         return np.asarray(table * (inside / table.sum(axis=1))[:, np.newaxis])
 
     @cached_property
@@ -55,15 +52,8 @@ class Group:
 
     def within(self, masses: Floats | None) -> Floats:
         """Give distributions, (n_nodes, n_sets), among the ranks of the group; None: uniform."""
-        if masses is None:
-            return (self.weights / self.weights.sum())[:, np.newaxis]
-        inside = masses * (self.weights > 0)[:, np.newaxis]
+        inside = self.weights[:, None] if masses is None else masses * (self.weights > 0)[:, None]
         return np.asarray(inside / inside.sum(axis=0))
-
-    @cached_property
-    def square(self) -> Floats:
-        """P'P over all ranks."""
-        return (self.table * self.weights[:, np.newaxis]).T @ self.table
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,47 +87,38 @@ class Cells:
     counts: Floats
     n_users: int
     incidence: csr_array
-    _learned: dict[tuple[bool, bool], dict[int, Floats]] = field(default_factory=dict, repr=False)
+    _learned: dict[bool, dict[int, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
         cls, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
     ) -> Cells:
-        """Count repeated samples.
-
-        Candidates ``n`` are a number for all users, ``"mean"`` for their mean, or ``"users"`` for
-        each user's own, rounded to steps of 2 %; sums over ranks are taken on the ``"grid"`` or
-        the ``"full"`` path.
-
-        Raises
-        ------
-        InputError
-            If samples are of different users, with and without replacement, or `n` or the path is
-            unknown or too small.
-        """
+        """Count repeated samples; see `Estimator.fit` for ``n`` and the path."""
         first = samples[0]
-        _require_alike(samples)
-        kinds, kind_of = _distinct(_candidates(first, n), first.orders, first.n_relevants)
-        drawn = np.unique([m for one in samples for m in _occurring(one.n_negatives)])
+        for name in ("order", "n_relevant", "n_candidates", "replace"):
+            if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
+                raise InputError("repeated samples must be of the same users, and drawn alike.")
+        kinds, kind_of = _distinct(_candidates(first, n), first.order, first.n_relevant)
+        drawn = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
         # A block of cells for each kind of relevant item and number of negatives.
         starts = np.cumsum([0, *np.tile(drawn + 1, len(kinds))])
-        blocks = [kind_of * len(drawn) + np.searchsorted(drawn, s.n_negatives) for s in samples]
-        codes = [starts[own] + one.above for own, one in zip(blocks, samples, strict=True)]
-        filled, codes = _filled_first(codes, n_codes=int(starts[-1]))
+        blocks = (kind_of * len(drawn) + np.searchsorted(drawn, s.n_negatives) for s in samples)
+        codes = np.array([starts[own] + s.above for own, s in zip(blocks, samples, strict=True)])
+        counts = np.array([np.bincount(own, minlength=starts[-1]) for own in codes]).T
+        filled = np.flatnonzero(counts.any(axis=1))
         block = np.searchsorted(starts, filled, side="right") - 1
         of_kind, negatives = kinds[block // len(drawn)], drawn[block % len(drawn)]
         # Rounding may not leave fewer candidates than were sampled.
         pairs, group = _distinct(np.maximum(of_kind[:, 0], negatives), negatives)
         nodes = nodes_for(pairs[:, 0].tolist(), drawn[-1], replace=first.replace, path=path)
-        users, columns = np.unique(first.users, return_inverse=True)
-        counts = np.stack([np.bincount(own, minlength=len(filled)) for own in codes], axis=1)
-        shape = (len(filled), len(users))
+        users, columns = np.unique(first.user, return_inverse=True)
+        places = np.searchsorted(filled, codes[0]), columns
         return cls(
             groups=tuple(Group(nodes, size, m, first.replace) for size, m in pairs.tolist()),
             cells=np.column_stack([group, of_kind[:, 1:], filled - starts[block]]),
-            counts=counts.astype(np.float64),
+            counts=counts[filled].astype(np.float64),
             n_users=len(users),
-            incidence=csr_array((np.ones(len(first)), (codes[0], columns)), shape=shape),
+            incidence=csr_array((np.ones(len(first)), places), shape=(len(filled), len(users))),
         )
 
     @property
@@ -148,59 +129,62 @@ class Cells:
     @property
     def simple(self) -> bool:
         """Whether users have one relevant item and one number of candidates."""
-        return len({g.n_irrelevant for g in self.groups}) == 1 and bool(
-            (self.cells[:, 2] == 1).all()
-        )
+        alike = len({group.n_irrelevant for group in self.groups}) == 1
+        return alike and bool((self.cells[:, 2] == 1).all())
 
-    def shares(self, *, first_only: bool = False) -> list[Floats]:
-        """Give the shares of the items in the cells of each group: (n_negatives + 1, n_samples).
+    @cached_property
+    def first(self) -> Cells:
+        """The first relevant items of all users alone."""
+        own = self.cells[:, 1] == 1
+        kept = {name: getattr(self, name)[own] for name in ("cells", "counts", "incidence")}
+        return replace(self, **kept, _learned={})
 
-        Each user's first relevant item may be counted alone.
-        """
-        counted = self.counts * (self.cells[:, 1] == 1)[:, None] if first_only else self.counts
-        counted = counted / counted.sum(axis=0)
+    @cached_property
+    def shares(self) -> list[Floats]:
+        """Shares of the items in the cells of each group: (n_negatives + 1, n_samples)."""
+        counted = self.counts / self.counts.sum(axis=0)
         every = [np.zeros((group.n_negatives + 1, counted.shape[1])) for group in self.groups]
         for number, shares in enumerate(every):
             of_group = self.cells[:, 0] == number
             np.add.at(shares, self.cells[of_group, 3], counted[of_group])
         return every
 
-    def _seen(self, *, first_only: bool = False) -> tuple[list[Floats], list[Floats]]:
-        """Give the columns of tables that some sample has items in, and the shares in them."""
-        shares = self.shares(first_only=first_only)
-        seen = [share.any(axis=1) for share in shares]
+    @cached_property
+    def _seen(self) -> tuple[list[Floats], list[Floats]]:
+        """Columns of tables that some sample has items in, and the shares in them."""
+        seen = [share.any(axis=1) for share in self.shares]
         tables = [group.table[:, own] for group, own in zip(self.groups, seen, strict=True)]
-        return tables, [share[own] for share, own in zip(shares, seen, strict=True)]
+        return tables, [share[own] for share, own in zip(self.shares, seen, strict=True)]
 
-    def most_likely(
-        self, iterations: int, *, first_only: bool = False, steep: bool = False
-    ) -> Floats:
+    def most_likely(self, iterations: int, *, steep: bool = False) -> Floats:
         """Learn the rank distribution of each sample by EM: (n_nodes, n_samples) at the nodes.
 
         Iterations that were done before are not done again. A steep one begins with rank r as
         likely as 1 / r, not uniform: it fits as well, but has many items at the very first ranks.
         """
-        known = self._learned.setdefault((first_only, steep), {})
-        if iterations not in known:
-            done = max((number for number in known if number < iterations), default=0)
-            weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
-            tables, shares = self._seen(first_only=first_only)
-            steps = em_steps(tables, shares, weights=weights, start=known.get(done))
-            known[iterations] = next(islice(steps, iterations - done, None))
-        return known[iterations]
+        weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+        start = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
+        known = self._learned.setdefault(steep, {0: start})
+        done = max(number for number in known if number <= iterations)
+        mass = known[done]
+        for _ in range(iterations - done):
+            mass = em_step(mass, *self._seen)
+        known[iterations] = mass
+        return mass
 
     def likelihoods(self, masses: Floats) -> Floats:
         """Give the mean log-likelihood of each sample's items: (n_samples,)."""
-        return log_likelihood(*self._seen(), masses)
+        return log_likelihood(masses, *self._seen)
 
     def true_masses(self, ranks: FullRanks) -> Floats:
-        """Give the true distribution of ranks at the nodes, (n_nodes, 1), of the full path.
+        """Give the true distribution of the ranks of such items at the nodes of the full path.
 
-        Who has more irrelevant candidates above than there are nodes counts as last.
+        Who has more irrelevant candidates above than there are nodes counts as last: (n_nodes, 1).
         """
         n_nodes = len(self.nodes)
-        counts = np.bincount(np.minimum(ranks.above, n_nodes - 1), minlength=n_nodes)
-        return counts[:, np.newaxis] / len(ranks)
+        above = ranks.above[np.isin(ranks.order, self.cells[:, 1])]
+        counts = np.bincount(np.minimum(above, n_nodes - 1), minlength=n_nodes)
+        return counts[:, np.newaxis] / len(above)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
         """Redraw users, as many as there are, again and again: a sample a replicate.
@@ -238,11 +222,8 @@ class Cells:
         """Fill the cells as if all ranks were distributed so, (n_nodes, 1), and score these ranks.
 
         Items of each place and number of relevant items have that distribution given what was
-        sampled of them, as after one more iteration of EM.
-
-        Returns
-        -------
-        The cells, and the exact metrics among such ranks: (n_metrics,).
+        sampled of them, as after one more iteration of EM. Besides the cells, the exact metrics
+        among such ranks are given: (n_metrics,).
         """
         kinds, kind_of = _distinct(*self.cells[:, :3].T)
         filled, exact = [], np.zeros(len(metrics))
@@ -254,9 +235,8 @@ class Cells:
             mass = mass * (group.table @ (seen / np.maximum(group.table.T @ mass, FLOOR)))
             filled.append(group.table.T @ mass)
             ranks, n = group.nodes.above + order, group.n_irrelevant + n_relevant
-            exact += [
-                mass @ m.summands(ranks, n=n, order=order, n_relevant=n_relevant) for m in metrics
-            ]
+            asked = {"n": n, "order": order, "n_relevant": n_relevant}
+            exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
         return self._filled(kinds, filled, self.n_users), exact / self.n_users
 
     def _filled(self, kinds: Integers, filled: list[Floats], n_users: int) -> Cells:
@@ -270,54 +250,17 @@ class Cells:
         return Cells(self.groups, np.concatenate(cells), counts, n_users, empty)
 
 
-def _require_alike(samples: Sequence[SampledRanks]) -> None:
-    first = samples[0]
-    for other in samples[1:]:
-        if other.replace != first.replace:
-            raise InputError(
-                "samples drawn with and without replacement cannot be fitted together."
-            )
-        if not all(
-            np.array_equal(getattr(first, name), getattr(other, name))
-            for name in ("orders", "n_relevants", "n_candidates")
-        ):
-            raise InputError("repeated samples must be of the same users and relevant items.")
-
-
 def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     """Give the distinct rows of columns, and which of them each row is."""
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
 
 
-def _filled_first(
-    codes: list[Integers], *, n_codes: int
-) -> tuple[NDArray[np.intp], list[Integers]]:
-    """Give the codes that occur, rising, and number them so."""
-    seen = np.zeros(n_codes, dtype=bool)
-    for some in codes:
-        seen[some] = True
-    place = np.cumsum(seen) - 1
-    return np.flatnonzero(seen), [place[some] for some in codes]
-
-
-def _occurring(numbers: Integers) -> list[int]:
-    found: list[int] = np.flatnonzero(np.bincount(numbers)).tolist()
-    return found
-
-
 def _candidates(sample: SampledRanks, n: Candidates) -> Integers:
     """Give the irrelevant candidates that each row is taken to have."""
     every = sample.n_irrelevant
-    if isinstance(n, int):
-        every, most = n - sample.n_relevants, sample.n_negatives.max()
-        if every.min() < most:
-            raise InputError(f"`n` must leave more candidates than the {most} sampled, got {n}.")
-    elif n not in ("mean", "users"):
-        raise InputError(f'`n` must be a number of candidates, "mean" or "users", got {n!r}.')
-    rounded = np.full(len(every), every.mean())
-    if n == "users" and every.min() < every.max():
-        rounded = _stepped(every)
+    own = n == "users" and every.min() < every.max()
+    rounded = _stepped(every) if own else np.full(len(every), every.mean())
     return np.rint(rounded).astype(np.int64)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,35 +13,15 @@ FLOOR = 1e-300
 """Least probability that is divided by."""
 
 
-def em_steps(
-    tables: Sequence[Floats],
-    shares: Sequence[Floats],
-    *,
-    weights: Floats,
-    start: Floats | None = None,
-) -> Iterator[Floats]:
-    r"""Learn how ranks are distributed, from the shares of the items in each cell, step by step.
+def em_step(mass: Floats, tables: Sequence[Floats], shares: Sequence[Floats]) -> Floats:
+    r"""Learn once more how ranks are distributed, from the shares of the items in each cell.
 
     .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
 
-    after 0, 1, 2, ... iterations, without end. Stopping early is what smooths the estimate: it
-    gets worse, not better, if the iterations go on until nothing changes.
-
-    Parameters
-    ----------
-    tables
-        One for each (number of candidates, number of negatives): P, (n_nodes, n_cells).
-    shares
-        Shares of the items in the cells of each table, w; all sets add up to 1 over all tables:
-        (n_cells, n_sets).
-    weights
-        Ranks that the nodes stand for: (n_nodes,).
-    start
-        Where to begin, (n_nodes, n_sets); by default in proportion to the weights.
-
-    Yields
-    ------
-    Mass at the nodes, of shape (n_nodes, n_sets); sums are 1.
+    Stopping early is what smooths the estimate: it gets worse, not better, if the iterations go on
+    until nothing changes. The mass p is (n_nodes, n_sets); for each (number of candidates, number
+    of negatives) there are a table P, (n_nodes, n_cells), and shares w of the items in its cells,
+    (n_cells, n_sets), which add up to 1 over all tables.
 
     References
     ----------
@@ -51,33 +31,23 @@ def em_steps(
     --------
     A user in the first of two cells, and ranks that never, or always, lead there:
 
-    >>> steps = em_steps([np.eye(2)], [np.array([[1.0], [0.0]])], weights=np.ones(2))
-    >>> [next(steps)[:, 0].tolist() for _ in range(2)]
-    [[0.5, 0.5], [1.0, 0.0]]
+    >>> em_step(np.full((2, 1), 0.5), [np.eye(2)], [np.array([[1.0], [0.0]])]).ravel()
+    array([1., 0.])
     """
-    mass = start
-    if mass is None:
-        mass = np.repeat((weights / weights.sum())[:, np.newaxis], shares[0].shape[1], axis=1)
-    while True:
-        yield mass
-        mass = mass * sum(
-            table @ (share / np.maximum(table.T @ mass, FLOOR))
-            for table, share in zip(tables, shares, strict=True)
-        )
+    explained = zip(tables, shares, strict=True)
+    return np.asarray(mass * sum(t @ (w / np.maximum(t.T @ mass, FLOOR)) for t, w in explained))
 
 
-def log_likelihood(tables: Sequence[Floats], shares: Sequence[Floats], mass: Floats) -> Floats:
+def log_likelihood(mass: Floats, tables: Sequence[Floats], shares: Sequence[Floats]) -> Floats:
     r"""Give the mean log-likelihood of an item's cell, :math:`\sum_c w_c \log (L p)_c`: (n_sets,).
 
     It is in natural units; for adaptive samples but for a constant, which their growing adds.
 
     Examples
     --------
-    >>> log_likelihood([np.eye(2)], [np.array([[1.0], [0.0]])], np.full((2, 1), 0.5)).round(4)
+    >>> log_likelihood(np.full((2, 1), 0.5), [np.eye(2)], [np.array([[1.0], [0.0]])]).round(4)
     array([-0.6931])
     """
-    each = [
-        (share * np.log(np.maximum(table.T @ mass, FLOOR))).sum(axis=0)
-        for table, share in zip(tables, shares, strict=True)
-    ]
+    explained = zip(tables, shares, strict=True)
+    each = [(w * np.log(np.maximum(t.T @ mass, FLOOR))).sum(axis=0) for t, w in explained]
     return np.asarray(np.sum(each, axis=0))

@@ -20,25 +20,19 @@ Floats = NDArray[np.float64]
 class Equations:
     """Sums over the ranks of a group, of which one distribution is the prior.
 
-    Parameters
-    ----------
-    group
-        Samples of one size among as many candidates.
-    mass
-        Distribution of the ranks at its nodes, p: (n_nodes,).
-    exact
-        Exact metrics there, b: (n_nodes, n_columns).
-    metrics
-        Gives them for other numbers of irrelevant items above, of some in all.
-    n_users
-        Users of the samples.
+    The prior is p at the nodes, (n_nodes,); metrics, (n_above, n_columns), are given for numbers
+    of irrelevant items above, of some in all.
     """
 
     group: Group
     mass: Floats
-    exact: Floats
     metrics: Callable[[ArrayLike, int], Floats]
     n_users: int
+
+    @cached_property
+    def exact(self) -> Floats:
+        """Exact metrics at the nodes, b: (n_nodes, n_columns)."""
+        return self.metrics(self.group.nodes.above, self.group.n_irrelevant)
 
     @cached_property
     def weighted(self) -> Floats:
@@ -57,11 +51,10 @@ class Equations:
 
     @property
     def products(self) -> Floats:
-        """P'Db, of the rows alone that some metric does not leave 0."""
-        depth = int(np.flatnonzero(self.exact.any(axis=1)).max(initial=-1)) + 1
-        return self.weighted[:depth].T @ self.exact[:depth]
+        """P'Db."""
+        return self.weighted.T @ self.exact
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
         """Solve for P'Db with a matrix whose rows and columns are scaled: (n_cells, n_columns)."""
-        factor = cho_factor(matrix, overwrite_a=True)
+        factor = cho_factor(matrix)
         return scales[:, np.newaxis] * cho_solve(factor, scales[:, np.newaxis] * self.products)

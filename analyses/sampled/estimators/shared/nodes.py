@@ -1,6 +1,6 @@
 """Where sums over ranks are taken: at every rank, or on a quadrature grid.
 
-The grid pays: with 9,916 candidates and 100 samples it makes EM some 50 times as fast.
+The grid pays: with 9,916 candidates it makes MLE of 100 samples 9 times as fast, with all counting.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from runs import InputError
 
 Floats = NDArray[np.float64]
 
@@ -45,11 +43,6 @@ class Nodes:
 def nodes_for(sizes: Sequence[int], n_negatives: int, *, replace: bool, path: str) -> Nodes:
     """Give the nodes for some numbers of irrelevant candidates, on a path, "grid" or "full".
 
-    Raises
-    ------
-    InputError
-        If the path is called otherwise.
-
     Examples
     --------
     >>> nodes_for([3], 2, replace=True, path="full")
@@ -58,8 +51,6 @@ def nodes_for(sizes: Sequence[int], n_negatives: int, *, replace: bool, path: st
     >>> len(grid), round(float(grid.weights.sum()), 6)
     (249, 9916.0)
     """
-    if path not in ("grid", "full"):
-        raise InputError(f'`path` must be "grid" or "full", got {path!r}.')
     every = np.arange(max(sizes) + 1.0)
     if path == "grid" and len(every) > HEAD:
         grid = _grid(sorted(set(sizes)), n_negatives, replace=replace)
@@ -82,17 +73,16 @@ def _grid(ends: Sequence[int], n_negatives: int, *, replace: bool) -> Nodes:
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
             width *= np.sqrt(max(1.0 - n_negatives / end, 1.0 / end))
-        points, widths = _panels(start, end - 0.5, size=end, width=width)
-        above += [points, np.array([float(end)])]
-        weights += [widths, np.ones(1)]
+        if end - 0.5 > start:
+            points, widths = _panels(start, end - 0.5, size=end, width=width)
+            above, weights = [*above, points], [*weights, widths]
+        above, weights = [*above, np.array([float(end)])], [*weights, np.ones(1)]
         start = end + 0.5
     return Nodes(np.concatenate(above), np.concatenate(weights), head=HEAD)
 
 
 def _panels(start: float, stop: float, *, size: int, width: float) -> tuple[Floats, Floats]:
     """Give the points of panels of equal angle, and the ranks that each stands for."""
-    if stop <= start:
-        return np.empty(0), np.empty(0)
     low, high = np.arcsin(np.sqrt(np.array([start, stop]) / size))
     edges = np.linspace(low, high, int(np.ceil((high - low) / width)) + 1)
     places, shares = np.polynomial.legendre.leggauss(POINTS)

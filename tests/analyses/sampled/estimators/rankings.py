@@ -1,13 +1,13 @@
 """Tables and samples that the tests of estimators share."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators.shared.cells import Group
-from analyses.sampled.estimators.shared.em import em_steps
+from analyses.sampled.estimators.shared.em import em_step
+from analyses.sampled.estimators.shared.estimator import Fits
 from analyses.sampled.estimators.shared.nodes import Nodes, nodes_for
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 
@@ -36,7 +36,16 @@ def learned(
     tables: Sequence[Floats], shares: Sequence[Floats], *, weights: Floats, iterations: int
 ) -> Floats:
     """What so many iterations of EM have learned."""
-    return next(islice(em_steps(tables, shares, weights=weights), iterations, None))
+    mass = np.repeat((weights / weights.sum())[:, np.newaxis], shares[0].shape[1], axis=1)
+    for _ in range(iterations):
+        mass = em_step(mass, tables, shares)
+    return mass
+
+
+def learned_of(fits: Fits) -> Floats:
+    """The distribution of ranks that was learned from the first sample, at the nodes."""
+    assert fits.masses is not None
+    return fits.masses[:, 0]
 
 
 def draw(ranks: NDArray[np.int64], *, n: int, m: int, rng: np.random.Generator) -> SampledRanks:

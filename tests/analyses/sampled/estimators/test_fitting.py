@@ -1,8 +1,9 @@
 """What fitted estimators answer, for every kind of sample."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from analyses.intervals.resampling import resampled_users
 from analyses.sampled.estimators import (
     Cells,
     Estimator,
-    Fitted,
     adaptive_mle,
     bv,
     cls,
@@ -27,18 +27,19 @@ from analyses.sampled.estimators import (
     uncorrected,
 )
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.samples.from_full_ranks import sample_ranks
-from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.expectation.rank_pmf import moments
+from analyses.sampled.samples import FixedSize, SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
     Floats,
     draw,
     draw_adaptively,
+    learned_of,
     power_law,
     sample_of,
 )
-from tests.analyses.sampled.references import moments_of_one_item
+from tests.analyses.sampled.references import expectation, moments_of_one_item
 
 ALL = [
     uncorrected(),
@@ -76,9 +77,7 @@ def test_the_grid_gives_what_all_ranks_give(estimator: Estimator, replace: bool)
     names = [f"Recall@{cutoff}" for cutoff in CUTOFFS] + ["nDCG@10", "AP@10", "AP", "nDCG"]
     # Many values fit AUC as well as each other under the constraint of CLS.
     names += [] if isinstance(estimator, cls) else ["AUC"]
-    grid, full = (
-        estimator.fit(sample, path=path).fits.estimates(names) for path in ("grid", "full")
-    )
+    grid, full = (estimator.fit(sample, path=path).estimates(names) for path in ("grid", "full"))
     np.testing.assert_allclose(grid, full, rtol=1e-4)
 
 
@@ -89,15 +88,8 @@ def several_items(*, sizes: NDArray[np.int64], n_irrelevant: int) -> tuple[Sampl
     order = np.concatenate([np.arange(1, size + 1) for size in sizes])
     rank = np.concatenate(above) + order
     n_relevant, users = np.repeat(sizes, sizes), np.repeat(np.arange(len(sizes)), sizes)
-    sample = SampledRanks(
-        rank,
-        np.full(len(rank), n_irrelevant),
-        n_irrelevant + n_relevant,
-        False,
-        user=users,
-        order=order,
-        n_relevant=n_relevant,
-    )
+    m = np.full(len(rank), n_irrelevant)
+    sample = SampledRanks(rank, n_irrelevant + n_relevant, users, n_negatives=m, replace=False)
     precisions = np.bincount(users, weights=order / rank / n_relevant).astype(np.float64)
     return sample, precisions
 
@@ -118,7 +110,7 @@ def test_a_sample_of_all_candidates_needs_no_correction(estimator: Estimator) ->
 def test_every_metric_of_several_items_is_right_from_all_candidates(name: str) -> None:
     sample, _ = several_items(sizes=np.array([1, 2, 5, 3, 1, 4]), n_irrelevant=12)
     terms = rank_metric(name).summands(
-        sample.rank, n=sample.n_candidates, order=sample.orders, n_relevant=sample.n_relevants
+        sample.rank, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
     )
     found = bv(0.1).fit(sample, path="full").estimate(name)
     np.testing.assert_allclose(found, terms.sum() / 6, atol=1e-9)
@@ -129,12 +121,9 @@ def test_values_are_corrected_item_by_item() -> None:
     above = np.sort(rng.integers(0, 21, (30, 2)), axis=1)
     sample = SampledRanks(
         (above + np.array([1, 2])).ravel(),
-        np.full(60, 20),
         np.full(60, 302),
-        True,
-        user=np.repeat(np.arange(30), 2),
-        order=np.tile([1, 2], 30),
-        n_relevant=np.full(60, 2),
+        np.repeat(np.arange(30), 2),
+        n_negatives=np.full(60, 20),
     )
     fitted = bv(0.1).fit(sample)
     first, second = (fitted.corrected("Recall@10", order=order) for order in (1, 2))
@@ -145,7 +134,7 @@ def test_values_are_corrected_item_by_item() -> None:
 
 def test_rr_learns_from_first_items_alone() -> None:
     sample, _ = several_items(sizes=np.array([2, 3, 1, 4]), n_irrelevant=12)
-    first = sample.orders == 1
+    first = sample.order == 1
     alone = SampledRanks.of(sample.rank[first], n_negatives=12, n_candidates=13, replace=False)
     found = mn().fit(sample, path="full").estimate("RR")
     expected = mn().fit(alone, path="full").estimate("RR")
@@ -211,7 +200,8 @@ def test_users_may_be_corrected_by_their_own_numbers_of_candidates() -> None:
 
 def test_the_mean_number_of_candidates_is_the_default() -> None:
     sample = of_two_lengths()
-    by_mean, by_number = (bv(0.1).fit(sample, n=n).estimate("Recall@10") for n in ("mean", 2250))
+    as_many = SampledRanks.of(sample.rank, n_negatives=40, n_candidates=2250)
+    by_mean, by_number = (bv(0.1).fit(one).estimate("Recall@10") for one in (sample, as_many))
     assert by_mean == by_number
 
 
@@ -219,18 +209,13 @@ def ht_of_one_negative(item: int) -> SampledRanks:
     """Sample one item of four with q = .1, .2, .3, .4; the first, third and fourth are above."""
     above = item != 1
     inverse = 1 / [0.1, 0.2, 0.3, 0.4][item] if above else 0.0
-    return SampledRanks(
-        np.array([1 + above]),
-        np.array([1]),
-        np.array([5]),
-        True,
-        inverse_mass_above=np.array([inverse]),
-    )
+    one = SampledRanks.of([1 + above], n_negatives=1, n_candidates=5)
+    return replace(one, inverse_mass_above=np.array([inverse]))
 
 
 def test_horvitz_thompson_is_right_on_average() -> None:
     aucs = np.array(
-        [ht_plugin().fit(ht_of_one_negative(item)).estimate("AUC") for item in range(4)]
+        [ht_plugin().fit(ht_of_one_negative(item)).estimate("AUC")[0] for item in range(4)]
     )
     # AUC = (5 - R) / 4 gives the estimated rank R back.
     ranks, chances = 5 - 4 * aucs, np.array([0.1, 0.2, 0.3, 0.4])
@@ -271,16 +256,15 @@ def test_adaptive_mle_is_mle_with_50_iterations() -> None:
 def test_repeats_are_fitted_each_for_itself(estimator: Estimator) -> None:
     samples = [sample_of(counts, n=200) for counts in ([9, 5, 3, 3], [2, 6, 6, 6], [0, 0, 10, 10])]
     together = estimator.fit_repeats(samples).estimate("Recall@5")
-    apart = [estimator.fit(sample).estimate("Recall@5") for sample in samples]
+    apart = [estimator.fit(sample).estimate("Recall@5")[0] for sample in samples]
     np.testing.assert_allclose(together, apart, rtol=1e-9)
 
 
 def test_a_pooled_prior_is_the_mean_of_the_repeats_own() -> None:
     samples = [sample_of(counts, n=50) for counts in ([9, 5, 3, 3], [2, 6, 6, 6])]
-    own = [mle().fit(sample).rank_distribution() for sample in samples]
-    pooled = bv(0.1, prior="pooled:mle").fit_repeats(samples).masses()
-    assert pooled is not None
-    np.testing.assert_allclose(pooled[:, 0], np.mean(own, axis=0), atol=1e-12)
+    own = [learned_of(mle().fit(sample)) for sample in samples]
+    pooled = learned_of(bv(0.1, prior="pooled:mle").fit_repeats(samples))
+    np.testing.assert_allclose(pooled, np.mean(own, axis=0), atol=1e-12)
 
 
 def test_a_pooled_prior_needs_repeats() -> None:
@@ -294,7 +278,7 @@ def test_a_replicate_repeats_the_whole_fit_on_redrawn_users() -> None:
     expected = [
         mn()
         .fit(SampledRanks.of(np.repeat(sample.rank, one), n_negatives=20, n_candidates=500))
-        .estimate("AP@10")
+        .estimate("AP@10")[0]
         for one in times
     ]
     found = mn().fit(sample).bootstrap(3, seed=5).estimate("AP@10")
@@ -316,9 +300,9 @@ def test_moments_are_those_of_simulated_samples() -> None:
     values = fitted.corrected("Recall@10")
     above = rng.binomial(20, (ranks - 1) / 299, size=(20_000, 50))
     simulated = values[above].mean(axis=1)
-    error = np.sqrt(fitted.variance("Recall@10", ranks) / 20_000)
-    assert abs(simulated.mean() - fitted.expectation("Recall@10", ranks)) < 4 * error
-    np.testing.assert_allclose(simulated.var(), fitted.variance("Recall@10", ranks), rtol=0.05)
+    mean, variance = moments(FullRanks.of(ranks, n_candidates=300), values[:, None], replace=True)
+    assert abs(simulated.mean() - mean) < 4 * np.sqrt(variance / 20_000)
+    np.testing.assert_allclose(simulated.var(), variance[0], rtol=0.05)
 
 
 def users_with_several_items() -> FullRanks:
@@ -332,11 +316,7 @@ def users_with_several_items() -> FullRanks:
 @cache
 def samples_of_several_items(*, replace: bool, repeats: int) -> list[SampledRanks]:
     ranks = users_with_several_items()
-    asked: dict[str, Any] = {"n_candidates": ranks.n_candidates, "user": ranks.user, "m": 30}
-    return [
-        sample_ranks(ranks.rank, **asked, replace=replace, seed=2, repeat=repeat)
-        for repeat in range(repeats)
-    ]
+    return [FixedSize(30, replace).draw(ranks, seed=2, repeat=repeat) for repeat in range(repeats)]
 
 
 @pytest.mark.slow
@@ -351,14 +331,7 @@ def test_means_of_several_items_are_those_of_simulated_samples(
     fits = bv(0.1).fit_repeats(samples, n=n)
     drawn = fits.estimate(metric)
     error = drawn.std() / np.sqrt(repeats)
-    assert abs(drawn.mean() - Fitted(fits).expectation(metric, ranks)) < 4 * error
-
-
-@pytest.mark.parametrize("replace", [True, False])
-def test_plain_ranks_are_of_users_with_the_candidates_of_the_fit(replace: bool) -> None:
-    fitted = bv(0.1).fit(sample_of([1] * 21, n=300, replace=replace))
-    full = FullRanks.of([3, 70, 300], n_candidates=300)
-    assert fitted.variance("AP", [3, 70, 300]) == fitted.variance("AP", full)
+    assert abs(drawn.mean() - expectation(fits, metric, ranks)) < 4 * error
 
 
 @pytest.mark.parametrize("metric", ["AP", "Recall@10"])
@@ -366,14 +339,11 @@ def test_variances_are_those_of_the_corrected_values(metric: str) -> None:
     fitted = bv(0.1).fit(sample_of([1] * 21, n=300))
     values, ranks = fitted.corrected(metric), np.array([3, 70, 70, 290])
     means, variances = moments_of_one_item(values, ranks, n=300, replace=True)
-    np.testing.assert_allclose(fitted.variance(metric, ranks), variances.mean() / 4, rtol=1e-9)
-    np.testing.assert_allclose(fitted.expectation(metric, ranks), means.mean(), rtol=1e-9)
-
-
-def test_plain_ranks_do_not_do_for_unequal_candidates() -> None:
-    sample = SampledRanks.of([1, 2], n_negatives=5, n_candidates=[50, 90])
-    with pytest.raises(InputError, match="numbers of candidates differ"):
-        bv(0.1).fit(sample, n="users").expectation("AP", [3])
+    full = FullRanks.of(ranks, n_candidates=300)
+    mean, variance = moments(full, values[:, np.newaxis], replace=True)
+    np.testing.assert_allclose(variance[0], variances.mean() / 4, rtol=1e-9)
+    np.testing.assert_allclose(mean[0], means.mean(), rtol=1e-9)
+    np.testing.assert_allclose(expectation(fitted, metric, full), means.mean(), rtol=1e-9)
 
 
 def test_cutoffs_below_the_head_of_the_grid_are_refused() -> None:
@@ -386,51 +356,28 @@ def test_estimates_of_a_distribution_have_no_corrected_values() -> None:
         mle().fit(sample_of([1, 1], n=5)).corrected("AP")
 
 
-def test_linear_estimators_have_no_distribution() -> None:
-    with pytest.raises(InputError, match="estimates no distribution of ranks"):
-        bv(0.1).fit(sample_of([1, 1], n=5)).rank_distribution()
-
-
-def test_a_distribution_on_the_grid_has_a_share_for_every_rank() -> None:
-    sample = long_tail(n=2000, m=40)
-    grid, full = (mle().fit(sample, path=path).rank_distribution() for path in ("grid", "full"))
-    np.testing.assert_allclose(grid.cumsum(), full.cumsum(), atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("n", "path", "rule"), [("median", "grid", "`n`"), ("mean", "fast", "`path`")]
-)
-def test_unknown_options_are_refused(n: str, path: str, rule: str) -> None:
-    with pytest.raises(InputError, match=rule):
-        bv(0.1).fit(sample_of([1, 1], n=5), n=n, path=path)  # type: ignore[arg-type]
-
-
-def test_candidates_may_not_be_fewer_than_were_sampled() -> None:
-    with pytest.raises(InputError, match="more candidates than the 20 sampled, got 15"):
-        bv(0.1).fit(long_tail(n=500, m=20), n=15)
-
-
 def test_samples_of_both_kinds_are_not_fitted_together() -> None:
     samples = [long_tail(n=500, m=20, replace=replace) for replace in (True, False)]
-    with pytest.raises(InputError, match="with and without replacement"):
+    with pytest.raises(InputError, match="drawn alike"):
         mle().fit_repeats(samples)
 
 
 def test_repeats_are_of_the_same_users() -> None:
     samples = [sample_of([5, 5], n=9), sample_of([5, 4], n=9)]
-    with pytest.raises(InputError, match="of the same users and relevant items"):
+    with pytest.raises(InputError, match="of the same users, and drawn alike"):
         bv(0.1).fit_repeats(samples)
 
 
 def test_horvitz_thompson_redraws_users() -> None:
     above = np.arange(6) % 3
     mass = 9 * above.astype(np.float64)
-    sample = SampledRanks(above + 1, np.full(6, 3), np.full(6, 50), True, inverse_mass_above=mass)
+    plain = SampledRanks.of(above + 1, n_negatives=3, n_candidates=50)
+    sample = replace(plain, inverse_mass_above=mass)
     times = resampled_users(0, 4, n_users=6, seed=5)
     found = ht_plugin().fit(sample).bootstrap(4, seed=5).estimate("AP")
     np.testing.assert_allclose(found, times @ (1 / (1 + above * 3.0)) / 6, rtol=1e-12)
     both = ht_plugin().fit_repeats([sample, sample]).estimate("AP")
-    np.testing.assert_allclose(both, ht_plugin().fit(sample).estimate("AP"), rtol=1e-12)
+    np.testing.assert_allclose(both, ht_plugin().fit(sample).estimate("AP").repeat(2), rtol=1e-12)
 
 
 @given(st.lists(st.integers(3, 5000), min_size=1, max_size=30))

@@ -13,7 +13,6 @@ from runs.shared.groups import whole
     [
         (1, 0, 9, "`n_negatives` must be at least 1, got 0"),
         (1, 9, 9, "`n_negatives` must not be above the irrelevant candidates, got 9"),
-        (0, 3, 9, "ranks must be from 1 to the length of the list, got 0"),
         (5, 3, 9, "ranks must be from 1 to the length of the list, got 5"),
     ],
 )
@@ -40,7 +39,6 @@ def test_columns_have_one_length() -> None:
         SampledRanks.of([1, 2], n_negatives=[3, 3, 3], n_candidates=9)
 
 
-def test_the_order_is_a_place_among_the_relevant_items() -> None:
-    one = np.array([1])
-    with pytest.raises(InputError, match="`order` must be from 1 to the number of relevant items"):
-        SampledRanks(2 * one, 3 * one, 9 * one, True, order=2 * one, n_relevant=one)
+def test_the_first_rank_is_1() -> None:
+    with pytest.raises(InputError, match="ranks must be from 1 to the number of candidates, 9"):
+        SampledRanks.of([0], n_negatives=3, n_candidates=9)

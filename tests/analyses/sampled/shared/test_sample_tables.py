@@ -32,7 +32,7 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
     long, wide = _read(tmp_path, LONG), _read(tmp_path, WIDE, negatives=3, candidates=9)
     for system in ("x", "y"):
         assert long[system].above.tolist() == wide[system].above.tolist()
-        assert long[system].n_relevants.tolist() == [1, 2, 2]
+        assert long[system].n_relevant.tolist() == [1, 2, 2]
 
 
 def test_a_data_frame_is_read_as_its_file_would_be(tmp_path: Path) -> None:

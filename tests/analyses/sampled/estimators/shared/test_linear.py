@@ -72,7 +72,8 @@ PRIOR = np.array([2 / 5, 1 / 4, 1 / 5, 1 / 10, 1 / 20])
 )
 def test_any_prior_is_taken(estimator: Estimator, expected: Floats) -> None:
     cells = Cells.of([TEN_USERS], path="full")
-    (values,) = estimator.fit_cells(cells, masses=PRIOR[:, np.newaxis]).corrected("Recall@1")
+    fits = estimator.fit_cells(cells, learn=lambda _: PRIOR[:, np.newaxis])
+    values = fits.corrected("Recall@1")
     np.testing.assert_allclose(values, expected, atol=1e-10)
 
 

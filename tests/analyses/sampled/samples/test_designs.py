@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, multivariate_hypergeom
 
-from analyses.sampled.samples.from_full_ranks import sample_ranks, sample_ranks_adaptive
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
+from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 
 N_USERS = 40_000
 
@@ -68,12 +68,15 @@ def test_another_seed_or_repeat_is_another_sample(seed: int, repeat: int) -> Non
 
 def test_rows_stay_where_they_were() -> None:
     ranks = sample_ranks([5, 1, 3], n_candidates=5, m=2, seed=1, replace=False, user=[0, 1, 0])
-    assert ranks.orders.tolist() == [2, 1, 1]
+    assert ranks.order.tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize(
     ("m", "finding"),
-    [(0, "`m` must be at least 1 negative, got 0"), (9, "irrelevant candidates, 8 for some user")],
+    [
+        (0, "`negatives` must be at least 1 negative, got 0"),
+        (9, "irrelevant candidates, 8 for some user"),
+    ],
 )
 def test_impossible_numbers_of_negatives_are_refused(m: int, finding: str) -> None:
     with pytest.raises(InputError, match=finding):

@@ -1,0 +1,221 @@
+"""How negatives are sampled: as many for everybody, or more for those who have none above.
+
+All randomness is keyed by seed, repeat and user: a user's sample does not depend on which other
+users there are, on blocks or on workers. Systems that are sampled with one seed and repeat share
+their random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sampled.samples.sampled_ranks import SampledRanks
+from qrels.ranks.full_ranks import FullRanks
+from runs import InputError
+from runs.shared.groups import Integers
+from runs.shared.streams import random_uniforms
+
+MOST_DOUBLINGS = 5
+"""Samples of 100 grow to 3,200, as those of Li et al. (2023)."""
+
+LARGEST_SHARE = 1 / 3
+"""Part of the candidates that are sampled at most, unless asked otherwise."""
+
+SMALLEST = 10
+"""Fewest negatives that samples of several sizes begin with, where candidates allow."""
+
+
+def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
+    """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
+    if m < 1:
+        raise InputError(f"`{name}` must be at least 1 negative, got {m}.")
+    if m > n_irrelevant.min(initial=m):
+        raise InputError(
+            f"`{name}` must not be above the irrelevant candidates, {n_irrelevant.min()} for some "
+            f"user, got {m}."
+        )
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    r"""As many negatives, m, for every user, with or without replacement.
+
+    With :math:`a_j` of N irrelevant candidates above a user's relevant item number j, the sampled
+    negatives above it are :math:`\mathrm{Bin}(m, a_j/N)` or :math:`\mathrm{Hyp}(N, a_j, m)`. For
+    several relevant items the numbers between them are drawn in turn, each given those before:
+    together they are multinomial, or multivariate hypergeometric.
+
+    References
+    ----------
+    Krichene & Rendle (2020), On sampled metrics for item recommendation, sections 4.3 and 4.4.
+
+    Examples
+    --------
+    A sample of all four negatives, without replacement, has the ranks themselves:
+
+    >>> design = FixedSize(4, replace=False)
+    >>> print(design, design.draw(FullRanks.of([1, 3, 5], n_candidates=5), seed=42).rank)
+    m = 4 [1 3 5]
+    """
+
+    negatives: int
+    replace: bool = True
+
+    def __str__(self) -> str:
+        return f"m = {self.negatives:,}"
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse more negatives than some user has irrelevant candidates, or none."""
+        require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
+        """Sample once."""
+        self.check(ranks)
+        drawn, m = np.zeros(len(ranks), dtype=np.int64), self.negatives
+        by_user, order = ranks.by_user, ranks.order[ranks.by_user]
+        for place in range(1, order.max(initial=0) + 1):
+            here = np.flatnonzero(order == place)
+            rows, before = by_user[here], by_user[here - 1]
+            # The first place has nothing before it, whatever row that names.
+            passed, found = (ranks.above[before], drawn[before]) if place > 1 else (0, 0)
+            uniforms = random_uniforms(ranks.user[rows], seed, "sampled ranks", repeat, place)
+            above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
+            left = np.broadcast_to(m - found, rows.shape)
+            drawn[rows] = found + _above(uniforms, left, above, others, replace=self.replace)
+        every, own = drawn + ranks.order, np.full(len(ranks), m, dtype=np.int64)
+        return SampledRanks(
+            every, ranks.n_candidates, ranks.user, n_negatives=own, replace=self.replace
+        )
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Samples that double from n0 to n_max items while a user's one relevant item is the first.
+
+    Notes
+    -----
+    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
+    Printed, it stops only at n_max itself, so that other values would never end for a user whose
+    item is ranked first; and it has n0 - 1 negatives, where the released script draws n0.
+
+    Examples
+    --------
+    Nothing is above the first rank, everything above the last:
+
+    >>> ranks = Adaptive(4, 16).draw(FullRanks.of([1, 50], n_candidates=50), seed=42)
+    >>> ranks.n_negatives.tolist(), ranks.rank.tolist()
+    ([15, 3], [1, 4])
+    """
+
+    n0: int
+    n_max: int
+
+    def __str__(self) -> str:
+        return f"{self.n0:,} to {self.n_max:,}"
+
+    @classmethod
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Adaptive:
+        """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
+
+        Examples
+        --------
+        >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
+        >>> print(Adaptive.suited(ranks, n0=100))
+        100 to 200
+        """
+        if n_max is not None:
+            return cls(n0, n_max)
+        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
+        return cls(n0, n0 * 2 ** min(int(np.log2(largest / n0)), MOST_DOUBLINGS))
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse sizes that no doubling reaches or users lack, and several relevant items."""
+        if (ranks.n_relevant > 1).any():
+            raise InputError("adaptive samples are of users with one relevant item each.")
+        n0, n_max = self.n0, self.n_max
+        if n0 < 2:
+            raise InputError(
+                f"`n0` must be at least 2, the relevant item and a negative, got {n0}."
+            )
+        ratio = n_max // n0
+        if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
+            raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
+        require_negatives(n_max - 1, ranks.n_irrelevant, name="n_max - 1")
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
+        """Sample once, with replacement."""
+        self.check(ranks)
+        above, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
+        for size in (each.n_max for each in self.on_the_way()):
+            rows = np.flatnonzero(above == 0)
+            more = size - 1 - negatives[rows]
+            uniforms = random_uniforms(ranks.user[rows], seed, "adaptive ranks", repeat, size)
+            others = ranks.n_irrelevant[rows]
+            above[rows] = _above(uniforms, more, ranks.above[rows], others, replace=True)
+            negatives[rows] = size - 1
+        return SampledRanks(above + 1, ranks.n_candidates, ranks.user, n_negatives=negatives)
+
+    def on_the_way(self) -> tuple[Adaptive, ...]:
+        """Give the samples that stop growing at the first size, the second, and so on to the last.
+
+        Examples
+        --------
+        >>> [str(each) for each in Adaptive(100, 400).on_the_way()]
+        ['100 to 100', '100 to 200', '100 to 400']
+        """
+        n_doublings = (self.n_max // self.n0).bit_length()
+        return tuple(Adaptive(self.n0, self.n0 * 2**number) for number in range(n_doublings))
+
+
+Design: TypeAlias = FixedSize | Adaptive
+
+
+def _above(
+    uniforms: NDArray[np.float64], m: Integers, above: Integers, others: Integers, *, replace: bool
+) -> Integers:
+    from analyses.sampled.samples.inversion import negatives_above
+
+    return negatives_above(uniforms, m, above, others, replace)
+
+
+def require_rising(
+    numbers: Sequence[int], *, name: str = "negatives", least: int | None = None
+) -> None:
+    """Refuse numbers that do not rise, from a least one if there is one, or are none."""
+    rises = bool(numbers) and sorted(set(numbers)) == list(numbers)
+    if not rises or (least is not None and numbers[0] < least):
+        start = "" if least is None else f" from at least {least}"
+        raise InputError(f"`{name}` must rise{start}, got {list(numbers)}.")
+
+
+def round_numbers(largest: int) -> tuple[int, ...]:
+    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest.
+
+    Examples
+    --------
+    >>> round_numbers(20)
+    (1, 2, 5, 10, 20)
+    """
+    powers = [10**digits for digits in range(len(str(largest)))]
+    numbers = [leading * power for power in powers for leading in (1, 2, 5)]
+    return tuple(number for number in numbers if number <= largest)
+
+
+def sizes_suited(ranks: FullRanks) -> tuple[int, ...]:
+    """Give numbers of negatives to compare: 10, 20, 50, 100, ... to a third of the candidates.
+
+    Where those of some user are too few for 10, it is the largest of 1, 2 and 5 that fits.
+
+    Examples
+    --------
+    >>> sizes_suited(FullRanks.of([1, 7], n_candidates=[310, 4000]))
+    (10, 20, 50, 100)
+    """
+    third = max(int(LARGEST_SHARE * ranks.n_candidates.min()), 1)
+    fitting = round_numbers(min(third, int(ranks.n_irrelevant.min())) or 1)
+    return tuple(number for number in fitting if number >= SMALLEST) or (fitting[-1],)
