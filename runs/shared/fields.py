@@ -18,6 +18,7 @@ from runs.shared.ids import LONGEST_ID
 from runs.shared.numbering import Numbering
 
 BLANKS = b"\t\v\f\r"
+BLANKS_ALONE = tuple(bytes([blank]) for blank in BLANKS)
 SPACES = bytes.maketrans(BLANKS, b" " * len(BLANKS))
 COMMENT = re.compile(rb"(?m)^#.*\n?")
 MOST_AT_ONCE = 2**30
@@ -133,12 +134,22 @@ def _plain(content: bytes) -> bytes:
     >>> _plain(b"# a run\n u\tQ0   7 1 2 s \r\n")
     b'u Q0 7 1 2 s\n'
     """
-    if any(blank in content for blank in BLANKS):
+    if _is_plain(content):
+        return content
+    if any(blank in content for blank in BLANKS_ALONE):
         content = content.translate(SPACES)
     while b"  " in content:
         content = content.replace(b"  ", b" ")
     content = content.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
     return COMMENT.sub(b"", content) if content[:1] == b"#" or b"\n#" in content else content
+
+
+def _is_plain(content: bytes) -> bool:
+    """Tell at a glance that no blank stands beside another or at an end, and that none is odd."""
+    if any(odd in content for odd in (*BLANKS_ALONE, b"#")) or content[:1] <= b" ":
+        return False
+    blank = np.frombuffer(content, np.uint8) <= ord(" ")
+    return content[-1:] != b" " and not (blank[1:] & blank[:-1]).any()
 
 
 def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:

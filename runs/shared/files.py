@@ -67,6 +67,6 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: the file does not exist.") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: the file cannot be read ({error}).") from None
-    if not content.strip():
+    if not content or content.isspace():
         raise InputError(f"{path}: the file is empty.")
     return content
