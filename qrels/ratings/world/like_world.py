@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
+from qrels.ratings.world.exposure import Bands, Exposure
 from qrels.ratings.world.like_settings import LikeSettings
 from qrels.ratings.world.moments import (
     DIMENSIONS,
@@ -41,9 +42,9 @@ FIRST_SWEEPS, SWEEPS = 8, 5
 LEAST_NOISE = 0.1
 FURTHEST_STEP = 2.0
 # How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
-STEPS = {"interest": 1.5, "taste": 0.7, "agreement": 0.5}
+STEPS = {"interest": 1.5, "tails": 0.65, "taste": 0.7, "agreement": 0.5}
 # Strengths that may be negative are moved by so much of what their moment is short of.
-GAINS = {"slope": 2.0, "trend": 1.0, "bend": 1.0, "decay": 1.5, "affinity": 2.0}
+GAINS = {"trend": 1.0, "bend": 1.0, "decay": 1.5, "affinity": 2.0}
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,16 @@ class Strengths:
     familiarity are in units of log odds, to which `liking` times preference adds.
     """
 
-    interest: float = 2.5
-    decay: float = 0.7
-    neighbours: float = 1.4
-    slope: float = 0.1
-    niche: float = 0.5
+    interest: float = 3.8
+    decay: float = 1.0
+    tails: float = 1.7
+    neighbours: float = 1.6
     generosity: float = 0.3
     quality: float = 0.4
     trend: float = 0.2
     bend: float = 0.0
-    taste: float = 0.5
-    affinity: float = 0.1
+    taste: float = 0.45
+    affinity: float = 0.02
     agreement: float = 0.2
 
     @property
@@ -72,6 +72,11 @@ class Strengths:
         """How much each dimension of taste and interest weighs, of sum of squares 1."""
         weights = np.arange(1.0, DIMENSIONS + 1) ** -self.decay
         return weights / np.sqrt((weights**2).sum())
+
+    def places(self, deviates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raise normal deviates to the power of ``tails``, signs kept, and scale them to 1."""
+        raised = np.sign(deviates) * np.abs(deviates) ** self.tails
+        return raised / np.sqrt((raised**2).mean())
 
     def moved(self, wanted: Moments, reached: Moments) -> Strengths:
         """Give the strengths with which the moments should come nearer to what is wanted."""
@@ -111,13 +116,13 @@ class FittedWorld:
 def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     """Make a world like real ratings.
 
-    The numbers of ratings of each user and each item are taken as they are, and so is the
-    histogram of ratings. Items are drawn by Gumbel top-k with weights
-    ``exp(popularity + liking * preference + familiarity)``; popularity is found by alternation
-    (users' thresholds, items' popularity), so that users' counts are met exactly and those of items
-    but for a few in a thousand. Each strength is fitted by its own moment (`Moments`): seven times
-    the world is drawn with the same deviates, and every strength is multiplied by a power of what
-    its moment is short of.
+    The numbers of ratings of each user, in each band of items' popularity (`Bands`), and of each
+    item are taken as they are, and so is the histogram of ratings. Items are drawn by Gumbel top-k
+    with weights ``exp(popularity + leaning + liking * preference + familiarity)``; popularity and
+    leaning are found by alternation (`Exposure`), so that users' counts are met exactly and those
+    of items but for a few in a thousand. Each strength is fitted by its own moment (`Moments`):
+    five times the world is drawn with the same deviates, and every strength is multiplied by a
+    power of what its moment is short of.
 
     Parameters
     ----------
@@ -142,13 +147,13 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     strengths, popularity = Strengths(), np.log(ratings.item_counts().astype(np.float64))
     sweeps = FIRST_SWEEPS
     for attempt in range(ROUNDS):
-        popularity = draft.popularity(strengths, popularity, sweeps=sweeps)
-        world = draft.world(strengths, popularity)
+        exposure = draft.exposure(strengths, popularity, sweeps=sweeps)
+        popularity, world = exposure.popularity, draft.world(strengths, exposure)
         reached = Moments.of(world.ratings)
         if attempt < ROUNDS - 1:
             strengths, sweeps = strengths.moved(wanted, reached), SWEEPS
     if not settings.is_usual:
-        world = draft.observed_otherwise(world, strengths, popularity)
+        world = draft.observed_otherwise(world, strengths, exposure)
     return FittedWorld(world, strengths, wanted, reached)
 
 
@@ -194,15 +199,14 @@ class _Deviates:
 
     def __init__(self, ratings: Ratings, seed: int) -> None:
         n_users, n_items = len(ratings.users), len(ratings.items)
-        streams = np.random.default_rng(seed).spawn(9)
-        places, interests, local, niche, tastes, biases, luck, noise, times = streams
+        streams = np.random.default_rng(seed).spawn(8)
+        places, interests, local, tastes, biases, luck, noise, times = streams
         self.items = places.standard_normal((n_items, DIMENSIONS))
         self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
         n_neighbourhoods = int(self.neighbourhood.max()) + 1
         self.interests = interests.standard_normal((n_users, DIMENSIONS))
         self.known = interests.standard_normal((n_users, n_neighbourhoods))
         self.local = local.standard_normal((n_users, n_neighbourhoods))
-        self.niche = niche.standard_normal(n_users)
         self.tastes = tastes.standard_normal((n_users, DIMENSIONS))
         self.generosity = biases.standard_normal(n_users)
         self.quality = biases.standard_normal(n_items)
@@ -235,9 +239,8 @@ class _Draft:
         return popularity_terms(self._counts[1])
 
     @cached_property
-    def _standard_activity(self) -> NDArray[np.float64]:
-        logs = np.log(self._counts[0])
-        return (logs - logs.mean()) / max(float(logs.std()), 1e-9)
+    def _bands(self) -> Bands:
+        return Bands.of(self.ratings)
 
     @cached_property
     def _scale(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -245,28 +248,16 @@ class _Draft:
         values, counts = np.unique(self.ratings.rating, return_counts=True)
         return values, np.cumsum(counts)[:-1]
 
-    def popularity(
-        self, strengths: Strengths, start: NDArray[np.float64], *, sweeps: int
-    ) -> NDArray[np.float64]:
-        """Find the popularity with which items are rated as often as they are."""
-        of_users, of_items = self._counts
-        unpopular = np.zeros(len(of_items))
-        appeal = self._appeal(self._observation(strengths, unpopular))
-        users, items = np.arange(len(of_users)), np.arange(len(of_items))
-        popularity = start
-        for _ in range(sweeps):
-            keys = appeal + popularity
-            least = np.sort(keys, axis=1)[users, len(items) - of_users]
-            over = np.sort((appeal - least[:, None]).T, axis=1)
-            last = over[items, len(users) - of_items]
-            # Items that all users rate have no next user.
-            next_one = over[items, np.maximum(len(users) - of_items - 1, 0)]
-            popularity = -(last + np.maximum(next_one, last - 2.0)) / 2
-        return popularity
+    def exposure(
+        self, strengths: Strengths, popularity: NDArray[np.float64], *, sweeps: int
+    ) -> Exposure:
+        """Find with what exposure users and items have the ratings that they have."""
+        appeal = self._appeal(self._observation(strengths, Exposure.none(self._bands)))
+        return Exposure.fitted(appeal, self._bands, popularity, sweeps=sweeps)
 
-    def world(self, strengths: Strengths, popularity: NDArray[np.float64]) -> World:
+    def world(self, strengths: Strengths, exposure: Exposure) -> World:
         """Draw the ratings of a world of these strengths, with the histogram of the real ones."""
-        observation = self._observation(strengths, popularity)
+        observation = self._observation(strengths, exposure)
         user, item = self._pairs(observation, self._counts[0])
         liked = observation.preferences.pairs(user, item)
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
@@ -275,19 +266,20 @@ class _Draft:
         users, items = (
             numbered(*named) for named in zip("ui", map(len, self._counts), strict=True)
         )
-        truth = Truth(users, items, observation.preferences, popularity, cuts, noise, scale)
+        truth = Truth(
+            users, items, observation.preferences, exposure.popularity, cuts, noise, scale
+        )
         return World(self._rated(truth, user, item), truth, observation)
 
-    def observed_otherwise(
-        self, world: World, strengths: Strengths, popularity: NDArray[np.float64]
-    ) -> World:
+    def observed_otherwise(self, world: World, strengths: Strengths, exposure: Exposure) -> World:
         """Observe what is true of a world as its settings say."""
         settings = self.settings
-        observed = self._observation(
-            strengths,
-            settings.exposure_strength * settings.exposure * popularity,
-            familiarity=settings.exposure_strength * settings.familiarity,
+        met, known = (
+            settings.exposure_strength * multiple
+            for multiple in (settings.exposure, settings.familiarity)
         )
+        exposure = replace(exposure, popularity=met * exposure.popularity)
+        observed = self._observation(strengths, exposure, familiarity=known)
         observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
@@ -317,10 +309,11 @@ class _Draft:
 
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates
+        interests, items = strengths.places(drawn.interests), strengths.places(drawn.items)
         return Preferences(
             user_factors=strengths.weights
-            * (strengths.taste * drawn.tastes + strengths.affinity * drawn.interests),
-            item_factors=drawn.items,
+            * (strengths.taste * drawn.tastes + strengths.affinity * interests),
+            item_factors=items,
             generosity=strengths.generosity * drawn.generosity,
             quality=strengths.quality * drawn.quality
             + strengths.trend * self._terms[0]
@@ -330,20 +323,16 @@ class _Draft:
         )
 
     def _observation(
-        self,
-        strengths: Strengths,
-        popularity: NDArray[np.float64],
-        *,
-        familiarity: float = 1.0,
+        self, strengths: Strengths, exposure: Exposure, *, familiarity: float = 1.0
     ) -> Observation:
         drawn = self.deviates
-        leaning = strengths.slope * self._standard_activity + strengths.niche * drawn.niche
-        interests = strengths.interest * strengths.weights * drawn.interests
+        interests = strengths.interest * strengths.weights * strengths.places(drawn.interests)
+        in_band = np.eye(exposure.leaning.shape[1])[self._bands.band]
         known = Preferences(
-            user_factors=familiarity * np.column_stack([interests, leaning]),
-            item_factors=np.column_stack([drawn.items, self._terms[0]]),
-            generosity=np.zeros(len(drawn.niche)),
-            quality=popularity,
+            user_factors=familiarity * np.column_stack([interests, exposure.leaning]),
+            item_factors=np.column_stack([strengths.places(drawn.items), in_band]),
+            generosity=np.zeros(len(interests)),
+            quality=exposure.popularity,
             local=familiarity * strengths.neighbours * drawn.known,
             neighbourhood=drawn.neighbourhood,
         )

@@ -38,12 +38,11 @@ class Moments:
         roots of users' and items' counts, so that the first is 1: how unevenly users share items.
     decay
         How steeply these fall: the slope of their logarithms over that of their number, negative.
+    tails
+        How far from the middle, in these singular vectors, the users and the items of ratings are:
+        logarithm of the mean over the median of squared distances, in the mean of both.
     neighbours
         Mean cosine of an item's users with those of its ten nearest items.
-    slope
-        Mean log popularity of a user's items, per standard deviation of log activity.
-    niche
-        Standard deviation of the same about that line.
     generosity, quality
         Standard deviations of the biases of users, and of items about `trend` and `bend`.
     trend, bend
@@ -59,9 +58,8 @@ class Moments:
 
     interest: float
     decay: float
+    tails: float
     neighbours: float
-    slope: float
-    niche: float
     generosity: float
     quality: float
     trend: float
@@ -83,7 +81,6 @@ class _Taken:
     ratings: Ratings
 
     def moments(self) -> Moments:
-        slope, niche = self._lines()
         users, items = self._biases
         terms = popularity_terms(self._item_counts)
         rises = [self._rise(term, items) for term in terms]
@@ -94,9 +91,8 @@ class _Taken:
         return Moments(
             interest=round(float(np.sqrt((values**2).mean())), DIGITS),
             decay=round(-float(np.polyfit(ranks, np.log(np.maximum(values, 1e-9)), 1)[0]), DIGITS),
+            tails=self._tails(),
             neighbours=float(np.take_along_axis(self._cosines, self._nearest, axis=1).mean()),
-            slope=slope,
-            niche=niche,
             generosity=float(users.std()),
             quality=float(np.sqrt((weights * about).sum() / weights.sum())),
             trend=rises[0],
@@ -139,17 +135,6 @@ class _Taken:
         n_users = len(self._user_counts)
         return np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
 
-    def _lines(self) -> tuple[float, float]:
-        """Give slope and spread of the popularity of a user's items over the user's activity."""
-        logs = popularity_terms(self._item_counts)[0][self.ratings.item]
-        active = self._user_counts > 0
-        sums = np.bincount(self.ratings.user, logs, minlength=len(active))
-        means = sums[active] / self._user_counts[active]
-        activity = np.log(self._user_counts[active])
-        activity = (activity - activity.mean()) / max(activity.std(), 1e-9)
-        slope = float((activity * means).mean())
-        return slope, float((means - means.mean() - slope * activity).std())
-
     @cached_property
     def _singular(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Give singular vectors and values of who rates what, without the first."""
@@ -160,6 +145,12 @@ class _Taken:
         left, values, right = (part.astype(np.float64) for part in found)
         falling = np.argsort(-values)[1:]
         return left[:, falling], values[falling], right[falling].T
+
+    def _tails(self) -> float:
+        left, values, right = self._singular
+        rated = self._sparse(np.ones(len(self.ratings)))
+        sides = ((left, rated.sum(axis=1)), (right, rated.sum(axis=0)))
+        return round(float(np.mean([_far_out(side * values, n) for side, n in sides])), DIGITS)
 
     def _affinity(self) -> float:
         left, values, right = self._singular
@@ -236,6 +227,14 @@ def popularity_terms(
     logs = logs - (share * logs).sum()
     spread = max(float((share * logs**2).sum()), 1e-9)
     return logs, logs**2 - spread - (share * logs**3).sum() / spread * logs
+
+
+def _far_out(places: NDArray[np.float64], counts: NDArray[np.number]) -> float:
+    """Give the logarithm of mean over median, over ratings, of squared distances from 0."""
+    distances = (places**2).sum(axis=1) / np.maximum(counts, 1.0)
+    of_ratings = np.repeat(distances, counts.astype(np.intp))
+    median = max(float(np.median(of_ratings)), 1e-9)
+    return float(np.log(max(float(of_ratings.mean()), 1e-9) / median))
 
 
 def _products(columns: csr_array[Any]) -> NDArray[np.float64]:

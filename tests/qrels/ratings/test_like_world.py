@@ -15,6 +15,8 @@ from qrels.ratings.world import (
     like_settings,
     make_world,
 )
+from qrels.ratings.world.exposure import Bands
+from qrels.ratings.world.like_world import Strengths
 from qrels.ratings.world.moments import Moments
 from runs import InputError
 
@@ -36,6 +38,32 @@ def fitted(real: Ratings) -> FittedWorld:
 
 def test_every_user_is_as_active_as_in_the_real_ratings(real: Ratings, fitted: FittedWorld) -> None:
     assert fitted.world.ratings.user_counts().tolist() == real.user_counts().tolist()
+
+
+def test_every_user_rates_as_many_items_of_each_band_of_popularity(
+    real: Ratings, fitted: FittedWorld
+) -> None:
+    bands = Bands.of(real)
+    made, found = fitted.world.ratings, np.zeros_like(bands.rated)
+    np.add.at(found, (made.user, bands.band[made.item]), 1)
+    assert found.tolist() == bands.rated.tolist()
+
+
+def test_a_band_is_rated_up_to_twice_as_often_as_its_least_rated_item(real: Ratings) -> None:
+    bands = Bands.of(real)
+    for number in range(bands.rated.shape[1]):
+        counts = bands.of_items[bands.band == number]
+        assert counts.max() < 2 * (counts.min() + 1)
+        assert bands.rated[:, number].sum() == counts.sum()
+
+
+def test_tails_carry_the_outermost_further_out_and_leave_sign_and_spread() -> None:
+    deviates = np.random.default_rng(1).standard_normal((200, 8))
+    usual, heavy = (Strengths(tails=tails).places(deviates) for tails in (1.0, 2.0))
+    np.testing.assert_array_equal(np.sign(heavy), np.sign(deviates))
+    assert heavy.std() == pytest.approx(usual.std(), rel=0.01)
+    assert np.abs(heavy).max() > 1.5 * np.abs(usual).max()
+    assert np.median(np.abs(heavy)) < np.median(np.abs(usual))
 
 
 def test_items_are_as_popular_but_for_a_few_ratings_in_a_hundred(
@@ -113,7 +141,7 @@ def test_stronger_liking_rates_what_is_liked_and_popularity_is_still_met(real: R
         everything = world.truth.preferences.block(slice(None))
         own = everything - everything.mean(axis=0)
         own -= own.mean(axis=1)[:, None]
-        surplus.append(own[world.ratings.user, world.ratings.item].mean())
+        surplus.append(own[world.ratings.user, world.ratings.item].mean() / own.std())
         missed = np.abs(world.ratings.item_counts() - real.item_counts()).sum()
         assert missed < 0.03 * len(real)
     assert surplus[1] > surplus[0] + 0.05
@@ -178,6 +206,7 @@ def test_who_rates_what_in_two_camps_has_one_singular_value_beside_the_first(
     )
     found = Moments.of(some)
     assert found.interest == pytest.approx(np.sqrt(1 / 8))
+    assert found.tails == pytest.approx(0.0, abs=1e-6)
     assert found.trend == found.bend == 0
 
 
