@@ -9,14 +9,16 @@ cut into one to five stars.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
-from qrels.ratings.world.observing import blocks, chosen_items, numbered, stars
+from qrels.ratings.world.observing import USERS_PER_BLOCK, blocks, chosen_items, numbered, stars
 from qrels.ratings.world.rating_times import rating_times
 from qrels.ratings.world.truth import ONE_TO_FIVE, Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
@@ -30,6 +32,8 @@ GENEROSITY_SPREAD = 0.5
 # Fame may not be near zero, or one item in twenty would never be rated.
 LEAST_FAME = 0.1
 HIGHEST_POWER = 16.0
+MOST_HELD = 100_000_000
+"""Pairs of user and item in memory at once: 0.8 GB."""
 
 
 def make_world(settings: WorldSettings) -> World:
@@ -41,7 +45,9 @@ def make_world(settings: WorldSettings) -> World:
     the ratings over items have the Gini coefficient asked for. Activity is the least number of
     ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
     ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
-    others the same users rate other items of the same world.
+    others the same users rate other items of the same world. In large worlds the power is found
+    among the first users, as many as fit into `MOST_HELD` pairs; what all of them rate is drawn in
+    blocks, so that memory grows with users, items and ratings.
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
     choice of items as it was. Items that nobody rated stay in the numbering.
@@ -72,22 +78,23 @@ def make_world(settings: WorldSettings) -> World:
     >>> len(world.ratings), str(world.ratings.users.ids[0]), str(world.ratings.items.ids[-1])
     (1000, 'u01', 'i200')
     """
-    tastes, activity, fame, choices, noise, times = np.random.default_rng(settings.seed).spawn(6)
+    streams = np.random.SeedSequence(settings.seed).spawn(6)
+    choices = streams[3]
+    tastes, activity, fame, _, noise, times = map(np.random.default_rng, streams)
     preferences = _draw_preferences(settings, tastes)
     tail = activity.standard_normal(settings.n_users) ** 2
     counts = _activity(settings, tail, settings.n_ratings)
-    appeal = _appeal(settings, preferences, choices)
+    appeal = Appeal(settings, preferences, choices)
     popularity = _popularity(settings, appeal, counts, fame)
-    user, item = _pairs(appeal, settings.exposure * popularity, counts)
+    user, item = appeal.chosen(settings.exposure * popularity, counts)
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     cuts = np.sort(felt)[below]
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
-        _strengthen(appeal, settings, preferences)
-        user, item = _pairs(
-            appeal, settings.exposure_strength * settings.exposure * popularity, counts
-        )
+        strengthened = settings.exposure_strength * settings.exposure * popularity
+        more = (settings.liking_strength - 1) * settings.liking
+        user, item = appeal.chosen(strengthened, counts, more=more)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
     moments = rating_times(user, item, counts, settings.n_items, times)
@@ -96,6 +103,48 @@ def make_world(settings: WorldSettings) -> World:
         Truth(users, items, preferences, popularity, cuts, settings.noise),
         _observation(settings, preferences, popularity),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Appeal:
+    """How every item draws every user: by liking and luck, which are drawn anew when asked for.
+
+    Parameters
+    ----------
+    settings, preferences
+        The world.
+    luck
+        Seed of the Gumbel deviates.
+    """
+
+    settings: WorldSettings
+    preferences: Preferences
+    luck: np.random.SeedSequence
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Give the appeal to users in blocks, of shape (n, n_items), from the first user on."""
+        rng = np.random.default_rng(self.luck)
+        for rows in blocks(self.settings.n_users):
+            liking = self.settings.liking * self.preferences.block(rows)
+            yield rows, liking - np.log(rng.standard_exponential(liking.shape))
+
+    def held(self) -> NDArray[np.float64]:
+        """Give the appeal to all users, or to the first ones, as many as may be held."""
+        most = max(1, MOST_HELD // (USERS_PER_BLOCK * self.settings.n_items))
+        return np.concatenate([block for _, block in islice(self.blocks(), most)])
+
+    def chosen(
+        self, exposure: NDArray[np.float64], counts: NDArray[np.intp], *, more: float = 0.0
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Give users and items of the pairs that are rated, where liking counts so much more."""
+        users, items = [], []
+        for rows, appeal in self.blocks():
+            if more:
+                appeal += more * self.preferences.block(rows)
+            user, item = np.nonzero(chosen_items(appeal, exposure, counts[rows]))
+            users.append((user + rows.start).astype(np.int32))
+            items.append(item.astype(np.int32))
+        return np.concatenate(users), np.concatenate(items)
 
 
 def _observation(
@@ -140,45 +189,18 @@ def _activity(
     return ends - np.append(0, ends[:-1])
 
 
-def _appeal(
-    settings: WorldSettings, preferences: Preferences, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Give each pair its liking and a Gumbel deviate, of shape (n_users, n_items)."""
-    appeal = np.empty((settings.n_users, settings.n_items))
-    for rows in blocks(settings.n_users):
-        luck = -np.log(rng.standard_exponential(appeal[rows].shape))
-        appeal[rows] = settings.liking * preferences.block(rows) + luck
-    return appeal
-
-
-def _strengthen(
-    appeal: NDArray[np.float64], settings: WorldSettings, preferences: Preferences
-) -> None:
-    """Let liking count as much as the strength says."""
-    more = (settings.liking_strength - 1) * settings.liking
-    for rows in blocks(settings.n_users):
-        appeal[rows] += more * preferences.block(rows)
-
-
-def _pairs(
-    appeal: NDArray[np.float64], exposure: NDArray[np.float64], counts: NDArray[np.intp]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give users and items of the pairs that are rated."""
-    user, item = np.nonzero(chosen_items(appeal, exposure, counts))
-    return user.astype(np.int32), item.astype(np.int32)
-
-
 def _popularity(
     settings: WorldSettings,
-    appeal: NDArray[np.float64],
+    appeal: Appeal,
     counts: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Draw the fame of items and raise it to the power that gives the Gini asked for."""
     fame = np.log(np.abs(rng.standard_normal(settings.n_items)) + LEAST_FAME)
+    held = appeal.held()
 
     def reached(power: float) -> float:
-        return gini(np.count_nonzero(chosen_items(appeal, power * fame, counts), axis=0))
+        return gini(np.count_nonzero(chosen_items(held, power * fame, counts), axis=0))
 
     least, most = reached(0.0), reached(HIGHEST_POWER)
     if not least <= settings.gini <= most:

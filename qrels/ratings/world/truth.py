@@ -63,8 +63,12 @@ class Preferences:
 
     def pairs(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> NDArray[np.float64]:
         """Give the preference of each user for the item beside it, of shape (len(user),)."""
-        biases = self.generosity[user] + self.quality[item]
-        found = biases + inner_products(self.user_factors.T[:, user], self.item_factors.T[:, item])
+        found = self.generosity[user] + self.quality[item]
+        # One dimension at a time: pairs may be many millions.
+        found += sum(
+            left[user] * right[item]
+            for left, right in zip(self.user_factors.T, self.item_factors.T, strict=True)
+        )
         if self.local is not None and self.neighbourhood is not None:
             found += self.local[user, self.neighbourhood[item]]
         return found

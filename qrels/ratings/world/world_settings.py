@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from runs import InputError
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
-MOST_CELLS = 1_000_000_000
+MOST_CELLS = 10_000_000_000
 
 Bias: TypeAlias = Literal["both", "exposure", "liking"]
 
@@ -89,7 +89,7 @@ class WorldSettings(BaseModel):
         least, most = self.n_users * self.min_ratings, self.n_users * self.n_items
         if most > MOST_CELLS:
             raise ValueError(
-                f"`n_users` times `n_items` must be at most {MOST_CELLS:,} (8 GB), got {most:,}."
+                f"`n_users` times `n_items` must be at most {MOST_CELLS:,}, got {most:,}."
             )
         for name, number in (("n_ratings", self.n_ratings), ("n_ratings` times `fill", self.rated)):
             if not least <= number <= most:
@@ -133,9 +133,12 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
         "ml-1m": WorldSettings(
             n_users=6_040, n_items=3_706, n_ratings=1_000_209, min_ratings=20, gini=0.634
         ),
-        # The Gini coefficient is a guess: popularity on larger data is steeper.
+        # These Gini coefficients are guesses: popularity on larger data is steeper.
         "ml-10m": WorldSettings(
             n_users=69_878, n_items=10_677, n_ratings=10_000_054, min_ratings=20, gini=0.75
+        ),
+        "ml-25m": WorldSettings(
+            n_users=162_541, n_items=59_047, n_ratings=25_000_095, min_ratings=20, gini=0.85
         ),
     }
 )
@@ -155,7 +158,7 @@ def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSetti
     7
     >>> world_settings("smal", {})
     Traceback (most recent call last):
-    runs.InputError: there is no preset 'smal' of the world; there are small, ml-1m, ml-10m.
+    runs.InputError: there is no preset 'smal' of the world; there are small, ml-1m, ml-10m, ml-25m.
     """
     name = "small" if preset is None else preset
     if name not in PRESETS:
