@@ -128,13 +128,10 @@ class Populations:
     @cached_property
     def _alike(self) -> list[NDArray[np.intp]]:
         """For each measure, the first of the systems that it scores as it scores each."""
-        found = []
-        for replicates in self.resampled:
-            _, firsts, places = np.unique(
-                replicates, axis=0, return_index=True, return_inverse=True
-            )
-            found.append(firsts[places.reshape(-1)])
-        return found
+        return [
+            (replicates[:, None] == replicates).all(axis=2).argmax(axis=1)
+            for replicates in self.resampled
+        ]
 
     @cached_property
     def _normals(self) -> Floats:
