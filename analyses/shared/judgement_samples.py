@@ -200,7 +200,7 @@ def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
     share, near = (n + 0.5) / len(keys), NEAR / np.sqrt(len(keys))
     low, high = (np.uint32(np.clip(each, 0, 1) * LARGEST) for each in (share - near, share + near))
     some = keys[(low <= keys) & (keys <= high)]
-    place = n - np.count_nonzero(keys < low)
+    place = n - int(np.count_nonzero(keys < low))
     if not 0 <= place < len(some):
         some, place = keys, n
     return np.partition(some, place)[place]
