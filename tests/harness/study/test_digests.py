@@ -40,7 +40,7 @@ def test_tables_runs_and_qrels_have_the_bytes_that_they_had(finished: Path) -> N
         )
 
 
-@pytest.mark.parametrize("n_files", [("tables", 18), ("runs", 3), ("qrels", 1)])
+@pytest.mark.parametrize("n_files", [("tables", 19), ("runs", 3), ("qrels", 1)])
 def test_files_of_every_kind_are_compared(n_files: tuple[str, int]) -> None:
     folder, n = n_files
     assert len([name for name in kept() if name.startswith(f"{folder}/")]) == n
