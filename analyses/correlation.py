@@ -88,9 +88,11 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         )
         found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
         found = _with_intervals_over_systems(found, scores.means())
-        found = replace(found, others=_with_others(found, scores))
+        resampled = _resampled(scores, replicates=replicates, seed=work.seed)
+        found = replace(found, others=_with_others(found, scores.means(), resampled))
         if replicates:
-            found = _with_intervals(found, scores, every_pair=settings.every_pair)
+            populations = Populations(scores.means(), resampled, len(scores.users), work.seed)
+            found = _with_intervals(found, populations, every_pair=settings.every_pair)
         bar.advance()
     return found
 
@@ -445,12 +447,19 @@ def _all_pairs(coefficient: Coefficient, means: Floats) -> Floats:
     return coefficient.compare(means[:, None, :], means[None, :, :])
 
 
-def _with_intervals(found: Correlation, scores: Scores, *, every_pair: bool) -> Correlation:
+def _resampled(scores: Scores, *, replicates: int, seed: int) -> Floats:
+    """Give means over other users and other runs, of shape (n_measures, n_systems, replicates)."""
+    if not replicates:
+        return np.empty((*scores.values.shape[:2], 0))
+    means = resample_means(scores.values, replicates=replicates, seed=seed)
+    return means + run_noise(scores.runs, replicates=replicates, seed=seed)
+
+
+def _with_intervals(
+    found: Correlation, populations: Populations, *, every_pair: bool
+) -> Correlation:
     """Add intervals for pairs of measures with something in common, or for all."""
     measures = found.measures
-    resampled = resample_means(scores.values, replicates=found.replicates, seed=found.seed)
-    resampled = resampled + run_noise(scores.runs, replicates=found.replicates, seed=found.seed)
-    populations = Populations(scores.means(), resampled, n_users=len(scores.users), seed=found.seed)
     coefficient = find_coefficient(found.coefficient)
     # A measure agrees with itself in every population.
     low, high = (np.where(np.eye(len(measures)), found.taus, np.nan) for _ in range(2))
@@ -483,20 +492,14 @@ def _with_intervals_over_systems(found: Correlation, means: Floats) -> Correlati
     return replace(found, systems_low=low, systems_high=high)
 
 
-def _with_others(found: Correlation, scores: Scores) -> tuple[Floats, Floats]:
+def _with_others(found: Correlation, means: Floats, resampled: Floats) -> tuple[Floats, Floats]:
     """Give what each report measure agrees with the others over resampled users and in subsets."""
     coefficient = find_coefficient(found.coefficient)
-    numbers, draws = found.measures.numbers(found.measures.reported), found.replicates
-    values, runs = scores.values[numbers], scores.runs and scores.runs.of(numbers)
-    drawn = (
-        resample_means(values, replicates=draws, seed=found.seed)
-        if draws
-        else np.empty((*values.shape[:-1], 0))
-    ) + run_noise(runs, replicates=draws, seed=found.seed)
+    numbers = found.measures.numbers(found.measures.reported)
     subsets = system_subsets(len(found.systems), seed=found.seed)
     users, systems = (
         _beside(_every_two(coefficient, some)).T
-        for some in (drawn.swapaxes(1, 2), values.mean(axis=2)[:, subsets])
+        for some in (resampled[numbers].swapaxes(1, 2), means[numbers][:, subsets])
     )
     return users, systems
 

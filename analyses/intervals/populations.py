@@ -9,7 +9,7 @@ such bias.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from analyses.intervals.clumps import groupings
 from analyses.intervals.draws import POPULATIONS, random_halves
 from analyses.intervals.resampling import percentiles
+from runs.shared.threads import single_threaded
 
 Floats = NDArray[np.float64]
 
@@ -90,14 +91,26 @@ class Populations:
         Systems that a measure scores alike stay alike.
         """
         means, noise = self._means[[first, second]], self._noise[[first, second]]
+        n_systems, n_replicates = noise.shape[1:]
+        flat = noise.reshape(-1, n_replicates)
+        with single_threaded("blas"):
+            products = flat @ flat.T
+        blocks = (products / n_replicates).reshape(2, n_systems, 2, n_systems).swapaxes(1, 2)
         drawn = np.empty(noise.shape)
-        turns = np.arange(noise.shape[2]) % N_GROUPINGS
+        turns = np.arange(n_replicates) % N_GROUPINGS
         for groups, numbers in groupings(means, noise, n_groupings=N_GROUPINGS):
             some = np.flatnonzero(np.isin(turns, numbers))
             for number, group in enumerate(groups):
-                pair = _NoisyPair.of(means[:, group], noise[:, group], n_users=self.n_users)
-                drawn[:, group[:, None], some] = pair.draw(
-                    self._normals[:, group[:, None], some], self._uniforms[number, some], some
+                cells = (slice(None), group[:, None], some)
+                pair = _NoisyPair.of(
+                    means[:, group],
+                    blocks[:, :, group[:, None], group],
+                    n_draws=min(self.n_users, n_replicates),
+                )
+                drawn[cells] = pair.draw(
+                    noise.take(group, axis=1).take(some, axis=2),
+                    self._normals.take(group, axis=1).take(some, axis=2),
+                    self._uniforms[number, some],
                 )
         a, b = (
             np.ascontiguousarray(means[self._alike[measure]].T)
@@ -128,13 +141,10 @@ class Populations:
     @cached_property
     def _alike(self) -> list[NDArray[np.intp]]:
         """For each measure, the first of the systems that it scores as it scores each."""
-        found = []
-        for replicates in self.resampled:
-            _, firsts, places = np.unique(
-                replicates, axis=0, return_index=True, return_inverse=True
-            )
-            found.append(firsts[places.reshape(-1)])
-        return found
+        return [
+            (replicates[:, None] == replicates).all(axis=2).argmax(axis=1)
+            for replicates in self.resampled
+        ]
 
     @cached_property
     def _normals(self) -> Floats:
@@ -161,94 +171,73 @@ class Populations:
 
 @dataclass(frozen=True, eq=False)
 class _NoisyPair:
-    """Means of two measures, and their noise, in the axes of the noise.
+    """Means of two measures, and the spread of their noise, in the axes of the noise.
 
-    ``means`` are of shape (2, n_systems), ``noise`` of (2, n_systems, n_replicates), both about
-    their levels, which are (2, 1) and (2, n_replicates); ``axes`` are of (n_systems, n_systems -
-    1); the variances and the covariance of the noise on each axis are ``n_aa``, ``n_bb`` and
-    ``n_ab``; ``evened`` is the share that is taken to be alike on all.
+    ``levels`` are of shape (2, 1); ``axes``, of (n_systems, n_systems - 1), are orthonormal and
+    leave out what systems share; ``means`` on them are of (2, n_systems - 1); ``noise`` is
+    its variance by either measure, and the covariance, on each; ``evened`` is the share that is
+    taken to be alike on all.
     """
 
     levels: Floats
-    moves: Floats
-    means: Floats
-    noise: Floats
     axes: Floats
-    n_aa: Floats
-    n_bb: Floats
-    n_ab: Floats
+    means: Floats
+    noise: tuple[Floats, Floats, Floats]
     evened: float
 
     @classmethod
-    def of(cls, means: Floats, noise: Floats, *, n_users: int) -> _NoisyPair:
-        n_replicates = noise.shape[2]
-        levels, moves = means.mean(axis=1, keepdims=True), noise.mean(axis=1)
-        means, noise = means - levels, noise - moves[:, None]
-        blocks = {(i, j): noise[i] @ noise[j].T / n_replicates for i, j in ((0, 0), (1, 1), (0, 1))}
+    def of(cls, means: Floats, blocks: Floats, *, n_draws: int) -> _NoisyPair:
+        """Turn means (2, n_systems) and second moments of noise (2, 2, n_systems, n_systems)."""
+        basis = _contrasts(means.shape[1])
+        blocks = basis.T @ blocks @ basis
         both = sum(
             (blocks[i, i] / max(np.trace(blocks[i, i]), TINY) for i in (0, 1)),
             start=np.zeros_like(blocks[0, 0]),
         )
-        basis = _contrasts(means.shape[1])
-        sizes, turned = np.linalg.eigh(basis.T @ both @ basis)
-        axes = basis @ turned
-        evened = _share_of_noise(sizes, n_draws=min(n_users, n_replicates))
-        on_axes = {key: ((axes.T @ block) * axes.T).sum(axis=1) for key, block in blocks.items()}
-        n_aa, n_bb, n_ab = (
-            (1 - evened) * on_axes[key] + evened * on_axes[key].mean()
-            for key in ((0, 0), (1, 1), (0, 1))
+        sizes, turned = np.linalg.eigh(both)
+        evened = _share_of_noise(sizes, n_draws=n_draws)
+        on_axes = (turned * (blocks @ turned)).sum(axis=2)
+        aa, bb, ab = (
+            (1 - evened) * each + evened * each.mean()
+            for each in (on_axes[0, 0], on_axes[1, 1], on_axes[0, 1])
         )
-        return cls(levels, moves, means, noise, axes, n_aa, n_bb, n_ab, evened)
+        axes, levels = basis @ turned, means.mean(axis=1, keepdims=True)
+        return cls(levels, axes, means @ axes, (aa, bb, ab), evened)
 
-    def draw(self, normals: Floats, uniforms: Floats, some: NDArray[np.intp]) -> Floats:
+    def draw(self, noise: Floats, normals: Floats, uniforms: Floats) -> Floats:
         """Draw true means with the noise of some replicates: (2, n_systems, n_some)."""
-        spread_a, spread_b, relation = self._spreads(uniforms)
-        shared = spread_a * spread_b * relation
-        a = spread_a * normals[0]
-        b = spread_b * (relation * normals[0] + np.sqrt(1 - relation**2) * normals[1])
-        noise_a, noise_b = self._noise_of(normals[2:], some)
-        left_a = self.axes.T @ (self.means[0][:, None] - a - noise_a)
-        left_b = self.axes.T @ (self.means[1][:, None] - b - noise_b)
-        v_aa = spread_a**2 + self.n_aa[:, None]
-        v_bb = spread_b**2 + self.n_bb[:, None]
-        v_ab = shared + self.n_ab[:, None]
-        det = np.maximum(v_aa * v_bb - v_ab**2, TINY)
-        x_a = (v_bb * left_a - v_ab * left_b) / det
-        x_b = (v_aa * left_b - v_ab * left_a) / det
-        drawn = np.stack(
-            [
-                a + self.axes @ (spread_a**2 * x_a + shared * x_b),
-                b + self.axes @ (shared * x_a + spread_b**2 * x_b),
-            ]
+        from analyses.intervals.noisy_pair_loops import conditional_draws
+
+        on_axes = self.axes.T @ normals
+        drawn = conditional_draws(
+            self._spreads(uniforms),
+            on_axes[:2],
+            self._evened(self.axes.T @ noise, on_axes[2:]),
+            self.means,
+            self.noise,
+            TINY,
         )
-        levels = self.levels - self.moves[:, some]
-        return np.asarray(drawn - drawn.mean(axis=1, keepdims=True) + levels[:, None])
+        return self.axes @ drawn + (self.levels - noise.mean(axis=1))[:, None]
 
     def _spreads(self, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
         """Draw spreads of true means by either measure, and their correlation."""
-        y_a, y_b = self.means @ self.axes
-        likely = (_likely_spreads(y_a, self.n_aa), _likely_spreads(y_b, self.n_bb))
-        grid = np.meshgrid(*likely, RELATIONS, indexing="ij")
-        a, b, relation = (axis.ravel() for axis in grid)
-        v_aa = a[:, None] ** 2 + self.n_aa
-        v_bb = b[:, None] ** 2 + self.n_bb
-        v_ab = (a * b * relation)[:, None] + self.n_ab
-        det = np.maximum(v_aa * v_bb - v_ab**2, TINY)
-        misfit = (v_bb * y_a**2 - 2 * v_ab * y_a * y_b + v_aa * y_b**2) / det
-        likelihood = -0.5 * (np.log(det) + misfit).sum(axis=1) + 0.5 * np.log(1 - relation**2)
+        from analyses.intervals.noisy_pair_loops import log_likelihoods
+
+        a, b = (_likely_spreads(self.means[i], self.noise[i]) for i in (0, 1))
+        likelihood = log_likelihoods(a, b, RELATIONS, self.means, self.noise, TINY)
         chances = np.cumsum(np.exp(likelihood - likelihood.max()))
         drawn = np.searchsorted(chances, uniforms * chances[-1])
-        return a[drawn], b[drawn], relation[drawn]
+        places = np.unravel_index(drawn, likelihood.shape)
+        return a[places[0]], b[places[1]], RELATIONS[places[2]]
 
-    def _noise_of(self, normals: Floats, some: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Take the noise of the replicates, and even it out in part."""
-        deviation = np.sqrt(max(self.n_aa.mean(), 0.0)) if len(self.n_aa) else 0.0
-        slope = self.n_ab.mean() / deviation if deviation > 0 else 0.0
-        rest = np.sqrt(max(self.n_bb.mean() - slope**2, 0.0)) if len(self.n_bb) else 0.0
-        even = deviation * normals[0], slope * normals[0] + rest * normals[1]
-        kept, added = np.sqrt(1 - self.evened), np.sqrt(self.evened)
-        noise = self.noise[:, :, some]
-        return kept * noise[0] + added * even[0], kept * noise[1] + added * even[1]
+    def _evened(self, noise: Floats, normals: Floats) -> Floats:
+        """Even the noise of replicates out in part, on the axes."""
+        aa, bb, ab = (float(each.sum()) / max(len(each), 1) for each in self.noise)
+        deviation = np.sqrt(max(aa, 0.0))
+        slope = ab / deviation if deviation > 0 else 0.0
+        rest = np.sqrt(max(bb - slope**2, 0.0))
+        even = np.stack([deviation * normals[0], slope * normals[0] + rest * normals[1]])
+        return np.sqrt(1 - self.evened) * noise + np.sqrt(self.evened) * even
 
 
 def _likely_spreads(values: Floats, noise: Floats) -> Floats:
@@ -258,6 +247,7 @@ def _likely_spreads(values: Floats, noise: Floats) -> Floats:
     return SPREADS[likelihood > likelihood.max() - LEAST_LIKELY]
 
 
+@cache
 def _contrasts(n_systems: int) -> Floats:
     """Give orthonormal contrasts of systems (Helmert), of shape (n_systems, n_systems - 1)."""
     from scipy.linalg import helmert

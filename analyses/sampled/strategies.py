@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
@@ -168,7 +168,7 @@ class Measured(NamedTuple):
         apart = np.abs(self.differences)
         surely = np.where(apart > 0, np.inf, 0.0)
         far = np.divide(apart, self.errors, out=surely, where=self.errors > 0)
-        return np.asarray(holm(2 * student.sf(far, self.n_users - 1)) < LEVEL)
+        return np.asarray(holm(2 * stdtr(self.n_users - 1, -far)) < LEVEL)
 
 
 def _aspects(found: Measured, exact: Measured, lost: Floats, true: Floats | None) -> Floats:

@@ -13,6 +13,10 @@ from runs.shared.streams import random_words
 
 Mode = Literal["all", "per-user", "stratified"]
 
+LARGEST = 2**32 - 1
+NEAR = 2.0
+"""Four standard deviations of the share of n random keys below any number, times the root of n."""
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -179,7 +183,24 @@ def _sample_groups(
 
 def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
     """Choose the lowest keys, of equal ones at the border the first."""
-    border = np.partition(keys, n_kept - 1)[n_kept - 1]
+    border = _nth_lowest(keys, n_kept - 1)
     chosen = keys < border
     chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
     return chosen
+
+
+def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
+    """Find the key that has n below it, among those near where random keys have it.
+
+    Examples
+    --------
+    >>> _nth_lowest(np.array([30, 10, 20], dtype=np.uint32), 1)
+    np.uint32(20)
+    """
+    share, near = (n + 0.5) / len(keys), NEAR / np.sqrt(len(keys))
+    low, high = (np.uint32(np.clip(each, 0, 1) * LARGEST) for each in (share - near, share + near))
+    some = keys[(low <= keys) & (keys <= high)]
+    place = n - int(np.count_nonzero(keys < low))
+    if not 0 <= place < len(some):
+        some, place = keys, n
+    return np.partition(some, place)[place]

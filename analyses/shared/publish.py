@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.shared.figures import as_png, as_svg, draw_figure
-from analyses.shared.result import Result, figures_of, tables_of
+from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Table
 from runs import InputError
 from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Results: TypeAlias = Mapping[str, Result]
 """Results by what they are called."""
+
+DRAWN: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png}
+"""Kinds of files that a figure is written as."""
 
 
 def as_csv(frame: pd.DataFrame) -> str:
@@ -96,7 +100,7 @@ def write_results(results: Results, folder: Path) -> None:
             write_whole(folder / name, content)
         for face in figures_of(type(result)):
             if face.is_of(result):
-                for ending, content in figure_files(result, face.name).items():
+                for ending, content in figure_files(result, face).items():
                     write_whole(folder / f"{face.name}.{ending}", content)
 
 
@@ -106,10 +110,13 @@ def frame_files(result: Result) -> dict[str, bytes]:
 
 
 def figure_files(
-    result: Result, name: str, *, worded: Callable[[str], str] = str
+    result: Result,
+    face: FigureFace,
+    *,
+    kinds: Collection[str] = tuple(DRAWN),
+    worded: Callable[[str], str] = str,
 ) -> dict[str, bytes]:
-    """Write a figure of a result as SVG and PNG, with its caption, by the ending of the file."""
-    face = next(face for face in figures_of(type(result)) if face.name == name)
+    """Write a figure of a result as files of some kinds, with its caption, by their endings."""
     figure = draw_figure(result, face, worded=worded)
-    svg = as_svg(figure)
-    return {"svg": svg, "png": as_png(figure), "txt": f"{worded(face.caption(result))}\n".encode()}
+    drawn = {kind: DRAWN[kind](figure) for kind in kinds}
+    return drawn | {"txt": f"{worded(face.caption(result))}\n".encode()}

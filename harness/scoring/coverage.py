@@ -42,7 +42,9 @@ class Coverage(Result):
             n_users=qrels.n_users,
             without_list=np.array([(run.lengths == 0).sum() for run in runs]),
             with_short_list=np.array([(run.lengths < run.depth).sum() for run in runs]),
-            n_items=np.array([len(np.unique(run.items[run.items >= 0])) for run in runs]),
+            n_items=np.array(
+                [np.count_nonzero(np.bincount(run.items[run.items >= 0])) for run in runs]
+            ),
             judged=np.array(
                 [(match(run, qrels) >= 0).sum() / max(run.lengths.sum(), 1) for run in runs]
             ),

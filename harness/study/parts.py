@@ -22,6 +22,7 @@ def result_files(
     files |= {kept_name(key): keep_result(result)} if is_users else {}
     files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
     for face in figures_of(type(result)):
-        drawn = figure_files(result, face.name, worded=worded) if face.is_of(result) else {}
-        files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
+        if face.is_of(result):
+            drawn = figure_files(result, face, kinds=("svg",), worded=worded)
+            files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
     return files

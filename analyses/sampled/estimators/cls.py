@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.estimators.shared.estimator import Estimator
@@ -64,6 +63,8 @@ def falling_least_squares(design: Floats, targets: Floats, *, free: bool) -> Flo
     >>> falling_least_squares(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.0, 1.0]), free=True)
     array([0.5, 0.5])
     """
+    from scipy.optimize import nnls
+
     last = design[:, -1:] / np.linalg.norm(design[:, -1])
     # What a free constant explains is taken out of the others.
     others = design[:, :-1] - last @ (last.T @ design[:, :-1]) if free else design

@@ -13,6 +13,7 @@ from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of
 from harness.readers.scores_parquet import scores_from_parquet
+from harness.report.answer import Answer
 from harness.report.checks import Check, checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.run import check, run_study
@@ -73,7 +74,7 @@ DRAWN = {
     for key, analysis in built_in_analyses().items()
     if key in ANALYSED
     for face in figures_of(analysis.result)
-}
+} | {face.file for face in figures_of(Answer)}
 WITHOUT_TRUTH = DRAWN - {face.file for face in figures_of(built_in_analyses()["validity"].result)}
 
 
@@ -86,9 +87,10 @@ def test_a_table_begins_with_the_promised_columns(finished: Path, name: str) -> 
     assert f"{heading},".startswith(f"{COLUMNS[name]},")
 
 
-@pytest.mark.parametrize("kind", ["svg", "png"])
-def test_every_figure_is_drawn(finished: Path, kind: str) -> None:
-    assert {path.stem for path in finished.glob(f"figures/*.{kind}")} == DRAWN
+def test_every_figure_is_drawn(finished: Path) -> None:
+    assert {path.name for path in finished.glob("figures/*")} == {
+        f"{name}.{kind}" for name in DRAWN for kind in ("svg", "txt")
+    }
 
 
 def test_figures_are_listed_by_their_number(finished: Path) -> None:

@@ -135,7 +135,7 @@ def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> 
 
 def test_its_files_are_in_the_folder(base: Path) -> None:
     names = {str(path.relative_to(base / "study")) for path in (base / "study").glob("*/spread*")}
-    figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "png", "txt")}
+    figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "txt")}
     kept = {"evidence/spread.npz", "evidence/spread.shown.npz", ".ledger/spread.json"}
     assert names == {"tables/spread.csv", *figure, *kept}
 
