@@ -75,7 +75,7 @@ def test_cosines_are_those_of_the_recommenders(shrinkage: float) -> None:
 def test_of_equal_neighbours_the_first_are_kept() -> None:
     starts, columns = np.array([0, 4, 4, 4, 4]), np.array([3, 0, 2, 1])
     common, lengths = np.array([1.0, 4.0, 1.0, 1.0]), np.ones(4)
-    _, kept, ends = nearest_cosines(starts, columns, common, lengths, 0.0, 2)
+    _, kept, ends = nearest_cosines(starts, columns, common, lengths, 0, 0.0, 2)
     assert (kept.tolist(), ends.tolist()) == ([1, 2], [0, 2, 2, 2, 2])
 
 
