@@ -12,6 +12,7 @@ from harness.online.simulation import (
 )
 from harness.online.simulation.arms import recommended
 from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.neighbourhoods import item_cosines
 from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
 from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
 from runs import top_items
@@ -77,6 +78,14 @@ def test_of_equal_neighbours_the_first_are_kept() -> None:
     common, lengths = np.array([1.0, 4.0, 1.0, 1.0]), np.ones(4)
     _, kept, ends = nearest_cosines(starts, columns, common, lengths, 0, 0.0, 2)
     assert (kept.tolist(), ends.tolist()) == ([1, 2], [0, 2, 2, 2, 2])
+
+
+def test_blocks_of_items_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ItemCosines(10)(HISTORY)
+    monkeypatch.setattr(item_cosines, "PAIRS_AT_ONCE", 3 * len(HISTORY.items))
+    in_blocks = ItemCosines(10)(HISTORY)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(in_blocks, name), getattr(whole, name))
 
 
 def test_rare_items_have_no_neighbours() -> None:
