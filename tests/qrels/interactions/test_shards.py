@@ -1,5 +1,6 @@
 """How a log is cut into shards of its users."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from runs import InputError
 N_USERS = 50
 
 
-def log(folder: Path, **columns: list[object]) -> LogTable:
+def log(folder: Path, **columns: Sequence[object]) -> LogTable:
     """Two files of one event for each of fifty users, whose ids are text in one of them."""
     folder.mkdir()
     for name, users in (("a", [*range(N_USERS)]), ("b", [str(one) for one in range(N_USERS)])):

@@ -43,7 +43,8 @@ def awkward() -> Log:
 def study(paths: list[Path], *, shards: int, **asked: Any) -> Clicks:
     window = {} if "explicit" in asked else {"window": WINDOW}
     question = Question(**window | {"replicates": 5, "robots": 5, "types": True} | asked)
-    return study_log(*paths, question, reading=Reading(shards), progress=Silent())
+    lists, clicks = paths
+    return study_log(lists, clicks, question, reading=Reading(shards), progress=Silent())
 
 
 def require_same(paths: list[Path], **asked: Any) -> Clicks:
@@ -66,6 +67,7 @@ ASKED: Mapping[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED.keys())
 def test_shards_of_users_change_nothing(
     tmp_path: Path, awkward: Log, asked: dict[str, Any]
@@ -77,6 +79,7 @@ def test_shards_of_users_change_nothing(
     assert found.facts.repeated_events == 1
 
 
+@pytest.mark.slow
 def test_shards_of_users_know_tables_beside_the_log(tmp_path: Path, awkward: Log) -> None:
     tables = write_csv(
         tmp_path,
@@ -91,10 +94,12 @@ def test_shards_of_users_know_tables_beside_the_log(tmp_path: Path, awkward: Log
     assert found.facts.users == users - 2
 
 
+@pytest.mark.slow
 def test_shards_of_csv_change_nothing(tmp_path: Path) -> None:
     require_same(written_as_csv(tmp_path, experiment(days=2)), robots=None, explicit=True)
 
 
+@pytest.mark.slow
 def test_more_shards_than_users_change_nothing(tmp_path: Path) -> None:
     log = experiment({"A": (2, 0.9), "B": (1, 0.9)})
     require_same(written(tmp_path, log), robots=None)
@@ -130,11 +135,11 @@ def test_a_cluster_changes_nothing(tmp_path: Path) -> None:
     log = experiment(days=4)
     for table in log.values():
         table["time"] = [1_770_000_000_000 + time for time in table["time"]]
-    paths = written(tmp_path, log)
+    lists, clicks = written(tmp_path, log)
     question = Question(window=WINDOW, replicates=5)
     readings = Reading(1), Reading(3, scratch=tmp_path / "scratch", dask="local")
     whole, cut = (
-        study_log(*paths, question, reading=reading, progress=Silent()).frames()
+        study_log(lists, clicks, question, reading=reading, progress=Silent()).frames()
         for reading in readings
     )
     pd.testing.assert_frame_equal(cut["arms"], whole["arms"], check_exact=True)
