@@ -25,6 +25,7 @@ from qrels.interactions.test_users import filter_robots, removed_in_words, split
 from qrels.ranks.hidden_rank_files import read_hidden_ranks
 from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden.hiding import Lists
 from runs import InputError
 from runs.shared.cluster import on_cluster
 from runs.shared.progress import Progress
@@ -83,11 +84,9 @@ def measure_model(
         If the file or what is asked breaks a rule.
     """
     name, train_model = model_of(model, settings, seed=question.seed, n_jobs=reading.n_jobs)
-    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs), lists=question.lists)
-    learned = _learn(path, question, train_model, reading, progress)
-    with on_cluster(reading.dask), progress("Ranking hidden items", 1):
-        ranks = rank_hidden(learned.similarity, learned.test, hiding, n_jobs=reading.n_jobs)
-    facts = [*learned.facts, learned.unreachable_in_words(ranks.hidden)]
+    learned = _learn(path, question, {name: train_model}, reading, progress)
+    ranks = learned.rank(question.lists, question, reading, progress)[name]
+    facts = [*learned.facts, learned.users, learned.unreachable_in_words(name, ranks.hidden)]
     return _measured(name, ranks, learned.counts, question, facts, progress)
 
 
@@ -104,22 +103,11 @@ def measure_models(
     The log is read once; users who count alike are what recalls are means of.
     """
     trained = {
-        label: model_of(name, settings, seed=question.seed, n_jobs=reading.n_jobs)
+        label: model_of(name, settings, seed=question.seed, n_jobs=reading.n_jobs)[1]
         for label, (name, settings) in models.items()
     }
-    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs))
-    with shards_of(path, question, reading, progress) as (log, folder):
-        training, test, facts = read_apart(log, folder, question, progress)
-        with progress("Training", len(trained)) as bar:
-            similarities = {}
-            for label, (_, train_model) in trained.items():
-                similarities[label] = train_model(training)
-                bar.advance()
-    counts, ranks = training.counts, {}
-    with on_cluster(reading.dask), progress("Ranking", len(trained)) as bar:
-        for label, similarity in similarities.items():
-            ranks[label] = rank_hidden(similarity, test, hiding, n_jobs=reading.n_jobs)
-            bar.advance()
+    learned = _learn(path, question, trained, reading, progress)
+    ranks, counts = learned.rank(None, question, reading, progress), learned.counts
     how: dict[str, Any] = {
         "betas": question.betas,
         "cutoffs": question.cutoffs,
@@ -131,21 +119,40 @@ def measure_models(
             grids[label] = measure_recall(of_model, counts, **how)
             bar.advance()
     errors = [errors_of_means(ranks, counts, validation=each, **how) for each in VALIDATIONS]
-    return RecallsOfModels(grids, np.stack(errors, axis=1), tuple(facts))
+    return RecallsOfModels(grids, np.stack(errors, axis=1), tuple(learned.facts))
 
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """A model, the users it is tested on, how popular items are, and what was left out."""
+    """Models, the users they are tested on, how popular items are, and what was left out.
 
-    similarity: csr_array[Any]
+    Of all events only those of the test users outlive training; users are counted in words.
+    """
+
+    similarities: Mapping[str, csr_array[Any]]
     test: Interactions
     counts: NDArray[np.intp]
     facts: Sequence[str]
+    users: str
 
-    def unreachable_in_words(self, hidden: HiddenItems) -> str:
+    def rank(
+        self, lists: Lists | None, question: RecallQuestion, reading: Reading, progress: Progress
+    ) -> Mapping[str, HiddenRanks]:
+        """Rank what is hidden of the test users by every model."""
+        hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs), lists=lists)
+        ranks = {}
+        with (
+            on_cluster(reading.dask),
+            progress("Ranking hidden items", len(self.similarities)) as bar,
+        ):
+            for label, similarity in self.similarities.items():
+                ranks[label] = rank_hidden(similarity, self.test, hiding, n_jobs=reading.n_jobs)
+                bar.advance()
+        return ranks
+
+    def unreachable_in_words(self, model: str, hidden: HiddenItems) -> str:
         """Say how many hidden items cannot be found."""
-        votes = np.bincount(self.similarity.indices, minlength=len(self.counts))
+        votes = np.bincount(self.similarities[model].indices, minlength=len(self.counts))
         return (
             f"{np.count_nonzero(votes[hidden.item] == 0):,} of {len(hidden):,} hidden items are "
             "misses for sure, as no item votes for them."
@@ -155,20 +162,23 @@ class _Learned:
 def _learn(
     path: Path,
     question: RecallQuestion,
-    train_model: Train,
+    models: Mapping[str, Train],
     reading: Reading,
     progress: Progress,
 ) -> _Learned:
-    """Train a model; of thirty million events only those of the test users outlive it."""
-    with shards_of(path, question, reading, progress) as (log, folder):
-        training, test, facts = read_apart(log, folder, question, progress)
-        with progress("Training", 1):
-            similarity = train_model(training)
+    """Train models on the events of those who are not tested."""
+    with shards_of(path, question, reading, progress) as log:
+        training, test, facts = read_apart(log, question, progress)
+        similarities = {}
+        with progress("Training", len(models)) as bar:
+            for label, train_model in models.items():
+                similarities[label] = train_model(training)
+                bar.advance()
     users = (
         f"{len(test.users):,} test users with {len(test):,} events, "
         f"{training.n_users:,} training users with {training.n_events:,}."
     )
-    return _Learned(similarity, test, training.counts, [*facts, users])
+    return _Learned(similarities, test, training.counts, facts, users)
 
 
 def measure_ranks(

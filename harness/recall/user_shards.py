@@ -53,10 +53,11 @@ class UserShard:
 
 @dataclass(frozen=True, eq=False)
 class UserShards:
-    """All users of a log: in one shard, which is in memory, or in several, which are in files."""
+    """All users of a log: in one shard, which is in memory, or in several, in files of a folder."""
 
     shards: Sequence[UserShard]
-    n_jobs: int
+    n_jobs: int = 1
+    folder: Path = Path()
 
     def each(self, do: Callable[..., Found], *args: Any) -> list[Found]:
         """Do something with every shard, in processes or on a cluster if there are several."""
@@ -105,35 +106,31 @@ class Training:
 @contextmanager
 def shards_of(
     path: Path, question: RecallQuestion, reading: Reading, progress: Progress
-) -> Iterator[tuple[UserShards, Path]]:
-    """Give the shards of a log, and a folder for what is made of them."""
+) -> Iterator[UserShards]:
+    """Give the shards of a log, which go when the work is done."""
     table = LogTable.open(path)
     table.require(*NEEDED)
-    n_shards = reading.n_shards(table)
+    n_shards, whole = reading.n_shards(table), UserShard(path, question.robots)
     if n_shards == 1:
         with progress("Reading", 1):
-            shard = UserShard(path, question.robots)
-            log = UserShards([replace(shard, known=shard.events())], n_jobs=1)
-        yield log, path
+            log = UserShards([replace(whole, known=whole.events())])
+        yield log
         return
     with reading.apart() as folder:
         with progress("Reading", 1):
             paths = cut_in_shards(table, COLUMNS, folder, shards=n_shards, n_jobs=reading.n_jobs)
-        yield (
-            UserShards([UserShard(each, question.robots) for each in paths], reading.n_jobs),
-            folder,
-        )
+        yield UserShards([replace(whole, path=each) for each in paths], reading.n_jobs, folder)
 
 
 def read_apart(
-    log: UserShards, folder: Path, question: RecallQuestion, progress: Progress
+    log: UserShards, question: RecallQuestion, progress: Progress
 ) -> tuple[Training, Interactions, list[str]]:
     """Draw the test users, part their events from the others, and say what was left out."""
     with progress("Splitting users", 1):
         found = log.each(_census, question.share, question.min_items, question.seed)
         items = Numbering.of(np.concatenate([each.items for each in found]))
         tested = Candidates.joined([each.candidates for each in found]).draw(question.most)
-        parts = log.each(_part, items, tested, question.popularity, folder)
+        parts = log.each(_part, items, tested, question.popularity, log.folder)
     n_events = sum(part.n_events for part in parts)
     if n_events == 0:
         raise InputError("all users are test users; nobody is left to learn from.")
