@@ -68,7 +68,7 @@ sharded = click.option(
 kept_apart = click.option(
     "--scratch",
     type=PATH,
-    help="A folder for the parts while they are needed, which all workers of a cluster see.",
+    help="A folder for the parts while they are needed; for a cluster, one that all workers see.",
 )
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."

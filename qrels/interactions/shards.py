@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from qrels.interactions.blocks import Block, encoded_ids, read_blocks
 from qrels.interactions.table import ORIGIN, LogTable
-from runs.shared.cluster import processes_on_cluster
+from runs import InputError
+from runs.shared.cluster import LOCAL, processes_on_cluster
 from runs.shared.processes import processes
 
 BYTES_PER_VALUE: Final = 100
@@ -28,6 +29,9 @@ SHARE_OF_MEMORY: Final = 4
 
 SHARDS_ON_CLUSTER: Final = 16
 """Shards for the workers of a cluster, if each has a million values or more."""
+
+MOST_SHARDS: Final = 500
+"""Files that a process writes at once, of which systems allow about a thousand."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,25 @@ class Reading:
         need, room = BYTES_PER_VALUE * n_values, int(virtual_memory().available) // SHARE_OF_MEMORY
         least = 1 if self.dask is None else min(n_values // 1_000_000, SHARDS_ON_CLUSTER)
         needed = 1 if need <= room else -(-need * self.n_jobs // room)
-        asked = self.shards or max(needed, least)
+        asked = min(self.shards or max(needed, least), MOST_SHARDS)
         return min(asked, n_values) if n_values else asked
 
     @contextmanager
     def apart(self) -> Iterator[Path]:
-        """Give a folder for shards, which goes when the work is done, and work on the cluster."""
-        if self.scratch is not None:
-            self.scratch.mkdir(parents=True, exist_ok=True)
+        """Give a folder for shards, which goes when the work is done, and work on the cluster.
+
+        Raises
+        ------
+        InputError
+            If there is no such folder, or a cluster elsewhere has none that its workers see.
+        """
+        if self.scratch is None and self.dask not in (None, LOCAL):
+            raise InputError(
+                "the workers of a cluster share the shards of a log: say --scratch, with a folder "
+                "that all of them see."
+            )
+        if self.scratch is not None and not self.scratch.is_dir():
+            raise InputError(f"--scratch {self.scratch}: there is no such folder.")
         with (
             TemporaryDirectory(prefix="harness-shards-", dir=self.scratch) as folder,
             processes_on_cluster(self.dask),

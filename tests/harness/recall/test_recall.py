@@ -130,6 +130,7 @@ def test_the_number_of_shards_changes_nothing(
 ) -> None:
     for expected, asked in ((output, ()), (robots, OF_TWO_MODELS)):
         scratch, found = tmp_path / "scratch", tmp_path / expected.name
+        scratch.mkdir(exist_ok=True)
         answer = recall(log, *asked, *how, "--scratch", scratch, "--output", found)
         assert answer.exit_code == 0, answer.stderr
         assert not [*scratch.iterdir()]

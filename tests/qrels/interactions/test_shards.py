@@ -72,3 +72,11 @@ def test_a_log_that_memory_holds_is_one_shard(
 
 def test_there_are_no_more_shards_than_rows(tmp_path: Path) -> None:
     assert Reading(shards=1000).n_shards(log(tmp_path / "log")) == 2 * N_USERS
+
+
+def test_a_cluster_needs_a_folder_that_its_workers_see(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="say --scratch"), Reading(dask="tcp://10.0.0.5:1").apart():
+        pass
+    absent = Reading(scratch=tmp_path / "absent").apart()
+    with pytest.raises(InputError, match="absent: there is no such folder"), absent:
+        pass

@@ -137,6 +137,7 @@ def test_a_cluster_changes_nothing(tmp_path: Path) -> None:
         table["time"] = [1_770_000_000_000 + time for time in table["time"]]
     lists, clicks = written(tmp_path, log)
     question = Question(window=WINDOW, replicates=5)
+    (tmp_path / "scratch").mkdir()
     readings = Reading(1), Reading(3, scratch=tmp_path / "scratch", dask="local")
     whole, cut = (
         study_log(lists, clicks, question, reading=reading, progress=Silent()).frames()
