@@ -137,20 +137,18 @@ def match_in_shards(
     recommending.require_columns(tables["recommendations"])
     tables["interactions"].require(*interacting.NEEDED)
     with reading.apart() as folder:
-        with progress("Cutting the log", 2) as bar:
-            both = []
-            for name, module in (("recommendations", recommending), ("interactions", interacting)):
-                people = None if question.merged is None else read_people(question.merged)
-                cut: dict[str, Any] = {"shards": n_shards, "people": people}
-                place = folder / name
-                both.append(
-                    cut_in_shards(tables[name], module.KNOWN, place, n_jobs=reading.n_jobs, **cut)
+        people = None if question.merged is None else read_people(question.merged)
+        cut: dict[str, Any] = {"shards": n_shards, "people": people, "n_jobs": reading.n_jobs}
+        with progress("Cutting the log", 1):
+            lists, done = (
+                cut_in_shards(tables[name], known, folder / name, **cut)
+                for name, known in (
+                    ("recommendations", recommending.KNOWN),
+                    ("interactions", interacting.KNOWN),
                 )
-                bar.advance()
+            )
         span = _span(tables["recommendations"])
-        tasks = (
-            joblib.delayed(_match)(*paths, question, span) for paths in zip(*both, strict=True)
-        )
+        tasks = (joblib.delayed(_match)(*p, question, span) for p in zip(lists, done, strict=True))
         with progress("Matching clicks with lists", n_shards) as bar:
             shards = []
             for shard in processes(reading.n_jobs, return_as="generator")(tasks):
