@@ -14,12 +14,13 @@ from click.testing import CliRunner, Result
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
 from harness.online.simulation.log_writing import write_history
+from harness.recall.user_shards import Training, UserShards
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
-from runs import InputError
+from runs import InputError, Numbering
 from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
@@ -136,6 +137,15 @@ def test_the_number_of_shards_changes_nothing(
         assert not [*scratch.iterdir()]
         for path in expected.iterdir():
             assert (found / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_model_of_all_events_says_what_memory_it_needs() -> None:
+    nothing = Numbering.of([])
+    counts = np.zeros(0, dtype=np.intp)
+    shards = [Path("one"), Path("two")]
+    training = Training(counts, 1, 10**12, shards, UserShards([]), nothing, nothing)
+    with pytest.raises(InputError, match=r"1,000,000,000,000 training events.*150000\.0 GB"):
+        training.events()
 
 
 def test_an_error_in_a_shard_names_the_row_of_the_log(log: Path, tmp_path: Path) -> None:
