@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz planted kills clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz planted kills large-log clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -66,6 +66,10 @@ planted: $(VENV)/installed
 
 kills: $(VENV)/installed
 	$(BIN)/python -m tests.harness.study.kills --kills 50 --seed 1
+
+# FOLDER gets a simulated log of ROWS interactions: 1.1 GB and a minute for 100,000,000.
+large-log: $(VENV)/installed
+	$(BIN)/python -m tests.benchmarks.large_log "$(FOLDER)" "$(ROWS)"
 
 # Nothing is downloaded: TREC_EVAL is the path of a trec_eval, 9 or 10, that you have built.
 conformance: $(VENV)/installed

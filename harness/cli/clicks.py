@@ -10,11 +10,15 @@ import click
 from harness.cli.options import (
     PATH,
     SettingsCommand,
+    clustered,
     given,
     imported,
+    kept_apart,
     printable,
     quietly,
     settings_options,
+    sharded,
+    workers,
 )
 
 if TYPE_CHECKING:
@@ -32,12 +36,20 @@ QUESTION = imported("analyses.online.clicks.click_question.Question")
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
 @settings_options(QUESTION)
+@sharded
+@kept_apart
+@clustered
+@workers
 @printable
 @click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
 @quietly
 def clicks(
     recommendations: Path,
     interactions: Path,
+    shards: int | None,
+    scratch: Path | None,
+    dask: str | None,
+    n_jobs: int,
     format_: str,
     output: Path | None,
     progress: Progress,
@@ -51,9 +63,11 @@ def clicks(
     """
     from analyses.online.clicks.counting import study_log
     from analyses.shared.publish import PRINTED, write_results
+    from qrels.interactions.shards import Reading
     from runs.shared.files import write_whole
 
-    found = study_log(recommendations, interactions, given(QUESTION(), asked), progress=progress)
+    reading, question = Reading(shards, scratch, dask, n_jobs), given(QUESTION(), asked)
+    found = study_log(recommendations, interactions, question, reading=reading, progress=progress)
     results = {"clicks": found}
     if output is not None:
         write_results(results, output)

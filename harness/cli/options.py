@@ -59,6 +59,17 @@ clustered = click.option(
     metavar="tcp://ADDRESS|local",
     help="Work on a Dask cluster; or on two processes here. Results are the same.",
 )
+sharded = click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    help="Parts of the users that a log is read in; as many as memory asks for by default. Results "
+    "are the same.",
+)
+kept_apart = click.option(
+    "--scratch",
+    type=PATH,
+    help="A folder for the parts while they are needed; for a cluster, one that all workers see.",
+)
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
 )

@@ -14,9 +14,11 @@ from harness.cli.options import (
     clustered,
     given,
     imported,
+    kept_apart,
     printable,
     quietly,
     settings_options,
+    sharded,
     workers,
 )
 
@@ -57,6 +59,8 @@ QUESTION = imported("harness.recall.recall_question.RecallQuestion")
     "miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(QUESTION, names={"weights": "--weights"})
+@sharded
+@kept_apart
 @clustered
 @workers
 @printable
@@ -67,6 +71,8 @@ def recall(
     models: tuple[str, ...],
     settings: tuple[str, ...],
     rank_table: Path | None,
+    shards: int | None,
+    scratch: Path | None,
     dask: str | None,
     n_jobs: int,
     format_: str,
@@ -82,6 +88,7 @@ def recall(
     """
     from harness.recall.measure import measure
     from harness.recall.measured_recalls import MeasuredRecalls
+    from qrels.interactions.shards import Reading
 
     result = measure(
         interactions,
@@ -89,8 +96,7 @@ def recall(
         rank_table=rank_table,
         models=models,
         settings=settings,
-        dask=dask,
-        n_jobs=n_jobs,
+        reading=Reading(shards, scratch, dask, n_jobs),
         progress=progress,
     )
     publish({"recall": result}, format_, output)

@@ -7,14 +7,14 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from qrels.interactions.interactions import Interactions
+from harness.recall.user_shards import Training
 from runs import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 ModelName: TypeAlias = Literal["item-cosines", "als-knn"]
-Train: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+Train: TypeAlias = "Callable[[Training], csr_array[Any]]"
 
 
 def model_of(
@@ -68,7 +68,7 @@ def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str,
         if not least <= value < float("inf"):
             raise InputError(f"`{name}` must be at least {least}, got {value}.")
     values = ",".join(f"{part.name}={getattr(model, part.name):g}" for part in fields(model))
-    return f"item-cosines({values})", model
+    return f"item-cosines({values})", lambda train: model.of_shards(train.item_sets, n_jobs=n_jobs)
 
 
 def _als_knn(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
@@ -79,7 +79,7 @@ def _als_knn(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Trai
     chosen = EmbeddingSettings(**_read(settings, EmbeddingSettings, model="als-knn"))
     # Said before anything slow.
     import_implicit()
-    return str(chosen), lambda train: similarity(train, chosen, seed=seed, n_jobs=n_jobs)
+    return str(chosen), lambda train: similarity(train.events(), chosen, seed=seed, n_jobs=n_jobs)
 
 
 MODELS: Final[Mapping[ModelName, Callable[[Sequence[str], int, int], tuple[str, Train]]]] = {

@@ -18,6 +18,8 @@ from runs import InputError
 Floats = NDArray[np.float64]
 
 NEEDED: Final = ("time", "user", "item")
+COLUMNS: Final = (*NEEDED, "value", "type")
+"""All that are read."""
 
 
 def read_interactions(

@@ -21,6 +21,8 @@ PARQUET_MAGIC: Final = b"PAR1"
 CODED: Final = ("rec_id", "user", "arm", "model_version", "item", "type")
 """Columns of ids, whose text Parquet may keep once, with a number in each row: read as it is."""
 
+ORIGIN: Final = "row of the log"
+"""Column of the rows of a shard in the file that it was cut from, whose path is under this key."""
 
 EARLIEST: Final = 946_684_800_000
 """The beginning of the year 2000, in milliseconds since 1970 in UTC: earlier times are seconds."""
@@ -91,7 +93,16 @@ class LogTable:
             if row < n_rows:
                 return part.error(name, row, finding)
             row -= n_rows
-        return InputError(f"{self.path}, row {row + 1}, column {name!r}: {finding}")
+        path, row = self._origin(row)
+        return InputError(f"{path}, row {row + 1}, column {name!r}: {finding}")
+
+    def _origin(self, row: int) -> tuple[str, int]:
+        """Find a row in the file that it was written in first."""
+        facts = {} if self.file is None else self.file.schema_arrow.metadata or {}
+        if ORIGIN.encode() not in facts:
+            return str(self.path), row
+        origins = self.file.read(columns=[ORIGIN]).column(ORIGIN)
+        return facts[ORIGIN.encode()].decode(), origins[row].as_py()
 
     def fail(self, name: str) -> Fail:
         """Make errors about one column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,18 +66,55 @@ def draw_test_users(
     >>> draw_test_users(events, share=1, seed=1).ids.tolist()
     ['ann', 'cid']
     """
-    if not 0 < share <= 1:
-        raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
-    words = id_hashes(interactions.users.ids, f"test users {seed}")
-    fit = interactions.distinct_item_counts() >= least_items
-    drawn = np.flatnonzero(fit & (words * 2.0**-64 < share))
-    lowest = np.sort(drawn[np.argsort(words[drawn], kind="stable")[:most]])
-    if len(lowest) == 0:
-        raise InputError(
-            f"there is no test user: of {len(fit)} users {np.count_nonzero(fit)} have at least "
-            f"{least_items} distinct items, of whom a share of {share:g} was drawn."
-        )
-    return interactions.users.select(lowest)
+    candidates = Candidates.of(interactions, share=share, least_items=least_items, seed=seed)
+    return candidates.draw(most)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Users who may be tested, their hashes, how many there are in all, and how many are fit.
+
+    Those of shards of users are `joined`, and then drawn from.
+    """
+
+    ids: NDArray[np.str_]
+    words: NDArray[np.uint64]
+    n_users: int
+    n_fit: int
+    rule: str
+
+    @classmethod
+    def of(
+        cls, interactions: Interactions, *, share: float, least_items: int, seed: int
+    ) -> Candidates:
+        """Find those below the share with enough items; see `draw_test_users`."""
+        if not 0 < share <= 1:
+            raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
+        words = id_hashes(interactions.users.ids, f"test users {seed}")
+        fit = interactions.distinct_item_counts() >= least_items
+        drawn = fit & (words * 2.0**-64 < share)
+        rule = f"{least_items} distinct items, of whom a share of {share:g} was drawn"
+        n_fit = int(np.count_nonzero(fit))
+        return cls(interactions.users.ids[drawn], words[drawn], len(fit), n_fit, rule)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Put those of shards of users together."""
+        ids = np.concatenate([part.ids for part in parts])
+        order = np.argsort(ids)
+        words = np.concatenate([part.words for part in parts])[order]
+        n_users, n_fit = (sum(getattr(each, n) for each in parts) for n in ("n_users", "n_fit"))
+        return cls(ids[order], words, n_users, n_fit, parts[0].rule)
+
+    def draw(self, most: int) -> Numbering:
+        """Take those with the lowest hashes."""
+        if len(self.ids) == 0:
+            raise InputError(
+                f"there is no test user: of {self.n_users} users {self.n_fit} have at least "
+                f"{self.rule}."
+            )
+        lowest = np.sort(np.argsort(self.words, kind="stable")[:most])
+        return Numbering(self.ids[lowest])
 
 
 def split_users(
@@ -109,17 +147,25 @@ class RobotFilter:
     robots: NDArray[np.bool_]
     n_events: int
 
-    def in_words(self) -> str:
-        """Say how many users and events went, and by which rule."""
-        n_robots, n_removed = np.count_nonzero(self.robots), self.n_events - len(self.kept)
-        return (
-            f"{n_robots:,} robots with {n_removed:,} of {self.n_events:,} events were removed "
-            f"(users by rule: most_per_day {n_robots:,})."
-        )
+    @property
+    def removed(self) -> tuple[int, int, int]:
+        """Robots, their events, and all events."""
+        n_robots = int(np.count_nonzero(self.robots))
+        return n_robots, self.n_events - len(self.kept), self.n_events
 
 
-def filter_robots(interactions: Interactions, *, most_per_day: int) -> RobotFilter:
+def removed_in_words(n_robots: int, n_removed: int, n_events: int) -> str:
+    """Say how many users and events went, and by which rule."""
+    return (
+        f"{n_robots:,} robots with {n_removed:,} of {n_events:,} events were removed "
+        f"(users by rule: most_per_day {n_robots:,})."
+    )
+
+
+def filter_robots(interactions: Interactions, *, most_per_day: int | None) -> RobotFilter:
     """Take away the events of users who have more on one day (of UTC) than a person may have.
+
+    Without a limit, nobody is a robot.
 
     Raises
     ------
@@ -133,9 +179,12 @@ def filter_robots(interactions: Interactions, *, most_per_day: int) -> RobotFilt
     ...     user=[0, 0, 1, 1, 1], item=[0] * 5, time=[0, DAY, 0, 1, 2],
     ... )
     >>> found = filter_robots(events, most_per_day=2)
-    >>> found.kept.user.tolist(), found.in_words()
+    >>> found.kept.user.tolist(), removed_in_words(*found.removed)
     ([0, 0], '1 robots with 3 of 5 events were removed (users by rule: most_per_day 1).')
     """
+    if most_per_day is None:
+        nobody = np.zeros(len(interactions.users), dtype=np.bool_)
+        return RobotFilter(interactions, nobody, n_events=len(interactions))
     if most_per_day < 0:
         raise InputError(f"`most_per_day` must not be negative, got {most_per_day}.")
     robots = busiest_days(interactions) > most_per_day

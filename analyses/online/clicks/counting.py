@@ -17,13 +17,16 @@ from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group,
 from analyses.online.clicks.cycles import PERIODS, Periodicity, periodicity
 from analyses.online.clicks.durations import in_words
 from analyses.online.clicks.local_time import wall_clock
+from analyses.online.clicks.matching import MatchedLog, match_in_shards, reading_options
 from analyses.online.clicks.off_policy import items_instead, off_policy, read_target
 from analyses.online.clicks.rates import click_through, click_through_by_period
 from analyses.online.clicks.sample_ratio import sample_ratio
 from analyses.online.clicks.tallies import Tallies, tally
 from analyses.online.logs import Logs, read_logs
-from analyses.online.logs.acceptance import accepted_by_type, explicit_clicks, followed
+from analyses.online.logs.acceptance import followed
+from analyses.online.logs.read_log import open_tables
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags, busy_users
+from qrels.interactions.shards import Reading
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.streams import id_hashes
@@ -80,24 +83,33 @@ class Lists:
 
 
 def study_log(
-    recommendations: Path, interactions: Path, question: Question, *, progress: Progress
+    recommendations: Path,
+    interactions: Path,
+    question: Question,
+    *,
+    reading: Reading | None = None,
+    progress: Progress,
 ) -> Clicks:
     """Estimate the click-through rates of a log's arms, and all that makes them credible.
 
     The files are those of `analyses.online.logs.read_logs`; what breaks a rule, or makes no sense
-    for this log, is refused. The arms are those of the planned shares, if there are any.
+    for this log, is refused. The arms are those of the planned shares, if there are any. Whatever
+    the reading says, what is found is the same.
     """
+    reading = reading or Reading(shards=1)
+    beside: dict[str, Any] = {"models": question.models, "assignment": question.assignment}
+    tables = open_tables(recommendations, interactions, **beside)
+    n_shards = reading.n_shards(tables["recommendations"], tables["interactions"])
+    if n_shards > 1:
+        log = match_in_shards(tables, question, reading, n_shards=n_shards, progress=progress)
+        _check(log, question)
+        return _estimate(log, None, question, progress=progress, known=None)[0]
     with progress("Reading the log", 1) as bar:
         logs = read_logs(
             recommendations,
             interactions,
-            models=question.models,
-            assignment=question.assignment,
-            arms=None if question.shares is None else [*question.shares],
-            values=None,
-            merged=question.merged,
-            types=question.rename,
-            strict=question.strict,
+            **beside,
+            **reading_options(question),
         )
         bar.advance()
     return count_clicks(logs, question, progress=progress)[0]
@@ -111,11 +123,24 @@ def count_clicks(
     What is known of an experiment beside its log is kept with its rates.
     """
     _check(logs, question)
-    users = arms_of_users(logs)
     with progress("Matching clicks with lists", 1) as bar:
-        lists = counted_lists(logs, users, question)
+        log = MatchedLog.of(logs, question)
         bar.advance()
-    members = _members(logs, question)
+    return _estimate(log, logs, question, progress=progress, known=known)
+
+
+def _estimate(
+    log: MatchedLog,
+    logs: Logs | None,
+    question: Question,
+    *,
+    progress: Progress,
+    known: Known | None,
+) -> tuple[Clicks, Tallies]:
+    """Estimate rates of a log that was matched; what is asked of its lists needs the whole log."""
+    users = arms_of_users(log)
+    lists = counted_lists(log, users, question)
+    members = _members(log, question)
     with progress("Estimating rates", len(members)) as bar:
         groups = {}
         for name, is_member in members.items():
@@ -129,43 +154,38 @@ def count_clicks(
         per_day=question.robots,
         planned=question.shares is not None,
         fate=question.fate_of_crossing(),
-        facts=logs.facts,
+        facts=log.facts,
         n_crossed=int(users.crossed.sum()),
         n_lists=len(lists),
         groups=groups,
         periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(tallies),
-        hours=_hours(logs, chosen),
+        hours=_hours(log, chosen),
         cycles=chosen.cycles(question),
-        halves=_halves(logs, chosen, question),
+        halves=_halves(log, chosen, question),
         policy=None
-        if question.policy is None
+        if question.policy is None or logs is None
         else off_policy(logs.slates, read_target(question.policy, logs.slates)),
-        placebo=_placebo(logs, chosen, question),
+        placebo=None if logs is None else _placebo(logs, chosen, question),
         known=known or Known(),
     )
     return found, tallies
 
 
-def counted_lists(logs: Logs, users: Stickiness, question: Question) -> Lists:
+def counted_lists(log: MatchedLog, users: Stickiness, question: Question) -> Lists:
     """Find the lists that count: of users of one arm, shown while a version was live."""
-    slates = logs.slates
-    counts, arm = users.settle(slates.user, crossing=question.crossing)
-    periods, period = periods_of(logs)
-    by_type = _accepted_by_type(logs, question) if question.types else {}
+    shown = log.shown
+    counts, arm = users.settle(shown.user, crossing=question.crossing)
+    periods, period = periods_of(log)
     lists = Lists(
-        arms=slates.arms,
+        arms=shown.arms,
         periods=periods,
-        slate=np.arange(len(slates)),
-        user=slates.user,
+        slate=np.arange(len(shown)),
+        user=shown.user,
         arm=arm,
         period=period,
-        time=slates.time,
-        accepted=(
-            np.logical_or.reduce([*by_type.values()])
-            if by_type and question.window is not None
-            else _accepted(logs, question)
-        ),
-        by_type=by_type,
+        time=shown.time,
+        accepted=log.accepted,
+        by_type=log.by_type,
     ).select(counts & (period >= 0))
     if len(lists) == 0:
         raise InputError(
@@ -175,44 +195,44 @@ def counted_lists(logs: Logs, users: Stickiness, question: Question) -> Lists:
     return lists
 
 
-def arms_of_users(logs: Logs) -> Stickiness:
+def arms_of_users(log: MatchedLog) -> Stickiness:
     """Find the arm of every user: as assigned, where the log says so, else of the first list.
 
     A user whose lists are not all of that arm has crossed.
     """
-    slates = logs.slates
-    found = stickiness(slates.user, slates.arm, slates.time)
-    if logs.assigned is None:
+    shown = log.shown
+    found = stickiness(shown.user, shown.arm, shown.time)
+    if log.assigned is None:
         return found
-    assigned = logs.assigned[found.users]
+    assigned = log.assigned[found.users]
     arm = np.where(assigned >= 0, assigned, found.first_arm)
     return replace(found, first_arm=arm, crossed=found.crossed | (arm != found.first_arm))
 
 
-def periods_of(logs: Logs) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def periods_of(log: MatchedLog) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Name the periods, and give that of every list; -1 where no version was live.
 
     Period k is that of the k-th version of each arm in the table of models, called as the version
     if all arms call theirs so; without such a table it is the version that lists name.
     """
-    slates = logs.slates
-    if logs.models is not None:
-        versions = logs.models
+    shown = log.shown
+    if log.models is not None:
+        versions = log.models
         numbers = versions.numbers
         alike = [set(versions.names[numbers == k].tolist()) for k in range(numbers.max() + 1)]
         are_named = all(len(names) == 1 for names in alike)
         named = [min(names) if are_named else str(k + 1) for k, names in enumerate(alike)]
-        return tuple(named), np.append(numbers, -1)[versions.at(slates.arm, slates.time)]
-    if slates.version is not None:
-        return slates.versions, slates.version.astype(np.int64)
-    return WHOLE_LOG, np.zeros(len(slates), dtype=np.int64)
+        return tuple(named), np.append(numbers, -1)[versions.at(shown.arm, shown.time)]
+    if shown.version is not None:
+        return shown.versions, shown.version.astype(np.int64)
+    return WHOLE_LOG, np.zeros(len(shown), dtype=np.int64)
 
 
-def _hours(logs: Logs, lists: Lists) -> NDArray[np.float64]:
+def _hours(log: MatchedLog, lists: Lists) -> NDArray[np.float64]:
     """Say how long each version was live, or showed lists, in hours: (n_arms, n_periods)."""
     hours = np.full((len(lists.arms), len(lists.periods)), np.nan)
-    if logs.models is not None:
-        models = logs.models
+    if log.models is not None:
+        models = log.models
         hours[models.arm, models.numbers] = (models.valid_to - models.valid_from) / 3_600_000
         return hours
     first, last = np.full_like(hours, np.inf), np.full_like(hours, -np.inf)
@@ -221,46 +241,17 @@ def _hours(logs: Logs, lists: Lists) -> NDArray[np.float64]:
     return np.where(first <= last, last - first, hours)
 
 
-def _accepted(logs: Logs, question: Question) -> Flags:
-    """Tell which lists were accepted, by an interaction of whichever type."""
-    slates, events = logs.slates, logs.events
-    if question.window is not None:
-        return followed(slates, events, window=question.window, credit=question.credit)
-    if slates.clicked is None and events.slate is None:
-        raise InputError(
-            "explicit clicks (--explicit) must name their list: a column 'rec_id' in the "
-            "interactions, or 'clicked' in the recommendations, is needed."
-        )
-    clicked = np.zeros(len(slates.item), dtype=np.bool_)
-    if slates.clicked is not None:
-        clicked |= slates.clicked
-    if events.slate is not None:
-        clicked |= explicit_clicks(slates, slate=events.slate, item=events.item)
-    return slates.any_place(clicked)
-
-
-def _accepted_by_type(logs: Logs, question: Question) -> Mapping[str, Flags]:
-    slates, events = logs.slates, logs.events
-    if question.window is not None:
-        return accepted_by_type(slates, events, window=question.window, credit=question.credit)
-    if events.slate is None:
-        raise InputError("--explicit with --types needs a column 'rec_id' in the interactions.")
-    accepted = {}
-    for number, name in enumerate(events.types):
-        of_type = np.where(events.type == number, events.slate, -1)
-        accepted[name] = slates.any_place(explicit_clicks(slates, slate=of_type, item=events.item))
-    return accepted
-
-
-def _check(logs: Logs, question: Question) -> None:
+def _check(logs: Logs | MatchedLog, question: Question) -> None:
     """Refuse what cannot be answered, before anything slow."""
     wall_clock(np.zeros(1, dtype=np.int64), zone=question.zone)
-    arms = logs.slates.arms
-    if question.halves is not None and question.halves not in arms:
-        raise InputError(f"`--halves`: the arms are {', '.join(arms)}, got {question.halves!r}.")
+    shown = logs.shown
+    if question.halves is not None and question.halves not in shown.arms:
+        raise InputError(
+            f"`--halves`: the arms are {', '.join(shown.arms)}, got {question.halves!r}."
+        )
     if question.placebo is not None and question.explicit:
         raise InputError("--placebo needs a --window: no click names a list that was not shown.")
-    has_periods = logs.models is not None or logs.slates.version is not None
+    has_periods = logs.models is not None or logs.shown.version is not None
     if question.over_time == "thesis" and not has_periods:
         raise InputError(
             "--over-time thesis averages over periods: it needs --models, or a column "
@@ -268,13 +259,13 @@ def _check(logs: Logs, question: Question) -> None:
         )
 
 
-def _members(logs: Logs, question: Question) -> Mapping[str, Flags]:
+def _members(log: MatchedLog, question: Question) -> Mapping[str, Flags]:
     """Tell which users of the numbering are in each group."""
-    slates, n_users = logs.slates, len(logs.slates.users)
+    shown, n_users = log.shown, len(log.shown.users)
     groups = {EVERYONE: np.ones(n_users, dtype=np.bool_)}
     if question.robots is not None:
         groups[PEOPLE] = ~busy_users(
-            slates.user, slates.time, per_day=question.robots, n_users=n_users
+            shown.user, shown.time, per_day=question.robots, n_users=n_users
         )
     return groups
 
@@ -300,13 +291,13 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
     return Group(rates, pooled, by_type, split)
 
 
-def _halves(logs: Logs, lists: Lists, question: Question) -> Halves | None:
+def _halves(log: MatchedLog, lists: Lists, question: Question) -> Halves | None:
     if question.halves is None:
         return None
     own = lists.select(lists.arm == lists.arms.index(question.halves))
     alone = np.zeros(len(own), dtype=np.int64)
     own = replace(own, arms=(question.halves,), arm=alone, periods=WHOLE_LOG, period=alone)
-    return halves(own.tallies(), id_hashes(logs.slates.users.ids, "halves"))
+    return halves(own.tallies(), id_hashes(log.shown.users.ids, "halves"))
 
 
 def _placebo(logs: Logs, lists: Lists, question: Question) -> Placebo | None:

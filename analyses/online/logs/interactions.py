@@ -16,7 +16,12 @@ from qrels.interactions.columns import Ids, read_floats, read_ids
 from qrels.interactions.table import LogTable
 from runs import Numbering
 
-KNOWN: Final = ("time", "user", "item", "type", "rec_id", "value")
+NEEDED: Final = ("time", "user", "item", "type")
+KNOWN: Final = (*NEEDED, "rec_id", "value")
+
+OUTSIDE: Final = "clicks that name a list outside the file"
+OF_OTHERS: Final = "clicks on a list of another user"
+"""What is set aside; of a shard of users, the former may be the latter."""
 
 VALUES: Final[Mapping[str, float]] = MappingProxyType(
     {"view": 0.25, "cart": 0.5, "bookmark": 0.5, "purchase": 1.0}
@@ -42,8 +47,11 @@ class Interactions:
     strict: bool
     set_aside: dict[str, int] = field(default_factory=dict)
 
-    def events(self, slates: Slates) -> Events:
-        """Number users and items as the lists do, of the types that are known."""
+    def events(self, slates: Slates) -> tuple[Events, NDArray[np.str_]]:
+        """Number users and items as the lists do, of the types that are known.
+
+        Given are also the ids that clicks name, one after the other, which no list has.
+        """
         unnamed = (self.type.ids == "")[self.type.places]
         unknown = (self.value < 0) & ~unnamed
         kept = self._kept(unknown, "interactions of an unknown type", "type", "unknown: {}")
@@ -51,8 +59,10 @@ class Interactions:
         kept &= ~unnamed
         types = Numbering.of([name for name in self.type.ids.tolist() if name])
         user, item = self.user.numbers(slates.users), self.item.numbers(slates.items)
-        named = None if self.rec is None else self._named(self.rec, slates, user, item)
-        return Events(
+        named, lost = None, np.empty(0, dtype=np.str_)
+        if self.rec is not None:
+            named, lost = self._named(self.rec, slates, user, item)
+        events = Events(
             slates.users,
             slates.items,
             tuple(types.ids.tolist()),
@@ -63,26 +73,30 @@ class Interactions:
             value=self.value[kept],
             slate=None if named is None else named[kept],
         )
+        return events, lost
 
     def _named(
         self, rec: Ids, slates: Slates, user: NDArray[np.int32], item: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
-        """Find the list that each interaction names; -1 for none, or for none as it should."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """Find the list that each interaction names; -1 for none, or for none as it should.
+
+        Given are also the ids that no list has.
+        """
         order = np.argsort(slates.ids)
         places = Numbering(slates.ids[order]).numbers(rec.ids)
         numbers = np.append(np.where(places >= 0, order[places], -1), -1)[rec.places]
         is_unknown = (rec.places >= 0) & (numbers < 0)
-        rule = "a click must name a list that was shown; {} never was"
-        self._kept(is_unknown, "clicks that name a list outside the file", "rec_id", rule)
+        rule = "a click must name a list that was shown to its user; {} never was"
+        self._kept(is_unknown, OUTSIDE, "rec_id", rule)
         of_other = (numbers >= 0) & (slates.user[numbers] != user)
         rule = "list {} was shown to another user"
-        numbers[~self._kept(of_other, "clicks on a list of another user", "rec_id", rule)] = -1
+        numbers[~self._kept(of_other, OF_OTHERS, "rec_id", rule)] = -1
         n_items = len(slates.items)
         pairs = slates.slate * n_items + slates.item
         absent = (numbers >= 0) & ~np.isin(numbers * n_items + item, pairs)
         rule = "list {} does not hold the item of this row"
         numbers[~self._kept(absent, "clicks on an item that their list lacks", "rec_id", rule)] = -1
-        return numbers
+        return numbers, rec.ids[rec.places[is_unknown]]
 
     def _kept(self, wrong: Flags, what: str, column: str, rule: str) -> Flags:
         """Count what is wrong, or refuse the first of it; mark what is not."""
@@ -102,7 +116,7 @@ def read_interactions(
     strict: bool,
 ) -> Interactions:
     """Read interactions in file order; for what is asked see `analyses.online.logs.read_logs`."""
-    table.require("time", "user", "item", "type")
+    table.require(*NEEDED)
     found = read_ids(table.column("type"), table.fail("type"))
     type = found if types is None else found.renamed(types)
     return Interactions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
+from analyses.online.logs.shown import Shown
 from analyses.online.logs.slates import Slates
 
 if TYPE_CHECKING:
@@ -106,44 +107,100 @@ class LogFacts:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How far interactions fit lists: what adds up over shards of users, and ids of items.
+
+    Parameters
+    ----------
+    places, events, inside, repeated
+        Recommended items, interactions, those within the span of all lists, repeated ones.
+    known_users
+        Users who were shown lists and occur in the interactions.
+    shown_items, used_items
+        Ids of the items that were shown, and of those that were interacted with.
+    set_aside
+        As of `LogFacts`.
+    """
+
+    places: int
+    events: int
+    inside: int
+    repeated: int
+    known_users: int
+    shown_items: NDArray[np.str_]
+    used_items: NDArray[np.str_]
+    set_aside: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls, slates: Slates, events: Events, span: tuple[int, int], set_aside: Mapping[str, int]
+    ) -> Fit:
+        """Compare the tables of a log, whose lists are from the first to the last time."""
+        begin, end = span
+        items = slates.items.ids
+        return cls(
+            places=len(slates.item),
+            events=len(events),
+            inside=int(np.count_nonzero((events.time >= begin) & (events.time <= end))),
+            repeated=_repeated(events),
+            known_users=int(np.count_nonzero(np.isin(np.unique(slates.user), events.user))),
+            shown_items=items[np.unique(slates.item)],
+            used_items=items[np.unique(events.item)],
+            set_aside=set_aside,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Fit]) -> Fit:
+        """Add up those of different users."""
+        sums = {
+            name: sum(getattr(part, name) for part in parts)
+            for name in ("places", "events", "inside", "repeated", "known_users")
+        }
+        shown, used = (
+            np.unique(np.concatenate([getattr(part, name) for part in parts]))
+            for name in ("shown_items", "used_items")
+        )
+        what = dict.fromkeys(name for part in parts for name in part.set_aside)
+        set_aside = {name: sum(part.set_aside.get(name, 0) for part in parts) for name in what}
+        return cls(**sums, shown_items=shown, used_items=used, set_aside=set_aside)
+
+
 def facts_of(
-    slates: Slates,
-    events: Events,
+    shown: Shown,
+    fit: Fit,
     models: Models | None,
     assigned: NDArray[np.int32] | None,
     *,
-    set_aside: Mapping[str, int],
     further: Mapping[str, tuple[str, ...]],
 ) -> LogFacts:
-    """Compare the tables of a log; see `analyses.online.logs.Logs` for the parameters."""
-    users, items = np.unique(slates.user), np.unique(slates.item)
-    begin, end = int(slates.time.min()), int(slates.time.max())
-    inside = (events.time >= begin) & (events.time <= end)
+    """Say how a log's tables fit together; see `analyses.online.logs.Logs` for the parameters."""
+    users = np.unique(shown.user)
     return LogFacts(
-        slates=len(slates),
-        places=len(slates.item),
+        slates=len(shown),
+        places=fit.places,
         users=len(users),
-        events=len(events),
-        first_time=begin,
-        last_time=end,
-        known_users=float(np.isin(users, events.user).mean()),
-        known_items=float(np.isin(items, events.item).mean()),
-        events_in_span=float(inside.mean()) if len(events) else 0.0,
-        repeated_events=_repeated(events),
+        events=fit.events,
+        first_time=int(shown.time.min()),
+        last_time=int(shown.time.max()),
+        known_users=fit.known_users / len(users),
+        known_items=float(np.isin(fit.shown_items, fit.used_items).mean()),
+        events_in_span=fit.inside / fit.events if fit.events else 0.0,
+        repeated_events=fit.repeated,
         gaps=None if models is None else len(models.gaps()),
         without_version=None
         if models is None
-        else float((models.at(slates.arm, slates.time) < 0).mean()),
+        else float((models.at(shown.arm, shown.time) < 0).mean()),
         without_arm=None if assigned is None else float((assigned[users] < 0).mean()),
-        against_assignment=None if assigned is None else _against(slates, assigned),
-        set_aside=set_aside,
+        against_assignment=None if assigned is None else _against(shown, assigned),
+        set_aside=fit.set_aside,
         further=further,
     )
 
 
-def _against(slates: Slates, assigned: NDArray[np.int32]) -> float:
-    planned = assigned[slates.user]
-    return float(((planned >= 0) & (planned != slates.arm)).mean())
+def _against(shown: Shown, assigned: NDArray[np.int32]) -> float:
+    planned = assigned[shown.user]
+    return float(((planned >= 0) & (planned != shown.arm)).mean())
 
 
 def _repeated(events: Events) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from analyses.online.logs import interactions as interacting
 from analyses.online.logs import models as modelling
 from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.events import Events
-from analyses.online.logs.log_facts import LogFacts, facts_of
+from analyses.online.logs.log_facts import Fit, LogFacts, facts_of
 from analyses.online.logs.models import Models
+from analyses.online.logs.shown import Shown
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Slates
 from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
@@ -57,6 +58,11 @@ class Logs:
     models: Models | None
     assigned: NDArray[np.int32] | None
     facts: LogFacts
+
+    @property
+    def shown(self) -> Shown:
+        """The lists without their items."""
+        return self.slates.shown
 
 
 def read_logs(
@@ -121,42 +127,96 @@ def read_logs(
     >>> logs.slates.lengths.tolist(), logs.events.time.tolist(), logs.facts.known_users
     ([2, 1], [1767600060000], 0.5)
     """
+    tables = open_tables(recommendations, interactions, models=models, assignment=assignment)
+    own = read_users(
+        tables["recommendations"],
+        tables["interactions"],
+        merged=merged,
+        arms=arms,
+        values=values,
+        types=types,
+        strict=strict,
+    )
+    live, assigned, facts = read_beside(tables, own.slates.shown, own.fit)
+    return Logs(own.slates, own.events, live, assigned, facts)
+
+
+def open_tables(
+    recommendations: str | Path,
+    interactions: str | Path,
+    *,
+    models: str | Path | None,
+    assignment: str | Path | None,
+) -> Mapping[str, LogTable]:
+    """Open the tables of a log that there are."""
     paths = {
         "recommendations": recommendations,
         "interactions": interactions,
         "models": models,
         "assignment": assignment,
     }
-    tables = {name: LogTable.open(path) for name, path in paths.items() if path is not None}
-    shown = recommending.read_recommendations(tables["recommendations"], strict=strict)
-    if len(shown.time) == 0:
-        raise InputError(f"{recommendations}: there are no recommendations in the file.")
-    done = interacting.read_interactions(
-        tables["interactions"], values=values, types=types, strict=strict
-    )
+    return {name: LogTable.open(path) for name, path in paths.items() if path is not None}
+
+
+class OfUsers(NamedTuple):
+    """What users were shown and did, how far both fit, and lists that clicks name in vain."""
+
+    slates: Slates
+    events: Events
+    fit: Fit
+    lost: NDArray[np.str_]
+
+
+def read_users(
+    lists: LogTable,
+    interactions: LogTable,
+    *,
+    merged: str | Path | None,
+    arms: Sequence[str] | None,
+    values: Mapping[str, float] | None,
+    types: Mapping[str, str] | None,
+    strict: bool,
+    span: tuple[int, int] | None = None,
+) -> OfUsers:
+    """Read both tables of a log, see `read_logs`, or of a shard of its users.
+
+    Of a shard, which may have no lists, the span is that of the lists of all users.
+    """
+    shown = recommending.read_recommendations(lists, strict=strict)
+    if len(shown.time) == 0 and span is None:
+        raise InputError(f"{lists.path}: there are no recommendations in the file.")
+    done = interacting.read_interactions(interactions, values=values, types=types, strict=strict)
     if merged is not None:
-        people = _read_people(LogTable.open(merged))
+        people = read_people(merged)
         shown = replace(shown, user=shown.user.renamed(people))
         done = replace(done, user=done.user.renamed(people))
     slates = shown.slates(
         _numbering(shown.user, done.user), _numbering(shown.item, done.item), arms
     )
-    events = done.events(slates)
-    _require_near(tables["interactions"], done.time, slates)
-    arm_names = Numbering.of(slates.arms)
+    events, lost = done.events(slates)
+    span = span or (int(slates.time.min()), int(slates.time.max()))
+    _require_near(interactions, done.time, span)
+    set_aside = {"lists whose id stands before": shown.n_repeated, **done.set_aside}
+    return OfUsers(slates, events, Fit.of(slates, events, span, set_aside), lost)
+
+
+def read_beside(
+    tables: Mapping[str, LogTable], shown: Shown, fit: Fit
+) -> tuple[Models | None, NDArray[np.int32] | None, LogFacts]:
+    """Read models and assignments, if there are any, and say how far all tables fit together."""
+    arms = Numbering.of(shown.arms)
     live = assigned = None
     if "models" in tables:
-        live = modelling.read_models(tables["models"], arm_names)
+        live = modelling.read_models(tables["models"], arms)
     if "assignment" in tables:
-        assigned = assignments.read_assignment(tables["assignment"], slates.users, arm_names)
+        assigned = assignments.read_assignment(tables["assignment"], shown.users, arms)
     further = {name: table.further(KNOWN[name]) for name, table in tables.items()}
-    set_aside = {"lists whose id stands before": shown.n_repeated, **done.set_aside}
-    facts = facts_of(slates, events, live, assigned, set_aside=set_aside, further=further)
-    return Logs(slates, events, live, assigned, facts)
+    return live, assigned, facts_of(shown, fit, live, assigned, further=further)
 
 
-def _read_people(table: LogTable) -> Mapping[str, str]:
+def read_people(path: str | Path) -> Mapping[str, str]:
     """Read which ids of users are one person, who has no id of another person."""
+    table = LogTable.open(path)
     table.require("user", "person")
     user, person = (read_ids(table.column(name), table.fail(name)) for name in ("user", "person"))
     again = user.repetition()
@@ -170,10 +230,10 @@ def _numbering(*columns: Ids) -> Numbering:
     return Numbering.of(np.concatenate([column.ids for column in columns]))
 
 
-def _require_near(table: LogTable, times: NDArray[np.int64], slates: Slates) -> None:
+def _require_near(table: LogTable, times: NDArray[np.int64], span: tuple[int, int]) -> None:
     """Refuse interactions so far from all lists that their times must have another unit."""
     reach = DAYS_AROUND * MILLISECONDS_PER_DAY
-    begin, end = int(slates.time.min()) - reach, int(slates.time.max()) + reach
+    begin, end = span[0] - reach, span[1] + reach
     far = (times < begin) | (times > end)
     if far.any():
         row = int(far.argmax())
@@ -181,5 +241,5 @@ def _require_near(table: LogTable, times: NDArray[np.int64], slates: Slates) -> 
             "time",
             row,
             f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which are "
-            f"from {slates.time.min()} to {slates.time.max()} ms, got {times[row]} ms.",
+            f"from {span[0]} to {span[1]} ms, got {times[row]} ms.",
         )

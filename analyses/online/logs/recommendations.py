@@ -113,18 +113,20 @@ def read_recommendations(table: LogTable, *, strict: bool = True) -> Recommendat
         list is empty or repeats an item; positions are not 1, 2, 3 and so on; rows of one list have
         different users, arms, times or versions; or a propensity is not in (0, 1].
     """
+    require_columns(table)
+    read = _of_lists(table, strict=strict) if "items" in table else _of_places(table)
+    _check(read)
+    return read
+
+
+def require_columns(table: LogTable) -> None:
+    """Refuse a table without the columns that are needed."""
     table.require("rec_id", "time", "user", "arm")
-    if "items" in table:
-        read = _of_lists(table, strict=strict)
-    elif "item" in table and "position" in table:
-        read = _of_places(table)
-    else:
+    if "items" not in table and not ("item" in table and "position" in table):
         raise InputError(
             f"{table.path}: recommendations need a column 'items' with lists, or the columns "
             f"'position' and 'item'; found {', '.join(table.names)}."
         )
-    _check(read)
-    return read
 
 
 def _of_lists(table: LogTable, *, strict: bool) -> Recommendations:

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.online.logs.shown import Shown
 from runs import InputError, Numbering
 
 Flags = NDArray[np.bool_]
@@ -124,6 +125,12 @@ class Slates:
     def position(self) -> NDArray[np.int64]:
         """Position of each place in its list, from 1, of shape (n_places,)."""
         return np.arange(len(self.item)) - self.first[self.slate] + 1
+
+    @property
+    def shown(self) -> Shown:
+        """The lists without their items."""
+        columns = (self.users, self.arms, self.user, self.arm, self.time)
+        return Shown(*columns, self.versions, self.version)
 
     def any_place(self, marked: Flags) -> Flags:
         """Tell which lists, (n_slates,), have a marked place, (n_places,)."""

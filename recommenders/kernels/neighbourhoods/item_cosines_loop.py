@@ -13,14 +13,15 @@ def nearest_cosines(
     columns: NDArray[np.int32],
     common: NDArray[np.float64],
     lengths: NDArray[np.float64],
+    first: int,
     shrinkage: float,
     count: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
-    """Keep the highest shrunken cosines of each item, without its own.
+    """Keep the highest shrunken cosines of items from the first on, without their own.
 
-    Common users of pairs of items are a sparse matrix, lengths the roots of the numbers of users of
-    the items. Of equal cosines those of lower columns are kept. Given are values, columns and
-    starts, in each row the highest first.
+    Common users of pairs of items are a sparse matrix with a row for each of these, lengths the
+    roots of the numbers of users of all items. Of equal cosines those of lower columns are kept.
+    Given are values, columns and starts, in each row the highest first.
     """
     n_rows = len(starts) - 1
     kept_values, kept_columns = np.empty(n_rows * count), np.empty(n_rows * count, dtype=np.int32)
@@ -30,9 +31,9 @@ def nearest_cosines(
         end = begin
         for entry in range(starts[row], starts[row + 1]):
             column = columns[entry]
-            if column == row:
+            if column == first + row:
                 continue
-            value = common[entry] / (lengths[row] * lengths[column])
+            value = common[entry] / (lengths[first + row] * lengths[column])
             value *= common[entry] / (common[entry] + shrinkage)
             place = end
             while place > begin and (

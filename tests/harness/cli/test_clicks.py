@@ -226,7 +226,7 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
     "unknown list": (
         {"clicks": "time,user,item,type,rec_id\n1500,ann,y,view,r9\n"},
         ["--explicit", "--strict"],
-        "clicks.csv, row 1, column 'rec_id': a click must name a list that was shown; 'r9' never",
+        "clicks.csv, row 1, column 'rec_id': a click must name a list that was shown to its user",
     ),
     "assigned twice": (
         {"assignment": "user,arm\nann,A\nann,B\n"},

@@ -14,12 +14,13 @@ from click.testing import CliRunner, Result
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
 from harness.online.simulation.log_writing import write_history
+from harness.recall.user_shards import Training, UserShards
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
-from runs import InputError
+from runs import InputError, Numbering
 from runs.shared import cluster
 from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
@@ -111,6 +112,50 @@ def test_latex_has_a_table_for_each_weighting(log: Path) -> None:
 
 def test_all_files_are_written(output: Path) -> None:
     assert {path.name for path in output.iterdir()} == FILES
+
+
+@pytest.fixture(scope="module")
+def robots(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recalls of two models, without robots, of a log that is in memory."""
+    folder = tmp_path_factory.mktemp("robots")
+    assert recall(log, *OF_TWO_MODELS, "--output", folder).exit_code == 0
+    return folder
+
+
+OF_TWO_MODELS = ("--robots", "5", "--model", "item-cosines", "--model", "als-knn:factors=4")
+
+
+@pytest.mark.parametrize("how", [("--shards", "7"), ("--shards", "3", "--dask", "local")])
+def test_the_number_of_shards_changes_nothing(
+    log: Path, output: Path, robots: Path, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    for expected, asked in ((output, ()), (robots, OF_TWO_MODELS)):
+        scratch, found = tmp_path / "scratch", tmp_path / expected.name
+        scratch.mkdir(exist_ok=True)
+        answer = recall(log, *asked, *how, "--scratch", scratch, "--output", found)
+        assert answer.exit_code == 0, answer.stderr
+        assert not [*scratch.iterdir()]
+        for path in expected.iterdir():
+            assert (found / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_model_of_all_events_says_what_memory_it_needs() -> None:
+    nothing = Numbering.of([])
+    counts = np.zeros(0, dtype=np.intp)
+    shards = [Path("one"), Path("two")]
+    training = Training(counts, 1, 10**12, shards, UserShards([]), nothing, nothing)
+    with pytest.raises(InputError, match=r"1,000,000,000,000 training events.*150000\.0 GB"):
+        training.events()
+
+
+def test_an_error_in_a_shard_names_the_row_of_the_log(log: Path, tmp_path: Path) -> None:
+    table = pd.read_parquet(log)
+    table.loc[1234, "type"] = "dance"
+    table[:1000].to_parquet(tmp_path / "a.parquet")
+    table[1000:].to_parquet(tmp_path / "b.parquet")
+    whole, cut = (sentence(tmp_path, "--shards", shards) for shards in ("1", "7"))
+    assert "b.parquet, row 235, column 'type': values are set for" in whole
+    assert cut == whole
 
 
 def test_the_number_of_threads_changes_nothing(log: Path, output: Path, tmp_path: Path) -> None:

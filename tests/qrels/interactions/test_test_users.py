@@ -8,6 +8,7 @@ from qrels.interactions.test_users import (
     DAY,
     draw_test_users,
     filter_robots,
+    removed_in_words,
     split_users,
 )
 from runs import InputError, Numbering
@@ -94,7 +95,7 @@ def test_robots_have_too_many_events_on_a_day(times: list[int], robot: bool) -> 
 
 def test_what_went_is_counted() -> None:
     found = filter_robots(_timed([1], [1, 2, 3], [1, 2, 3, 4]), most_per_day=2)
-    assert found.in_words() == (
+    assert removed_in_words(*found.removed) == (
         "2 robots with 7 of 8 events were removed (users by rule: most_per_day 2)."
     )
 

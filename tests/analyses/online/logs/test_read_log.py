@@ -322,7 +322,7 @@ def test_clicks_name_lists_in_any_order(tmp_path: Path) -> None:
             "r1",
             "r9",
             "clicks that name a list outside the file",
-            "a click must name a list that was shown; 'r9' never was.",
+            "a click must name a list that was shown to its user; 'r9' never was.",
         ),
         ("r1", "r2", "clicks on a list of another user", "list 'r2' was shown to another user."),
         (

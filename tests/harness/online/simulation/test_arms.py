@@ -12,6 +12,7 @@ from harness.online.simulation import (
 )
 from harness.online.simulation.arms import recommended
 from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.neighbourhoods import item_cosines
 from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
 from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
 from runs import top_items
@@ -75,8 +76,16 @@ def test_cosines_are_those_of_the_recommenders(shrinkage: float) -> None:
 def test_of_equal_neighbours_the_first_are_kept() -> None:
     starts, columns = np.array([0, 4, 4, 4, 4]), np.array([3, 0, 2, 1])
     common, lengths = np.array([1.0, 4.0, 1.0, 1.0]), np.ones(4)
-    _, kept, ends = nearest_cosines(starts, columns, common, lengths, 0.0, 2)
+    _, kept, ends = nearest_cosines(starts, columns, common, lengths, 0, 0.0, 2)
     assert (kept.tolist(), ends.tolist()) == ([1, 2], [0, 2, 2, 2, 2])
+
+
+def test_blocks_of_items_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ItemCosines(10)(HISTORY)
+    monkeypatch.setattr(item_cosines, "PAIRS_AT_ONCE", 3 * len(HISTORY.items))
+    in_blocks = ItemCosines(10)(HISTORY)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(in_blocks, name), getattr(whole, name))
 
 
 def test_rare_items_have_no_neighbours() -> None:
