@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed coverage cards conformance fuzz planted kills large-log clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage cards conformance fuzz planted kills large-log clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -70,6 +70,10 @@ kills: $(VENV)/installed
 # FOLDER gets a simulated log of ROWS interactions: 1.1 GB and a minute for 100,000,000.
 large-log: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.large_log "$(FOLDER)" "$(ROWS)"
+
+# What studies of 1, 10 and 25 million ratings cost: about two hours, and 10 GB.
+growth: $(VENV)/installed
+	$(BIN)/python -m tests.benchmarks.growth
 
 # Nothing is downloaded: TREC_EVAL is the path of a trec_eval, 9 or 10, that you have built.
 conformance: $(VENV)/installed

@@ -15,11 +15,15 @@ from runs.replicates import Replicates
 
 
 def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
-    """Average scores of runs over those of each system; leave them if there are no replicates."""
+    """Average scores of runs over those of each system, and keep what runs differ by.
+
+    Without replicates scores are left as they are.
+    """
     if replicates is None:
         return scores
     values = replicates.mean(scores.values)
-    return replace(scores, values=values, systems=replicates.systems)
+    runs = deviations(scores, replicates)
+    return replace(scores, values=values, systems=replicates.systems, runs=runs)
 
 
 def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:

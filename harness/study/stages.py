@@ -295,24 +295,27 @@ class Stages:
             self._put_together()
 
     @property
+    def _compared(self) -> list[str]:
+        """Keys of the analyses that have a number for each measure."""
+        return [a.key for a, _ in self.wanted if a.result.estimates is not Result.estimates]
+
+    @property
     def _answered(self) -> list[str]:
-        """The part that sums up analyses, if one has a number for each measure."""
-        having = any(a.result.estimates is not Result.estimates for a, _ in self.wanted)
-        return [ANSWER] if having else []
+        return [ANSWER] if self._compared else []
 
     def _answer(self) -> None:
         """Put together what the analyses say of the report measures."""
         folder = self.store.folder
-        files = [
-            sha256((folder / evidence_name(key)).read_bytes()).hexdigest() for key in self.analyses
-        ]
+        evidence = [folder / evidence_name(key) for key in self._compared]
+        files = [sha256(path.read_bytes()).hexdigest() for path in evidence]
 
         def build() -> dict[str, bytes]:
-            study = FinishedStudy(folder, {"study": self.study.name, "results": self.analyses})
+            study = FinishedStudy(folder, {"study": self.study.name, "results": self._compared})
             every = (estimates for _, estimates in estimates_of(study))
             return result_files(ANSWER, Answer.of(every), worded=self.worded)
 
-        self._make(ANSWER, content_key(files), build, made_by(SCORES, DRAWING))
+        by = made_by((*SCORES, "analyses", "harness.report.answer"), DRAWING)
+        self._make(ANSWER, content_key(files), build, by)
 
     @property
     def _repeated(self) -> list[str]:

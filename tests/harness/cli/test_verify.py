@@ -39,7 +39,14 @@ def test_a_folder_without_a_study_has_nothing_to_verify(tmp_path: Path) -> None:
         (["figure", "fig1"], "tables/means.csv"),
     ],
 )
-def test_who_reads_a_changed_study_is_told(copied: Path, command: list[str], file: str) -> None:
+def test_who_reads_a_changed_study_is_told(
+    copied: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    file: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     name, *rest = command
     content = (copied / file).read_bytes()
     (copied / file).write_bytes(content if file.endswith("npz") else content + b"\n")

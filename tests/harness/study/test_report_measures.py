@@ -89,7 +89,7 @@ def test_their_difference_is_paired(compared: Path, name: str) -> None:
 @pytest.mark.slow
 def test_every_figure_has_both(compared: Path) -> None:
     figures = {face.short: face for _, face in FinishedStudy.at(compared).figures()}
-    assert list(figures) == ["fig5", "fig6", "fig7", "fig8", "fig9", "fig10"]
+    assert list(figures) == ["fig0", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10"]
     for face in figures.values():
         svg = (compared / f"figures/{face.file}.svg").read_text(encoding="utf-8")
         assert ">nDCG@10" in svg, face.name
@@ -137,7 +137,13 @@ def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Pa
         "nDCG",
     }
     assert set(found.result("discrimination").measures.curves) == {"P", "nDCG"}
-    assert set(found.results) == {"means", "coverage", "correlation", "discrimination"}
+    assert set(found.results) == {
+        "answer",
+        "means",
+        "coverage",
+        "correlation",
+        "discrimination",
+    }
 
 
 @pytest.mark.slow

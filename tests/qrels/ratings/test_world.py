@@ -339,8 +339,8 @@ def test_the_number_of_ratings_is_met(n_ratings: int, gini: float) -> None:
 
 
 def test_a_world_too_large_for_memory_is_refused() -> None:
-    with pytest.raises(ValidationError, match="at most 1,000,000,000"):
-        varied(TINY, n_users=100_000, n_items=100_000, n_ratings=1_000_000)
+    with pytest.raises(ValidationError, match="at most 10,000,000,000"):
+        varied(TINY, n_users=1_000_000, n_items=100_000, n_ratings=10_000_000)
 
 
 def test_an_unknown_setting_is_refused() -> None:
