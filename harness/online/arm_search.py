@@ -16,8 +16,8 @@ from harness.online.simulation.arms import NeighbourModel, NeighbourRecommender
 from harness.study.store import content_key
 from harness.tuning.search import Space, draw_new, random_search
 from harness.tuning.trials import Trial
+from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders import Choice, Range
 from recommenders.kernels.embeddings import EmbeddingSettings
 from recommenders.kernels.embeddings.als import import_implicit

@@ -18,10 +18,10 @@ from harness.recall.measured_recalls import MeasuredRecalls, RecallsOfModels
 from harness.recall.models import ModelName, Train, model_of, parse_model
 from harness.recall.recall_question import RecallQuestion
 from harness.recall.user_shards import read_apart, shards_of
+from qrels.interactions.held_out_users import filter_robots, removed_in_words, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.shards import Reading
-from qrels.interactions.test_users import filter_robots, removed_in_words, split_users
 from qrels.ranks.hidden_rank_files import read_hidden_ranks
 from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden

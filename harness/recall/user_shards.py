@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from analyses.recall.stratification import Popularity, popularity_counts
 from harness.recall.recall_question import RecallQuestion
-from qrels.interactions.interaction_file import COLUMNS, NEEDED, read_interactions
-from qrels.interactions.interactions import Interactions
-from qrels.interactions.item_sets import ItemSets
-from qrels.interactions.shards import Reading, cut_in_shards
-from qrels.interactions.table import LogTable
-from qrels.interactions.test_users import (
+from qrels.interactions.held_out_users import (
     Candidates,
     RobotFilter,
     filter_robots,
     removed_in_words,
     split_users,
 )
+from qrels.interactions.interaction_file import COLUMNS, NEEDED, read_interactions
+from qrels.interactions.interactions import Interactions
+from qrels.interactions.item_sets import ItemSets
+from qrels.interactions.shards import Reading, cut_in_shards
+from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
 from runs.shared.processes import processes
 from runs.shared.progress import Progress

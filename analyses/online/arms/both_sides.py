@@ -25,7 +25,7 @@ from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts
 from analyses.recall.user_recalls import errors_of_means, user_recalls
-from qrels.interactions.test_users import split_users
+from qrels.interactions.held_out_users import split_users
 from runs.shared.progress import Progress
 from runs.shared.streams import random_uniforms
 

@@ -23,8 +23,8 @@ from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
 from harness.study.store import Store
 from harness.study.system_parts import file_stem
+from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import draw_test_users, split_users
 from qrels.ranks.hidden_ranks import (
     HiddenItems,
     hidden_from_parquet,

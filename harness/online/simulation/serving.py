@@ -15,8 +15,8 @@ from harness.online.simulation.click_world import MINUTE, ClickWorld, interactio
 from harness.online.simulation.profiles import profiles_before
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.visits import Actions, Visits, plan_visits
+from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import split_users
 from runs import Numbering
 from runs.shared.streams import random_uniforms
 

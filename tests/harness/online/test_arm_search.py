@@ -18,8 +18,8 @@ from harness.online.arm_search import (
 )
 from harness.online.simulation import NeighbourModel
 from harness.tuning.search import Space
+from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import draw_test_users, split_users
 from recommenders import Choice, Range
 from runs import InputError, Numbering
 from runs.shared.progress import Silent

@@ -23,8 +23,8 @@ from harness.online.simulation import (
 )
 from harness.online.simulation.arms import assign
 from harness.online.simulation.click_world import MINUTE
+from qrels.interactions.held_out_users import draw_test_users
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import draw_test_users
 from runs import InputError, Numbering
 from tests.harness.online.simulation.worlds import ARMS, FEW, MANY, small_experiment, small_world
 

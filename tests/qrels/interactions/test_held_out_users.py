@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from qrels.interactions.interactions import Interactions
-from qrels.interactions.test_users import (
+from qrels.interactions.held_out_users import (
     DAY,
     draw_test_users,
     filter_robots,
     removed_in_words,
     split_users,
 )
+from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering
 
 
