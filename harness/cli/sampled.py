@@ -13,6 +13,7 @@ from harness.cli.options import (
     PATH,
     SEED,
     SettingsCommand,
+    clustered,
     given,
     printable,
     quietly,
@@ -86,6 +87,7 @@ def _settings() -> type[Section]:
 @settings_options(_settings, names={"replace": "--replace/--without-replacement"})
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
 @workers
+@clustered
 @printable
 @click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
 @quietly
@@ -97,6 +99,7 @@ def sampled(
     format_: str,
     output: Path | None,
     n_jobs: int,
+    dask: str | None,
     progress: Progress,
     seed: int,
     **asked: Any,
@@ -107,21 +110,23 @@ def sampled(
     negatives are sampled again and again, and metrics are estimated from the ranks among them.
     """
     from runs import InputError
+    from runs.shared.cluster import processes_on_cluster
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:
         click.echo(_show_example(format_, seed=seed, output=output), nl=False)
         return
-    results = make_studies(
-        ranks,
-        studies,
-        given(_settings(), asked),
-        candidates=candidates,
-        seed=seed,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    with processes_on_cluster(dask):
+        results = make_studies(
+            ranks,
+            studies,
+            given(_settings(), asked),
+            candidates=candidates,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
     publish(results, format_, output)
     for result in results.values():
         click.echo(result.caption(), err=True)

@@ -6,7 +6,7 @@ system and repeat. Studies ask it for some ways, and look at its frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -32,6 +32,8 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.cluster import cluster_in_use
+from runs.shared.processes import processes
 from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
@@ -214,7 +216,7 @@ def _mean_length(samples: Sequence[SampledRanks]) -> float:
 def experiment(
     kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
-    """Sample the systems, and estimate in all ways, in threads.
+    """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
 
     The result is of a kind of experiment, and has some facts besides; without a setting of repeats
     it is of expectations alone.
@@ -229,11 +231,17 @@ def experiment(
         Trial(each, metrics, own, repeats, work.seed, not kind.curves, first=place * apart)
         for place, each in enumerate(systems.values())
     ]
-    workers = Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+    here = cluster_in_use() is None
+    workers: Callable[[Iterable[Any]], Iterable[Any]] = (
+        Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
+        if here
+        else processes(work.n_jobs, return_as="generator")
+    )
+    find: Callable[[Trial, Sequence[Way]], Any] = Trial.find if here else _find_elsewhere
     found = []
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with work.progress(kind.label, len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(trial.find)(ways) for trial in trials):
+        for each in workers(delayed(find)(trial, ways) for trial in trials):
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
@@ -252,6 +260,11 @@ def experiment(
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
+
+
+def _find_elsewhere(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
+    with single_threaded("blas"):
+        return trial.find(ways)
 
 
 @dataclass(frozen=True, eq=False)

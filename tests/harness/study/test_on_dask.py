@@ -220,14 +220,22 @@ def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
     [
         ["calibrate", "--check", "null", "--sets", "60", "--format", "csv", "--quiet"],
         ["tune", "study.toml", "puresvd", "--trials", "4", "--quiet", "--output", "OUTPUT"],
+        ["sampled", "ranks.csv", "--repeats", "5", "--quiet", "--format", "csv"],
     ],
 )
-def test_what_is_calibrated_and_tuned_is_the_same(
+def test_what_is_calibrated_tuned_and_sampled_is_the_same(
     study: Path, two: Any, tmp_path: Path, asked: list[str]
 ) -> None:
+    ranks = [f"{system},u{user},{1 + user * user % 97}" for system in "ab" for user in range(40)]
+    (tmp_path / "ranks.csv").write_text("system,user,rank\n" + "\n".join(ranks) + "\n")
+    asked = [*asked, "--candidates", "1000"] if asked[0] == "sampled" else asked
     found = []
     for where in (["--jobs", "1"], ["--dask", two.scheduler_address]):
-        places = {"study.toml": str(study), "OUTPUT": str(tmp_path / where[0])}
+        places = {
+            "study.toml": str(study),
+            "ranks.csv": str(tmp_path / "ranks.csv"),
+            "OUTPUT": str(tmp_path / where[0]),
+        }
         answer = CliRunner().invoke(main, [*(places.get(each, each) for each in asked), *where])
         assert answer.exit_code == 0, answer.output
         found.append(answer.stdout.replace(places["OUTPUT"], ""))
