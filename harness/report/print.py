@@ -182,6 +182,7 @@ def _fit(figure: Figure, width: float) -> None:
 def _fit_panel(axes: Axes, width: float, height: float) -> None:
     axes.tick_params(labelsize=TYPE)
     axes.title.set_fontsize(TYPE)
+    axes.title.set_text(fill(axes.get_title(), int(0.7 * width / CHARACTER)))
     axes.set_xlabel(fill(axes.get_xlabel(), int(0.8 * width / CHARACTER)))
     axes.set_ylabel(fill(axes.get_ylabel(), int(0.6 * height / CHARACTER)))
     for line in axes.lines:
