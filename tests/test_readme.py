@@ -445,7 +445,8 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
         ]
         (tmp_path / "ncf" / f"ml-1m.{part}.rating").write_text("".join(lines))
     (tmp_path / "ncf" / "ml-1m.test.negative").write_text("(0,1)\t2\n")
-    text = block_with("toml", '"krichene-rendle"').replace("negatives = 100", "negatives = 10")
+    text = (ROOT / "studies/kdd2020.toml").read_text(encoding="utf-8")
+    text = text.replace("negatives = 100", "negatives = 10")
     few = {"krichene-x": {"epochs": 1, "factors": 4}}
     systems = {"names": list(parsed(text, tmp_path).systems.names), "settings": few}
     text = text.replace("repeats = 100", "repeats = 2")

@@ -50,9 +50,9 @@ class Publication:
             numbers.
         """
         if len(studies) != 1 or len(tables) != 1:
+            given = f"{len(studies)} studies and {len(tables)} table{'s' * (len(tables) > 1)}"
             raise InputError(
-                "a table of published numbers is compared with one study, got "
-                f"{len(tables)} and {len(studies)}."
+                f"a table of published numbers is compared with one study, got {given}."
             )
         made = cls(studies[0], read_published(tables[0]))
         if not made.columns:
@@ -173,7 +173,12 @@ class Publication:
     def _levels(self) -> Table:
         are_ranks = self.published.are_ranks
         rows: list[list[Cell]] = [
-            [f"{column.name}, {name}", ours.value, ours.interval, printed, *([ratio][are_ranks:])]
+            [
+                f"{column.name}, {name}",
+                ours.value,
+                ours.interval,
+                *([f"{printed:g}"] if are_ranks else [printed, ratio]),
+            ]
             for column in self.columns
             for name, ours, printed, ratio in column.rows()
         ]
