@@ -19,6 +19,7 @@ from harness.cli.main import main
 from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.readers.published import read_published
 from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy
 from harness.study.analyses_section import usual_analyses
@@ -26,7 +27,7 @@ from harness.study.collection import collect
 from harness.study.items_section import ItemsSection
 from harness.study.run import check, run_study
 from harness.study.stages import spelled_out
-from harness.study.study import Study, demo_study, parse_study
+from harness.study.study import Study, demo_study, parse_study, read_study
 from harness.study.truth_section import TruthSection
 from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
@@ -486,6 +487,30 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
     assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
+
+
+@pytest.mark.parametrize(
+    "name", [path.stem for path in sorted((ROOT / "studies").glob("*.toml")) if path.stem[0] != "t"]
+)
+def test_the_studies_of_papers_are_studies(name: str) -> None:
+    study = read_study(ROOT / f"studies/{name}.toml")
+    assert study.name == name
+    check(study)
+
+
+def test_the_thesis_is_an_experiment_with_five_models() -> None:
+    text = (ROOT / "studies/thesis2021.toml").read_text(encoding="utf-8")
+    study = parse_experiment_study(text, source="thesis2021.toml", base=ROOT)
+    assert study.experiment.search is not None
+    assert study.experiment.search.models == 5
+
+
+@pytest.mark.parametrize("name", ["recsys2018", "kdd2020"])
+def test_published_numbers_are_of_systems_of_their_study(name: str) -> None:
+    study = read_study(ROOT / f"studies/{name}.toml")
+    published = read_published(ROOT / f"studies/{name}.csv")
+    assert {system for system, _ in published.numbers} == {*study.systems.names}
+    assert {measure for _, measure in published.numbers} <= {*map(str, study.measures)}
 
 
 def test_the_commands_that_are_named_exist() -> None:
