@@ -201,7 +201,7 @@ class Publication:
         return Table(
             name="orderings",
             title="Orderings: Kendall's tau-b with the published ones",
-            note="Turned: pairs that are the other way round beyond noise, of users.",
+            note="Turned: pairs that are the other way round beyond noise of users, at 95 % each.",
             headings=["", "number", "tau-b", "95 %, users", "95 %, systems", "turned"],
             rows=rows,
         )
