@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage cards conformance fuzz planted kills large-log clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications cards conformance fuzz planted kills large-log clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -52,6 +52,10 @@ speed: $(VENV)/installed
 # How often intervals hold, in simulated populations: about ten minutes.
 coverage: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
+
+# The tables of the page on replications, from the studies in FOLDER.
+replications: $(VENV)/installed
+	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)"
 
 # A broken law is a finding, and the exit code 1.
 cards: $(VENV)/installed

@@ -19,14 +19,16 @@ from harness.cli.main import main
 from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.readers.published import read_published
 from harness.report.card import metric_card
+from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy
 from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
 from harness.study.items_section import ItemsSection
 from harness.study.run import check, run_study
 from harness.study.stages import spelled_out
-from harness.study.study import Study, demo_study, parse_study
+from harness.study.study import Study, demo_study, parse_study, read_study
 from harness.study.truth_section import TruthSection
 from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
@@ -445,14 +447,18 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
         ]
         (tmp_path / "ncf" / f"ml-1m.{part}.rating").write_text("".join(lines))
     (tmp_path / "ncf" / "ml-1m.test.negative").write_text("(0,1)\t2\n")
-    text = block_with("toml", '"krichene-rendle"').replace("negatives = 100", "negatives = 10")
+    text = (ROOT / "studies/kdd2020.toml").read_text(encoding="utf-8")
+    text = text.replace("negatives = 100", "negatives = 10")
     few = {"krichene-x": {"epochs": 1, "factors": 4}}
     systems = {"names": list(parsed(text, tmp_path).systems.names), "settings": few}
     text = text.replace("repeats = 100", "repeats = 2")
     study = parsed(text, tmp_path, systems=systems, output=tmp_path / "study")
     folder = run_study(study, n_jobs=1, progress=Silent()).parent
     frame = pd.read_csv(folder / "tables/sampled.csv")
-    assert set(frame.system) == {"krichene-x", "krichene-y", "krichene-z"}
+    published = read_published(ROOT / "studies/kdd2020.csv")
+    assert set(frame.system) == {system for system, _ in published.numbers}
+    (column,) = Publication.of([FinishedStudy.at(folder)], [published.path]).columns
+    assert column.names == ("krichene-x", "krichene-y", "krichene-z")
     assert frame.estimator.nunique() == 7
     assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]
 
@@ -485,6 +491,27 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
     assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
+
+
+@pytest.mark.parametrize("name", ["recsys2018", "aaai2023"])
+def test_the_studies_of_papers_are_studies(name: str) -> None:
+    study = read_study(ROOT / f"studies/{name}.toml")
+    assert study.name == name
+    check(study)
+
+
+def test_the_thesis_is_an_experiment_with_five_models() -> None:
+    text = (ROOT / "studies/thesis2021.toml").read_text(encoding="utf-8")
+    study = parse_experiment_study(text, source="thesis2021.toml", base=ROOT)
+    assert study.experiment.search is not None
+    assert study.experiment.search.models == 5
+
+
+def test_published_numbers_are_of_systems_of_their_study() -> None:
+    study = read_study(ROOT / "studies/recsys2018.toml")
+    published = read_published(ROOT / "studies/recsys2018.csv")
+    assert {system for system, _ in published.numbers} == {*study.systems.names}
+    assert {measure for _, measure in published.numbers} <= {*map(str, study.measures)}
 
 
 def test_the_commands_that_are_named_exist() -> None:

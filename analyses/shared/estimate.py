@@ -160,7 +160,7 @@ class Estimates:
         By what is drawn: resamples, whose replicates are moved to where the values are, and subsets
         of the systems; nothing of what there is not.
         """
-        drawn = {"resamples": self._moved, SUBSETS: self.within}
+        drawn = {"resamples": self.moved, SUBSETS: self.within}
         return {
             name: self._lead(best, some)
             for name, some in drawn.items()
@@ -168,7 +168,7 @@ class Estimates:
         }
 
     @property
-    def _moved(self) -> NDArray[np.float64]:
+    def moved(self) -> NDArray[np.float64]:
         """Replicates, moved to the values that are defined."""
         moved, known = np.full_like(self.replicates, np.nan), ~np.isnan(self.values)
         if moved.shape[1] > 1:

@@ -101,7 +101,24 @@ class Comparison:
             rows=rows,
         )
 
+    @property
+    def title(self) -> str:
+        """What stands beside what."""
+        return " – ".join(self.studies)
+
+    lead = "Which conclusions about metrics hold on all of these data sets?"
+
+    @property
+    def data(self) -> list[str]:
+        """What the studies are of."""
+        return [study.manifest["data"] for study in self.studies.values()]
+
     def tables(self) -> Iterator[Table]:
+        """Tabulate the data sets, then each quantity."""
+        yield self.data_sets()
+        yield from self.quantity_tables()
+
+    def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals."""
         for name, by_study in self.quantities.items():
             first = next(iter(by_study.values()))

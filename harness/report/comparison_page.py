@@ -1,4 +1,4 @@
-"""The page of a comparison of studies, with its figures and its table, in a folder."""
+"""The page of a comparison, with its figures and its table, in a folder."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from analyses.shared.figures import as_pdf, as_svg
 from harness.report.comparison import Comparison
 from harness.report.page import image_source, render_page
+from harness.report.publication import Publication
 from runs.shared.files import write_whole
 
 
-def write_comparison(compared: Comparison, folder: Path) -> Path:
+def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     """Write page, figures and table of a comparison into a folder.
 
     Returns
@@ -24,17 +25,18 @@ def write_comparison(compared: Comparison, folder: Path) -> Path:
     write_whole(folder / "tables/comparison.csv", numbers.encode())
     page = render_page(
         "comparison.html",
-        title=" – ".join(compared.studies),
+        title=compared.title,
+        lead=compared.lead,
         findings=list(compared.findings()),
-        tables=[compared.data_sets(), *compared.tables()],
+        tables=[*compared.tables()],
         figures=figures,
-        data=[study.manifest["data"] for study in compared.studies.values()],
+        data=compared.data,
     )
     write_whole(folder / "comparison.html", page)
     return folder / "comparison.html"
 
 
-def _write_figures(compared: Comparison, folder: Path) -> Iterator[dict[str, Any]]:
+def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator[dict[str, Any]]:
     for face, caption, drawn in compared.figures():
         svg = as_svg(drawn)
         write_whole(folder / f"figures/{face.file}.svg", svg)

@@ -157,7 +157,7 @@ class Likeness:
 
     def tables(self) -> Iterator[Table]:
         """Give levels and orderings, and each analysis' numbers side by side."""
-        yield from (self.levels(), self.orderings(), *self.comparison.tables())
+        yield from (self.levels(), self.orderings(), *self.comparison.quantity_tables())
 
     @property
     def _real(self) -> FinishedStudy:

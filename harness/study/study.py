@@ -27,6 +27,7 @@ from harness.study.repeat_section import RepeatSection, seed_folder
 from harness.study.replicate_tags import tag_pattern
 from harness.study.split_section import SplitSection, read_split, usual_split
 from harness.study.study_file import Origin, StudyFile, read_text, refused
+from harness.study.system_preset import with_preset
 from harness.study.truth_section import QRELS, TruthSection
 from qrels import Split
 from qrels.grades import GradeRule
@@ -129,6 +130,17 @@ class SystemsSection(Section):
     settings: dict[str, dict[str, Any]] = Field(
         default={}, description="Settings of a system, by its name."
     )
+    preset: str | None = Field(
+        None,
+        description="A paper whose systems, positives and settings are taken where the section has "
+        "none of its own: recsys2018.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_preset(cls, values: Any) -> Any:
+        is_asked = isinstance(values, dict) and values.get("preset") is not None
+        return with_preset(values) if is_asked else values
 
     @property
     def labels(self) -> dict[str, str]:

@@ -1,0 +1,111 @@
+"""The tables of the page on replications, from finished studies.
+
+Run with ``make replications FOLDER=...``: the folder has the studies of ``studies/`` as ``harness
+run`` leaves them, and study-recsys2018-defaults, the first without its preset.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from analyses.sampled.example import toy_table
+from harness.report.publication import Publication
+from harness.report.published_column import PublishedColumn
+from harness.report.study_folder import FinishedStudy
+
+ROOT = Path(__file__).parents[2]
+STUDIES, TABLES = ROOT / "studies", ROOT / "docs/replications"
+OF_CELLS = (7350, 6081)
+"""Kasalický (2021), table 4.4: cells, and those that have a higher recall under LOO."""
+
+
+def beside(folder: Path, name: str, published: str) -> PublishedColumn:
+    """Set a study beside the only column of what was published."""
+    finished = FinishedStudy.at(folder / f"study-{name}")
+    (column,) = Publication.of([finished], [STUDIES / f"{published}.csv"]).columns
+    return column
+
+
+def orders(folder: Path) -> pd.DataFrame:
+    """Set our places of the systems, by the preset and by defaults, beside the printed ones."""
+    made = {
+        "preset": beside(folder, "recsys2018", "recsys2018"),
+        "defaults": beside(folder, "recsys2018-defaults", "recsys2018"),
+    }
+    frames = [
+        pd.DataFrame({f"P@10, {name}": column.ours, f"place, {name}": places(column)}, column.names)
+        for name, column in made.items()
+    ]
+    printed = pd.Series(made["preset"].theirs, made["preset"].names, name="printed place")
+    joined = pd.concat([printed.astype("Int64"), *frames], axis=1).sort_values("printed place")
+    taus = {f"place, {name}": str(column.agreement) for name, column in made.items()}
+    last = pd.DataFrame(taus, ["tau-b with the print"])
+    return pd.concat([joined.astype(dict.fromkeys(taus, object)), last])[joined.columns]
+
+
+def places(column: PublishedColumn) -> pd.Series:
+    """Give the place of each system by our means, from the best."""
+    return pd.Series(column.ours, column.names).rank(ascending=False, method="min").astype(int)
+
+
+def lists() -> pd.DataFrame:
+    """Set what is expected of the three lists beside the print."""
+    table = toy_table(repeats=0, seed=0)
+    printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
+    cells = [
+        (table.metrics.index(metric), "ABC".index(name))
+        for metric, name in zip(printed.metric, printed.list, strict=True)
+    ]
+    ours = [f"{table.expected[cell]:.3f} ± {table.sd[cell]:.3f}" for cell in cells]
+    theirs = [
+        f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(printed["mean"], printed.sd, strict=True)
+    ]
+    made = printed[["metric", "list"]].assign(ours=ours, printed=theirs)
+    return made.set_index("metric")
+
+
+def levels(folder: Path) -> pd.DataFrame:
+    """Set exact Recall@10 of X, Y and Z beside the print."""
+    rows = beside(folder, "kdd2020", "kdd2020").rows()
+    made = {name: [str(ours), printed] for name, ours, printed, _ in rows}
+    return pd.DataFrame.from_dict(made, "index", columns=["ours, other data", "printed"])
+
+
+def errors(folder: Path) -> pd.DataFrame:
+    """Average over systems the relative error of whole curves, in %, by estimator."""
+    found = pd.read_csv(folder / "study-aaai2023/tables/sampled.csv")
+    keys = ["estimator", "sample"]
+    cost = found.groupby(keys, sort=False).scored.mean().rename("items scored for a user")
+    error = found.pivot_table("error", keys, "metric", sort=False)
+    return pd.concat([cost, error], axis=1).map("{:.1f}".format).reset_index("sample")
+
+
+def validations(folder: Path) -> pd.DataFrame:
+    """Set the share of cells with a higher recall under LOO beside the print."""
+    found = pd.read_csv(folder / "study-thesis2021/tables/online_levels.csv").iloc[0]
+    rows = {
+        "ours, one world": [found.cells, found.larger, found.share],
+        "printed, five data sets": [*OF_CELLS, OF_CELLS[1] / OF_CELLS[0]],
+    }
+    return pd.DataFrame.from_dict(rows, "index", columns=["cells", "LOO larger", "share"])
+
+
+def main() -> None:
+    """Write every table."""
+    folder = Path(sys.argv[1])
+    made: Mapping[str, pd.DataFrame] = {
+        "recsys2018": orders(folder),
+        "kdd2020-lists": lists(),
+        "kdd2020-levels": levels(folder),
+        "aaai2023": errors(folder),
+        "thesis2021": validations(folder),
+    }
+    TABLES.mkdir(exist_ok=True)
+    for name, table in made.items():
+        table.to_csv(TABLES / f"{name}.csv", index_label="", float_format="%.4f")
+
+
+if __name__ == "__main__":
+    main()
