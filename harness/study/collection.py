@@ -8,59 +8,26 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.work import CountedIn
-from harness.study.replicate_tags import numbered, systems_of
-from harness.study.split_section import SplitSection
+from harness.study.digests import judgements_key, ratings_digest
+from harness.study.given_runs import beside_trained, check_tags, read_runs, warn_of_gaps
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
+from harness.study.study_ratings import judge_test, load_ratings, split_ratings, threshold_of
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world
 from harness.study.truth_file import read_truth
-from qrels import (
-    Qrels,
-    Ratings,
-    Scale,
-    Split,
-    SplitCounts,
-    describe,
-    k_core,
-    qrels_from_columns,
-    rating_scale,
-)
+from qrels import Qrels, Ratings, Split, SplitCounts, describe, k_core, rating_scale
 from qrels.facts import judgement_facts, nothing_relevant
-from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.source import Source, open_source
-from qrels.ratings.datasets.two_parts import read_two_parts
-from qrels.ratings.thresholds import (
-    USUAL_THRESHOLD,
-    Threshold,
-    candidate_thresholds,
-    distribution,
-    usual_threshold,
-)
-from qrels.ratings.world import (
-    Observation,
-    Truth,
-    World,
-    fit_world,
-    like_settings,
-    make_world,
-    world_settings,
-)
+from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.shared.carried_ids import carried, id_table
 from runs.shared.files import read_bytes
-from runs.trec import RunFile, common_items, read_run, require_known_users
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-LONGEST_TAG = 150
+from runs.trec import RunFile, common_items, require_known_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +98,22 @@ class Collection:
         topics, items = self.carried
         return (topics, self.topics), (items, self.items)
 
+    @cached_property
+    def judged_key(self) -> str:
+        """The key of the judgements."""
+        return judgements_key(self.qrels, self.topics, self.items)
+
+    @cached_property
+    def truly_judged_key(self) -> str:
+        """The key of the true judgements; empty if there are none."""
+        known = self.judged_truly
+        return "" if known is None else judgements_key(known.qrels, known.topics, self.items)
+
+    @cached_property
+    def trained_key(self) -> str | None:
+        """The key of the training ratings; None without a split."""
+        return None if self.split is None else ratings_digest(self.split.train)
+
     def id_table(self) -> bytes | None:
         """Write which number stands for which id; None if TREC files carry all ids."""
         pairs = dict(zip(("user", "item"), self.names, strict=True))
@@ -175,7 +158,7 @@ def collect(study: Study) -> Collection:
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
-    ratings, inputs, world = _load(section, study.split)
+    ratings, inputs, world = load_ratings(section, study.split)
     truth = None if world is None else world.truth
     core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
     split = split_ratings(core, study.split, seed=study.seed)
@@ -209,8 +192,8 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         threshold=threshold,
         is_implicit=is_implicit,
     )
-    run_files, replicated = _read_runs(paths, study)
-    runs = _given_runs(run_files, study, split, collection, replicated)
+    run_files, replicated = read_runs(paths, study)
+    runs = beside_trained(run_files, study, split, collection.carried, replicated)
     collection = replace(collection, runs=runs, replicated=replicated)
     if study.truth is None:
         return collection
@@ -282,193 +265,10 @@ def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> 
         )
 
 
-def _given_runs(
-    run_files: Sequence[RunFile],
-    study: Study,
-    split: Split,
-    collection: Collection,
-    systems: Sequence[str],
-) -> tuple[Run, ...]:
-    """Check the runs that stand beside the trained systems."""
-    topics, items = collection.carried
-    _check_tags(run_files, systems, others=tuple(study.systems.labels))
-    for file in run_files:
-        require_known_users(file, topics)
-        unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
-        if unknown:
-            raise InputError(
-                f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
-                "trained systems may only rank items of their catalogue."
-            )
-    runs = tuple(file.to_run(topics, items) for file in run_files)
-    _warn_of_gaps(systems, runs)
-    if runs:
-        rated = split.train.matrix()[split.test_users]
-        for file, run in zip(run_files, runs, strict=True):
-            _warn_of_training_items(file.path, run, rated)
-    return runs
-
-
-def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -> None:
-    """Warn of recommendations that the user has rated already: they fill ranks in vain.
-
-    Parameters
-    ----------
-    path, run
-        A run file, and what it holds.
-    rated
-        Training ratings of the users of the run, of shape (n_users, n_items).
-    """
-    topic, column = np.nonzero(run.items >= 0)
-    known = rated[topic, run.items[topic, column]]
-    if known.any():
-        finding = (
-            f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
-            "rated in training; they count as unjudged."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=2)
-
-
-def _load(
-    section: RatingsSection, split: SplitSection
-) -> tuple[Ratings, list[dict[str, Any]], World | None]:
-    """Read or make the ratings of a study; give what they were read or made from, too."""
-    if split.parts is not None:
-        train, test = open_source(split.parts.train), open_source(split.parts.test)
-        ratings = read_two_parts(train, test, **section.of_file)
-        return ratings, [_facts_of(train), _facts_of(test)], None
-    if section.like is not None:
-        return _like(section, section.like)
-    if section.path is None:
-        settings = world_settings(section.preset, section.world)
-        world = make_world(settings)
-        return world.ratings, [{"world": settings.model_dump()}], world
-    source = open_source(section.path)
-    return read_ratings(source, **section.of_file), [_facts_of(source)], None
-
-
-def _like(
-    section: RatingsSection, path: Path
-) -> tuple[Ratings, list[dict[str, Any]], World | None]:
-    """Make a world like the ratings of a file."""
-    source, settings = open_source(path), like_settings(section.world)
-    real = read_ratings(source, **section.of_file | {"format": None})
-    try:
-        world = fit_world(real, settings).world
-    except InputError as error:
-        raise InputError(f"{source.label}: {error}") from None
-    return world.ratings, [_facts_of(source), {"world": settings.model_dump()}], world
-
-
-def _facts_of(source: Source) -> dict[str, Any]:
-    """Give path and checksum of ratings, which may be in a folder or an archive."""
-    return {"path": source.label, "sha256": sha256(source.data).hexdigest()}
-
-
-def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
-    """Give the lowest rating that is relevant: what the study says, or what is usual.
-
-    Parameters
-    ----------
-    section
-        What the study says.
-    ratings
-        All ratings, whose scale tells what is usual. If they are all alike, or the study calls them
-        implicit, everything is relevant.
-    tested
-        The test ratings, to show what thresholds would make of them.
-
-    Raises
-    ------
-    InputError
-        If the study says nothing, and nothing is usual on this scale.
-    """
-    lowest = float(ratings.rating.min())
-    if section.threshold is not None:
-        return section.threshold
-    if section.implicit or lowest == ratings.rating.max():
-        return lowest
-    usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
-    if usual is None:
-        raise InputError(
-            "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "
-            f"scale that ends at 5 has a usual one, 4. These ratings are: "
-            f"{distribution(ratings.rating)}.\n{effects_of_thresholds(ratings, tested)}\n"
-            "If they count or weigh what was used, and all of it is relevant: implicit = true."
-        )
-    return usual
-
-
-def effects_of_thresholds(ratings: Ratings, tested: Ratings) -> str:
-    """Say, in a line each, what two or three thresholds would make of the test ratings."""
-    candidates = candidate_thresholds(ratings.rating)
-    return "\n".join(str(Threshold.over(tested, value)) for value in candidates)
-
-
-def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
-    """Read or make ratings and give the training part alone.
-
-    Raises
-    ------
-    InputError
-        If the ratings or their split break a rule.
-    """
-    return split_ratings(kept_ratings(section, split), split, seed=seed).train
-
-
-def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
-    """Read or make ratings, and take the k-core.
-
-    Raises
-    ------
-    InputError
-        If the ratings break a rule.
-    """
-    ratings, _, _ = _load(section, split)
-    return k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-
-
-def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    """Split ratings as the section says.
-
-    Raises
-    ------
-    InputError
-        If the ratings break a rule of its method, or no test ratings are left.
-    """
-    split = section.splitter(ratings, section.settings, seed=seed)
-    if len(split.test) == 0:
-        raise InputError(f"the split {section.splitter.name!r} leaves no test ratings.")
-    return split
-
-
-def judge_test(split: Split, scale: Scale) -> Qrels:
-    """Derive the judgements of the test users from their test ratings.
-
-    Raises
-    ------
-    InputError
-        If none of them reaches the threshold.
-    """
-    qrels = qrels_from_columns(
-        np.searchsorted(split.test_users, split.test.user),
-        split.test.item,
-        scale.grades_of(split.test.rating),
-        n_users=len(split.test_users),
-        relevance_level=scale.level,
-    )
-    if not qrels.relevant.any():
-        raise InputError(
-            f"no test rating reaches the threshold {scale.threshold:g}: nothing is relevant. The "
-            f"ratings are: {distribution(scale.ratings)}."
-        )
-    return qrels
-
-
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     file = read_qrels(section.path)
     paths = run_paths(study)
-    run_files, systems = _read_runs(paths, study)
+    run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
         truth = None if study.truth is None else read_truth(study.truth)
     collection = collect_lists(
@@ -488,16 +288,6 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     with study.errors_at("truth"):
         known = of_file(truth, ranked, candidates=study.truth.judged_lists)
     return _with_truth(collection, known, run_files)
-
-
-def _read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
-    """Read the runs of a study, and which systems they are of, if several may be of one."""
-    files = [read_run(path) for path in paths]
-    pattern = None if study.runs is None else study.runs.replicates
-    if pattern is None:
-        return files, ()
-    with study.errors_at("runs", "replicates"):
-        return numbered(files, pattern), systems_of(files, pattern)
 
 
 def collect_lists(
@@ -532,7 +322,7 @@ def collect_lists(
     InputError
         If nothing is relevant, a run has no topic of the qrels, or two share a name.
     """
-    _check_tags(run_files, systems)
+    check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
@@ -540,7 +330,7 @@ def collect_lists(
     for run_file in run_files:
         require_known_users(run_file, file.users)
     runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
-    _warn_of_gaps(systems, runs)
+    warn_of_gaps(systems, runs)
     return Collection(
         topics=file.users,
         items=items,
@@ -553,53 +343,10 @@ def collect_lists(
     )
 
 
-def _warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
-    """Warn where some users have lists in fewer runs of a system than others have."""
-    for system in dict.fromkeys(systems):
-        own = [run for run, name in zip(runs, systems, strict=True) if name == system]
-        counts = np.sum([run.lengths > 0 for run in own], axis=0)
-        few = np.count_nonzero((counts > 0) & (counts < counts.max()))
-        if few:
-            finding = (
-                f"the {len(own)} runs of {system!r} do not rank for the same users; the scores of "
-                f"{few:,} are means over fewer runs than those of others."
-            )
-            warnings.warn(finding, InputWarning, stacklevel=3)
-
-
 def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np.intp]:
     found = np.zeros(len(items), dtype=np.intp)
     found[items.numbers(counts)] = [*counts.values()]
     return found
-
-
-def _check_tags(
-    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = ()
-) -> None:
-    """Refuse fewer than two systems, long tags, and those that name two systems."""
-    names = systems or [file.system for file in files]
-    n_systems = len(set(systems) if systems else files) + len(others)
-    if n_systems < 2:
-        raise InputError(f"a study compares at least two systems, got {n_systems}.")
-    first: dict[str, RunFile] = {}
-    for file, name in zip(files, names, strict=True):
-        if {file.system, name} & {*others}:
-            raise InputError(
-                f"{file.path}: the tag {file.system!r} is the name of a trained system too; "
-                "tags name the systems and must differ."
-            )
-        if len(quote(file.system)) > LONGEST_TAG:
-            raise InputError(
-                f"{file.path}: the tag names the system's files and must have at most "
-                f"{LONGEST_TAG} characters, got {len(file.system)}."
-            )
-        folded = file.system.casefold()
-        if folded in first:
-            raise InputError(
-                f"{file.path}: the tag {file.system!r} is that of {first[folded].path} too; tags "
-                "name the systems and their files, and must differ by more than case."
-            )
-        first[folded] = file
 
 
 def checksum(path: Path) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.study.collection import split_ratings
 from harness.study.split_section import usual_split
 from harness.study.study import RatingsSection
 from harness.study.study_file import StudyFile
+from harness.study.study_ratings import split_ratings
 from qrels import Ratings, describe, k_core
 from qrels.ratings.datasets.recognition import recognise
 from qrels.ratings.datasets.source import open_source

@@ -46,7 +46,7 @@ from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
-from harness.study.digests import judgements_key, ratings_digest
+from harness.study.digests import ratings_digest
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
@@ -381,14 +381,14 @@ class Stages:
     def keep_input(self) -> None:
         """Write qrels and split, and the log and the truth of a simulated world."""
         by = made_by(RATINGS, NUMBERS)
-        self._make("qrels", content_key(self._qrels_key), self._qrels_files, by)
+        self._make("qrels", content_key(self.collection.judged_key), self._qrels_files, by)
         if self._split_parts:
             key = content_key(*map(ratings_digest, self._split_parts.values()))
             self._make("split", key, self._split_files, made_by(RATINGS, (*NUMBERS, "pyarrow")))
         if self.collection.truth is not None:
             self._make("world", content_key(self.collection.inputs), self._world_files, by)
         if self.truth is not None:
-            self._make(TRUE_QRELS, self._true_key, self._true_files, by)
+            self._make(TRUE_QRELS, self.collection.truly_judged_key, self._true_files, by)
 
     def make_scores(self, runs: Sequence[Run]) -> Scores:
         """Score every user, system and measure; write means and coverage.
@@ -467,7 +467,7 @@ class Stages:
 
         key = content_key(
             self._scores_key,
-            self._true_key,
+            self.collection.truly_judged_key,
             self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
             self.study.truth.references,
         )
@@ -555,21 +555,11 @@ class Stages:
     ) -> None:
         make_part(self.store, part, key, build, made_by)
 
-    @cached_property
-    def _qrels_key(self) -> str:
-        known = self.collection
-        return judgements_key(known.qrels, known.topics, known.items)
-
-    @cached_property
-    def _true_key(self) -> str:
-        known, items = self.truth, self.collection.items
-        return "" if known is None else judgements_key(known.qrels, known.topics, items)
-
     @property
     def _scores_key(self) -> str:
         measures = self.measures
         return content_key(
-            self._qrels_key,
+            self.collection.judged_key,
             self._files_of(
                 [
                     *(RUN.of(name) for name in self.lists.run_names),
@@ -582,7 +572,7 @@ class Stages:
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
             [sha256(path.read_bytes()).hexdigest() for path in self.study.items.files],
             self.study.items.columns,
-            None if self.collection.split is None else ratings_digest(self.collection.split.train),
+            self.collection.trained_key,
         )
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.evidence import to_evidence
 from harness.study.collection import Collection
-from harness.study.digests import digest, judgements_key, ratings_digest
+from harness.study.digests import digest, ratings_digest
 from harness.study.provenance import SYSTEMS, TRAINING, made_by
 from harness.study.store import Store, content_key
 from harness.study.study import Study
@@ -256,14 +256,11 @@ class SystemLists:
         return {system: content_key(key, whose, listed) for system, key in keys.items()}
 
     def _write_given_runs(self) -> None:
-        given, known = self.collection, self.truth
-        judged = judgements_key(given.qrels, given.topics, given.items)
+        given = self.collection
         for run in given.runs:
-            self._write_given(RUN, run, judged)
-        if known is not None:
-            judged = judgements_key(known.qrels, known.topics, given.items)
-            for run in given.true_lists:
-                self._write_given(TRUE_RUN, run, judged)
+            self._write_given(RUN, run, given.judged_key)
+        for run in given.true_lists:
+            self._write_given(TRUE_RUN, run, given.truly_judged_key)
 
     def _write_given(self, part: SystemPart, run: Run, judged: str) -> None:
         key = content_key(judged, digest(run.items))
@@ -293,7 +290,7 @@ class SystemLists:
         settings = read_settings(name, self.study.systems.settings.get(name, {}))
         return content_key(
             sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
-            ratings_digest(split.train),
+            self.collection.trained_key,
             digest(split.test_users),
             system,
             settings.model_dump(mode="json"),
