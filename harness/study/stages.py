@@ -33,8 +33,6 @@ from harness.report.study_folder import (
     ANSWER,
     KEPT_METRICS,
     REPEATS,
-    TEST_FILE,
-    TRAIN_FILE,
     FinishedStudy,
     evidence_name,
     of_topics,
@@ -46,15 +44,13 @@ from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
-from harness.study.digests import ratings_digest
+from harness.study.input_parts import TRUE_QRELS, input_parts
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import (
     DRAWING,
-    NUMBERS,
-    RATINGS,
     SCORES,
     made_by,
 )
@@ -66,10 +62,8 @@ from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from harness.study.true_judgements import TrueJudgements
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
-from qrels import Catalogue, FullRanks, Ratings, Split
+from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
-from qrels.ratings.datasets.rating_lines import format_rating_lines
-from qrels.trec import format_qrels
 from recommenders import (
     rankable,
     read_settings,
@@ -77,7 +71,6 @@ from recommenders import (
 from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
 from runs.replicates import Replicates
-from runs.shared.carried_ids import id_table
 from runs.shared.progress import Progress
 from runs.trec import read_run
 
@@ -94,13 +87,13 @@ REPLICATED = (
     "users. Tests cover other users, not other runs, whose spread stands beside the mean scores."
 )
 
-TRUE_QRELS, TRUE_SCORES = "true-qrels", "true-scores"
-"""Names of the parts of the study that are the truth, and the scores by it."""
+TRUE_SCORES = "true-scores"
+"""Name of the part of the study that is the scores by the truth."""
 
 RUNS_FILE, TRUE_RUNS_FILE = "evidence/runs.npz", "truth/runs.npz"
 """What the runs of one system differ by, where there are several of one."""
 
-TRUE_QRELS_FILE, TRUE_SCORES_FILE = "truth/true.qrels", "truth/scores.parquet"
+TRUE_SCORES_FILE = "truth/scores.parquet"
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -185,16 +178,14 @@ class Stages:
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
-        world = [] if self.collection.truth is None else ["world"]
-        split = ["split"] if self._split_parts else []
-        truth = [] if self.truth is None else [TRUE_QRELS, TRUE_SCORES]
+        truth = [] if self.truth is None else [TRUE_SCORES]
         worlds = [
             place_of(world).part
             for _, settings in self.wanted
             for world in settings.other_worlds(self.study.seed)
         ]
         made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._answered]
-        return ["qrels", *split, *world, *made, *self._repeated]
+        return [*input_parts(self.collection), *made, *self._repeated]
 
     @property
     def analyses(self) -> list[str]:
@@ -286,7 +277,8 @@ class Stages:
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
-        self.keep_input()
+        for name, part in input_parts(self.collection).items():
+            self._make(name, part.key, part.build, part.made_by)
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         if self._answered:
@@ -377,18 +369,6 @@ class Stages:
         """Paths and checksums of the tables that the analyses read."""
         of_analyses = [path for _, settings in self.wanted for path in settings.files()]
         return [checksum(path) for path in [*self.study.items.files, *of_analyses]]
-
-    def keep_input(self) -> None:
-        """Write qrels and split, and the log and the truth of a simulated world."""
-        by = made_by(RATINGS, NUMBERS)
-        self._make("qrels", content_key(self.collection.judged_key), self._qrels_files, by)
-        if self._split_parts:
-            key = content_key(*map(ratings_digest, self._split_parts.values()))
-            self._make("split", key, self._split_files, made_by(RATINGS, (*NUMBERS, "pyarrow")))
-        if self.collection.truth is not None:
-            self._make("world", content_key(self.collection.inputs), self._world_files, by)
-        if self.truth is not None:
-            self._make(TRUE_QRELS, self.collection.truly_judged_key, self._true_files, by)
 
     def make_scores(self, runs: Sequence[Run]) -> Scores:
         """Score every user, system and measure; write means and coverage.
@@ -584,53 +564,10 @@ class Stages:
         entries = [self.store.entry(part) for part in parts]
         return [entry.files for entry in entries if entry is not None]
 
-    def _qrels_files(self) -> dict[str, bytes]:
-        lines = format_qrels(self.collection.qrels, *self.collection.carried)
-        table = self.collection.id_table()
-        return {"qrels/test.qrels": lines} | ({} if table is None else {"ids.csv": table})
-
-    def _true_files(self) -> dict[str, bytes]:
-        known = self.truth
-        if known is None:
-            return {}
-        lines = format_qrels(known.qrels, known.carried, self.collection.carried[1])
-        if known.carried is known.topics:
-            return {TRUE_QRELS_FILE: lines}
-        table = id_table({"user": (known.carried, known.topics)})
-        return {TRUE_QRELS_FILE: lines, "truth/ids.csv": table}
-
-    @property
-    def _split_parts(self) -> dict[str, Ratings]:
-        split = self.collection.split
-        return {} if split is None else {TRAIN_FILE: split.train, TEST_FILE: split.test}
-
-    def _split_files(self) -> dict[str, bytes]:
-        return {name: format_rating_lines(part) for name, part in self._split_parts.items()}
-
-    def _world_files(self) -> dict[str, bytes]:
-        split, truth = self.collection.split, self.collection.truth
-        if split is None or truth is None:
-            return {}
-        return {"world/ratings.csv": format_ratings(split), "world/truth.npz": truth.to_bytes()}
-
 
 def _runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
     """Keep what the runs of one system differ by, if there are several of one."""
     return {} if replicates is None else {name: to_evidence(deviations(by_run, replicates))}
-
-
-def format_ratings(split: Split) -> bytes:
-    """Write all ratings of a split as a MovieLens csv file."""
-    lines = []
-    for ratings in (split.train, split.test):
-        times = np.zeros(len(ratings), np.int64) if ratings.time is None else ratings.time
-        users, items = ratings.users.ids[ratings.user], ratings.items.ids[ratings.item]
-        columns = (column.tolist() for column in (users, items, ratings.rating, times))
-        lines += [
-            f"{user},{item},{rating:g},{time}\n"
-            for user, item, rating, time in zip(*columns, strict=True)
-        ]
-    return ("userId,movieId,rating,timestamp\n" + "".join(sorted(lines))).encode()
 
 
 def spelled_out(study: Study) -> Study:
