@@ -2,15 +2,15 @@
 
 The embedded default input of every study. A user's *preference* for an item is the item's
 quality plus the user's generosity plus an inner product of latent tastes. Which items the user
-rates depends on how popular they are and on how well they are liked, so ratings are missing not
-at random; how many, on a long-tailed activity. The rating itself is the preference with noise,
+rates depends on how popular, how well known and how well liked they are, so ratings are missing
+not at random; how many, on a long-tailed activity. The rating itself is the preference with noise,
 cut into one to five stars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -32,6 +32,12 @@ GENEROSITY_SPREAD = 0.5
 # Fame may not be near zero, or one item in twenty would never be rated.
 LEAST_FAME = 0.1
 HIGHEST_POWER = 16.0
+# What users know of (see `_draw_known`), in worlds fitted to MovieLens data (`like_world`): the
+# dimensions that matter, and how far out users and items are in them.
+KINDS, TAILS = 8, 1.7
+# How much more users know of famous items than of others, for a standard deviation less of log
+# activity and more of fame, where what they know of kinds has a standard deviation of 1.
+LEANING = 0.25
 MOST_HELD = 100_000_000
 """Pairs of user and item in memory at once: 0.8 GB."""
 
@@ -40,8 +46,9 @@ def make_world(settings: WorldSettings) -> World:
     """Make the world that these settings describe.
 
     Each user rates a set of items drawn without replacement with weights
-    ``exp(exposure * popularity + liking * preference)`` (by Gumbel top-k). The popularity of items
-    is a power of a normal deviate; the power is found by bisection, so that with an exposure of 1
+    ``exp(exposure * popularity + liking * preference + familiarity * known)`` (by Gumbel top-k),
+    where known are items of the kinds that are the user's, and famous ones to users who rate
+    little. The popularity of items is a power of a normal deviate; the power is found by bisection, so that with an exposure of 1
     the ratings over items have the Gini coefficient asked for. Activity is the least number of
     ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
     ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
@@ -78,85 +85,123 @@ def make_world(settings: WorldSettings) -> World:
     >>> len(world.ratings), str(world.ratings.users.ids[0]), str(world.ratings.items.ids[-1])
     (1000, 'u01', 'i200')
     """
-    streams = np.random.SeedSequence(settings.seed).spawn(6)
-    choices = streams[3]
-    tastes, activity, fame, _, noise, times = map(np.random.default_rng, streams)
+    streams = np.random.SeedSequence(settings.seed).spawn(7)
+    luck = streams.pop(3)
+    tastes, activity, fame, noise, times, interests = map(np.random.default_rng, streams)
     preferences = _draw_preferences(settings, tastes)
     tail = activity.standard_normal(settings.n_users) ** 2
     counts = _activity(settings, tail, settings.n_ratings)
-    appeal = Appeal(settings, preferences, choices)
-    popularity = _popularity(settings, appeal, counts, fame)
-    user, item = appeal.chosen(settings.exposure * popularity, counts)
+    famous = np.log(np.abs(fame.standard_normal(settings.n_items)) + LEAST_FAME)
+    known = _draw_known(settings, counts, famous, interests)
+    unmet = Observation(preferences, settings.liking, known)
+    popularity = _popularity(settings, Appeal(unmet, luck), counts, famous)
+    usual = replace(unmet, known=replace(known, quality=settings.exposure * popularity))
+    user, item = Appeal(usual, luck).chosen(counts)
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     cuts = np.sort(felt)[below]
+    observation = _strengthened(settings, usual)
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
-        strengthened = settings.exposure_strength * settings.exposure * popularity
-        more = (settings.liking_strength - 1) * settings.liking
-        user, item = appeal.chosen(strengthened, counts, more=more)
+        user, item = Appeal(observation, luck).chosen(counts)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
     moments = rating_times(user, item, counts, settings.n_items, times)
     return World(
         Ratings(users, items, user, item, stars(felt, cuts, ONE_TO_FIVE), moments),
         Truth(users, items, preferences, popularity, cuts, settings.noise),
-        _observation(settings, preferences, popularity),
+        observation,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Appeal:
-    """How every item draws every user: by liking and luck, which are drawn anew when asked for.
+    """How every item draws every user: what is observed, and luck, drawn anew when asked for.
 
     Parameters
     ----------
-    settings, preferences
-        The world.
+    observation
+        What decides which items a user rates.
     luck
         Seed of the Gumbel deviates.
     """
 
-    settings: WorldSettings
-    preferences: Preferences
+    observation: Observation
     luck: np.random.SeedSequence
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Give the appeal to users in blocks, of shape (n, n_items), from the first user on."""
         rng = np.random.default_rng(self.luck)
-        for rows in blocks(self.settings.n_users):
-            liking = self.settings.liking * self.preferences.block(rows)
-            yield rows, liking - np.log(rng.standard_exponential(liking.shape))
+        for rows in blocks(len(self.observation.known.generosity)):
+            appeal = self.observation.block(rows)
+            appeal -= np.log(rng.standard_exponential(appeal.shape))
+            yield rows, appeal
 
     def held(self) -> NDArray[np.float64]:
         """Give the appeal to all users, or to the first ones, as many as may be held."""
-        most = max(1, MOST_HELD // (USERS_PER_BLOCK * self.settings.n_items))
+        n_items = len(self.observation.known.quality)
+        most = max(1, MOST_HELD // (USERS_PER_BLOCK * n_items))
         return np.concatenate([block for _, block in islice(self.blocks(), most)])
 
-    def chosen(
-        self, exposure: NDArray[np.float64], counts: NDArray[np.intp], *, more: float = 0.0
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Give users and items of the pairs that are rated, where liking counts so much more."""
+    def chosen(self, counts: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Give users and items of the pairs that are rated."""
         users, items = [], []
         for rows, appeal in self.blocks():
-            if more:
-                appeal += more * self.preferences.block(rows)
-            user, item = np.nonzero(chosen_items(appeal, exposure, counts[rows]))
+            user, item = np.nonzero(chosen_items(appeal, counts[rows]))
             users.append((user + rows.start).astype(np.int32))
             items.append(item.astype(np.int32))
         return np.concatenate(users), np.concatenate(items)
 
 
-def _observation(
-    settings: WorldSettings, preferences: Preferences, popularity: NDArray[np.float64]
-) -> Observation:
-    known = Preferences(
-        user_factors=np.zeros((settings.n_users, 1)),
-        item_factors=np.zeros((settings.n_items, 1)),
-        generosity=np.zeros(settings.n_users),
-        quality=settings.exposure_strength * settings.exposure * popularity,
+def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
+    """Observe as strongly as the settings say."""
+    met, known = settings.exposure_strength, usual.known
+    return Observation(
+        usual.preferences,
+        settings.liking_strength * usual.liking,
+        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
     )
-    return Observation(preferences, settings.liking_strength * settings.liking, known)
+
+
+def _draw_known(
+    settings: WorldSettings,
+    counts: NDArray[np.intp],
+    famous: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Preferences:
+    """Draw what users know of: items of a few kinds, and famous ones, if they rate little."""
+    n_users, n_items = settings.n_users, settings.n_items
+    nothing = Preferences(
+        user_factors=np.zeros((n_users, 1)),
+        item_factors=np.zeros((n_items, 1)),
+        generosity=np.zeros(n_users),
+        quality=np.zeros(n_items),
+    )
+    if settings.familiarity == 0:
+        return nothing
+    weights = np.arange(1.0, KINDS + 1) ** -1
+    weights /= np.sqrt((weights**2).sum())
+    interests = weights * _far_out(rng.standard_normal((n_users, KINDS)))
+    leaning = -LEANING * _standard(np.log(counts))
+    return replace(
+        nothing,
+        user_factors=settings.familiarity * np.column_stack([interests, leaning]),
+        item_factors=np.column_stack(
+            [_far_out(rng.standard_normal((n_items, KINDS))), _standard(famous)]
+        ),
+    )
+
+
+def _far_out(deviates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Raise normal deviates to a power, signs kept, and scale them to a mean square of 1."""
+    raised = np.sign(deviates) * np.abs(deviates) ** TAILS
+    return raised / np.sqrt((raised**2).mean())
+
+
+def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale values to mean 0 and standard deviation 1; to 0 if they are all alike."""
+    about = values - values.mean()
+    return about / max(float(about.std()), 1e-9)
 
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
@@ -193,14 +238,13 @@ def _popularity(
     settings: WorldSettings,
     appeal: Appeal,
     counts: NDArray[np.intp],
-    rng: np.random.Generator,
+    famous: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Draw the fame of items and raise it to the power that gives the Gini asked for."""
-    fame = np.log(np.abs(rng.standard_normal(settings.n_items)) + LEAST_FAME)
+    """Raise the fame of items to the power that gives the Gini asked for."""
     held = appeal.held()
 
     def reached(power: float) -> float:
-        return gini(np.count_nonzero(chosen_items(held, power * fame, counts), axis=0))
+        return gini(np.count_nonzero(chosen_items(held, counts, power * famous), axis=0))
 
     least, most = reached(0.0), reached(HIGHEST_POWER)
     if not least <= settings.gini <= most:
@@ -208,7 +252,7 @@ def _popularity(
             f"`gini` must be between {least:.3f} and {most:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
-    return fame * _bisect(
+    return famous * _bisect(
         lambda power: reached(power) - settings.gini, high=HIGHEST_POWER, tolerance=0.001
     )
 

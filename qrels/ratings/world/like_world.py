@@ -290,8 +290,7 @@ class _Draft:
         self, observation: Observation, counts: NDArray[np.intp]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Give users and items of the pairs that are rated."""
-        none = np.zeros(len(self._counts[1]))
-        user, item = np.nonzero(chosen_items(self._appeal(observation), none, counts))
+        user, item = np.nonzero(chosen_items(self._appeal(observation), counts))
         return user.astype(np.int32), item.astype(np.int32)
 
     def _felt(self, liked: NDArray[np.float64], noise: float) -> NDArray[np.float64]:

@@ -25,7 +25,9 @@ def blocks(n_users: int) -> Iterator[slice]:
 
 
 def chosen_items(
-    appeal: NDArray[np.float64], exposure: NDArray[np.float64], counts: NDArray[np.intp]
+    appeal: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    exposure: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.bool_]:
     """Mark the items of highest appeal plus exposure of each user, ``counts`` of them."""
     chosen = np.empty(appeal.shape, dtype=np.bool_)

@@ -19,6 +19,7 @@ from qrels.ratings.world import (
     make_world,
     world_settings,
 )
+from qrels.ratings.world.moments import Moments
 from runs import InputError, top_items
 
 TINY = WorldSettings(n_users=60, n_items=200, n_ratings=1200, min_ratings=5, gini=0.6)
@@ -92,6 +93,33 @@ def test_the_stronger_the_bias_the_more_is_rated_of_what_is_liked_and_popular() 
     unequal = [gini(world.ratings.item_counts()) for world in worlds]
     assert liked == sorted(liked)
     assert unequal == sorted(unequal)
+
+
+def test_without_strength_nothing_is_rated_for_being_known() -> None:
+    known, unknown = (
+        make_world(varied(TINY, familiarity=familiarity, strength=0.0)).ratings
+        for familiarity in (3.0, 0.0)
+    )
+    assert known.user.tolist() == unknown.user.tolist()
+    assert known.item.tolist() == unknown.item.tolist()
+
+
+def test_the_truth_does_not_depend_on_how_strongly_what_is_known_is_rated() -> None:
+    worlds = [make_world(varied(TINY, familiarity=2.0, strength=s)) for s in (0.0, 1.0, 2.0)]
+    assert len({world.truth.to_bytes() for world in worlds}) == 1
+
+
+def test_with_familiarity_users_share_items_unevenly_and_light_users_rate_famous_ones() -> None:
+    def moments(familiarity: float) -> tuple[float, float]:
+        ratings = make_world(varied(PRESETS["small"], familiarity=familiarity)).ratings
+        fame = np.log(ratings.item_counts()[ratings.item])
+        rated = ratings.user_counts()
+        met = np.bincount(ratings.user, fame) / rated
+        return Moments.of(ratings).interest, float(np.corrcoef(np.log(rated), met)[0, 1])
+
+    (usual, falling), (uneven, steeper) = moments(0.0), moments(2.0)
+    assert uneven > 1.2 * usual
+    assert steeper < falling - 0.1
 
 
 def test_liking_and_exposure_are_strengthened_apart() -> None:
