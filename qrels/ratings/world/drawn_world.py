@@ -48,8 +48,9 @@ def make_world(settings: WorldSettings) -> World:
     Each user rates a set of items drawn without replacement with weights
     ``exp(exposure * popularity + liking * preference + familiarity * known)`` (by Gumbel top-k),
     where known are items of the kinds that are the user's, and famous ones to users who rate
-    little. The popularity of items is a power of a normal deviate; the power is found by bisection, so that with an exposure of 1
-    the ratings over items have the Gini coefficient asked for. Activity is the least number of
+    little. The popularity of items is a power of a normal deviate; the power is found by bisection,
+    so that with an exposure of 1 the ratings over items have the Gini coefficient asked for.
+    Activity is the least number of
     ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
     ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
     others the same users rate other items of the same world. In large worlds the power is found
