@@ -31,14 +31,14 @@ def a_log(n_users: int, n_slates: int, n_events: int) -> tuple[Slates, dict[str,
     item = (starts[:, None] + rng.permutation(N_ITEMS)[:LENGTH]) % N_ITEMS
     slates = Slates(
         Numbering.of(np.arange(n_users).astype(np.str_)),
-        Numbering.of(np.arange(N_ITEMS).astype(np.str_)),
         ("A",),
-        np.arange(n_slates).astype(np.str_),
         rng.integers(0, n_users, n_slates, dtype=np.int32),
         np.zeros(n_slates, dtype=np.int32),
         rng.integers(0, MONTH, n_slates),
-        np.arange(n_slates + 1) * LENGTH,
-        item.ravel().astype(np.int32),
+        items=Numbering.of(np.arange(N_ITEMS).astype(np.str_)),
+        ids=np.arange(n_slates).astype(np.str_),
+        first=np.arange(n_slates + 1) * LENGTH,
+        item=item.ravel().astype(np.int32),
     )
     places = rng.integers(0, len(slates.item), n_events // 2)
     led, n_others = slates.slate[places], n_events - len(places)

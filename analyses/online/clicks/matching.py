@@ -20,8 +20,7 @@ from analyses.online.logs.events import Events
 from analyses.online.logs.log_facts import Fit
 from analyses.online.logs.models import Models
 from analyses.online.logs.read_log import read_beside, read_people, read_users
-from analyses.online.logs.shown import Shown
-from analyses.online.logs.slates import Flags, Slates
+from analyses.online.logs.slates import Flags, Shown, Slates, join_shown
 from qrels.interactions.blocks import read_blocks
 from qrels.interactions.columns import read_times
 from qrels.interactions.shards import Reading, cut_in_shards, hashed
@@ -186,7 +185,7 @@ def _joined(shards: Sequence[_Shard], tables: Mapping[str, LogTable]) -> Matched
             f"{path}: {n_twice:,} ids stand for lists of two users, which can be set aside only "
             "where the whole log is read: say --shards 1."
         )
-    shown, fit = Shown.joined([each.shown for each in shards]), Fit.joined([e.fit for e in shards])
+    shown, fit = join_shown([each.shown for each in shards]), Fit.joined([e.fit for e in shards])
     lost = np.concatenate([shard.lost for shard in shards])
     of_others = int(np.count_nonzero(np.isin(lost, ids)))
     if of_others:

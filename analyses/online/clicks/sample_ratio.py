@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from analyses.online.clicks.checks import Stickiness
 from analyses.online.clicks.local_time import local_days
 from analyses.online.clicks.rates import REACH
-from analyses.online.clicks.tallies import require_named
 from analyses.shared.drawing import axes_or_new, categories, legend_beside
 from analyses.significance.corrections import holm
 from runs import InputError
@@ -144,7 +143,6 @@ def sample_ratio(
     Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
     """
     planned = _planned(arms, shares)
-    require_named("arm", users.first_arm, arms)
     days, day = local_days(users.first_time, zone=zone)
     cells = day * len(arms) + users.first_arm
     daily = np.bincount(cells, minlength=len(days) * len(arms)).reshape(-1, len(arms))

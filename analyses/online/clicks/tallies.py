@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runs import InputError
-
 Floats = NDArray[np.float64]
 
 
@@ -88,17 +86,8 @@ def tally(
     """Count the lists that were shown to each user in each arm and period, and the accepted ones.
 
     Columns have the shape (n_slates,); acceptance may also be whole numbers, credits of lists.
-
-    Raises
-    ------
-    InputError
-        If columns differ in length, or a number has no name.
     """
     when = np.zeros(len(accepted), dtype=np.int64) if period is None else period.astype(np.int64)
-    if {len(accepted), len(user), len(arm), len(when)} != {len(accepted)}:
-        raise InputError("users, arms, periods and acceptance must be given for every list.")
-    require_named("arm", arm, arms)
-    require_named("period", when, periods)
     n_cells = len(arms) * len(periods)
     keys = user.astype(np.int64) * n_cells + arm * len(periods) + when
     rows, row = np.unique(keys, return_inverse=True)
@@ -111,12 +100,3 @@ def tally(
         n_slates=np.bincount(row, minlength=len(rows)),
         n_accepted=np.bincount(row, accepted, minlength=len(rows)).astype(np.int64),
     )
-
-
-def require_named(what: str, numbers: NDArray[np.integer], names: Sequence[str]) -> None:
-    """Refuse numbers of arms or periods that have no name."""
-    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(names):
-        raise InputError(
-            f"there are {len(names)} {what}s, numbered from 0, but a list has number "
-            f"{numbers.min() if numbers.min() < 0 else numbers.max()}."
-        )

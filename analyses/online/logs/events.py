@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from runs import InputError, Numbering
+from runs import Numbering
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +29,6 @@ class Events:
     slate
         Number of the list that led to it, by its own account, int64 of shape (n_events,); -1 for
         none. None if the log never says.
-
-    Raises
-    ------
-    InputError
-        If the columns differ in length.
     """
 
     users: Numbering
@@ -45,13 +40,6 @@ class Events:
     time: NDArray[np.int64]
     value: NDArray[np.float64]
     slate: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        lengths = {len(self.user), len(self.item), len(self.type), len(self.time), len(self.value)}
-        if self.slate is not None:
-            lengths.add(len(self.slate))
-        if len(lengths) > 1:
-            raise InputError("the columns of events must have one length.")
 
     def __len__(self) -> int:
         return len(self.user)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
-from analyses.online.logs.shown import Shown
-from analyses.online.logs.slates import Slates
+from analyses.online.logs.slates import Shown, Slates
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,8 +17,7 @@ from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.events import Events
 from analyses.online.logs.log_facts import Fit, LogFacts, facts_of
 from analyses.online.logs.models import Models
-from analyses.online.logs.shown import Shown
-from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Slates
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Shown, Slates
 from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering

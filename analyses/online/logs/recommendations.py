@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.slates import Slates, first_repetition
+from analyses.online.logs.slates import Slates
 from qrels.interactions.columns import (
     Fail,
     Ids,
@@ -73,18 +73,18 @@ class Recommendations:
         versions = Numbering.of([] if self.version is None else self.version.ids)
         return Slates(
             users,
-            items,
             tuple(names.ids.tolist()),
-            self.rec.ids[self.rec.places],
             self.user.numbers(users),
             known_arms(self.table, self.arm, names, rows=self.rows[self.first[:-1]]),
             self.time,
-            self.first,
-            self.item.numbers(items),
+            tuple(versions.ids.tolist()),
+            None if self.version is None else self.version.numbers(versions),
+            items=items,
+            ids=self.rec.ids[self.rec.places],
+            first=self.first,
+            item=self.item.numbers(items),
             clicked=self.clicked,
             propensity=self.propensity,
-            versions=tuple(versions.ids.tolist()),
-            version=None if self.version is None else self.version.numbers(versions),
         )
 
 
@@ -271,7 +271,7 @@ def _check(read: Recommendations) -> None:
     table, name = read.table, read.item_column
     slate = np.repeat(np.arange(len(read.time)), np.diff(read.first))
     items = read.item.places.astype(np.int32)
-    repeated = first_repetition(slate, items, n_items=len(read.item.ids))
+    repeated = _first_repetition(slate, items, n_items=len(read.item.ids))
     if repeated is not None:
         finding = f"a list must not repeat an item, but has {read.item[repeated]!r} twice."
         raise table.error(name, int(read.rows[repeated]), finding)
@@ -281,3 +281,22 @@ def _check(read: Recommendations) -> None:
             at = int(wrong.argmax())
             finding = f"a propensity must be in (0, 1], got {read.propensity[at]}."
             raise table.error("propensity", int(read.rows[at]), finding)
+
+
+def _first_repetition(
+    slate: NDArray[np.int64], item: NDArray[np.int32], *, n_items: int
+) -> int | None:
+    """Find a place whose item stands in its list a second time, or None.
+
+    Examples
+    --------
+    >>> _first_repetition(np.array([0, 0, 1, 1]), np.array([3, 4, 5, 5]), n_items=6)
+    3
+    """
+    pairs = slate * n_items + item
+    rising = np.sort(pairs)
+    if not (rising[1:] == rising[:-1]).any():
+        return None
+    order = np.argsort(pairs, kind="stable")
+    again = pairs[order][1:] == pairs[order][:-1]
+    return int(order[1:][again].min())

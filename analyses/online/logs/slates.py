@@ -1,15 +1,15 @@
-"""Slates: lists of recommendations that were shown, to whom, when, and what came of them."""
+"""Lists of recommendations that were shown, to whom, when, and what came of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.shown import Shown
 from runs import InputError, Numbering
 
 Flags = NDArray[np.bool_]
@@ -19,42 +19,56 @@ Values = TypeVar("Values", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
-class Slates:
-    """Lists of items as they were shown, each to one user at one time by one arm.
+class Shown:
+    """Lists without their items: all that rates need, once it is known which were accepted.
+
+    Users may be more than were shown lists. User, arm and version are numbers, int32, the time is
+    in milliseconds since 1970 in UTC, int64, all of shape (n_slates,); versions may be unknown.
+    """
+
+    users: Numbering
+    arms: tuple[str, ...]
+    user: NDArray[np.int32]
+    arm: NDArray[np.int32]
+    time: NDArray[np.int64]
+    versions: tuple[str, ...] = ()
+    version: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+
+def join_shown(parts: Sequence[Shown]) -> Shown:
+    """Put lists of different users together, over the numberings of all."""
+    users = Numbering.of(np.concatenate([part.users.ids for part in parts]))
+    arms, versions = (
+        Numbering.of([name for part in parts for name in getattr(part, names)])
+        for names in ("arms", "versions")
+    )
+    version = [
+        versions.numbers(part.versions)[part.version] for part in parts if part.version is not None
+    ]
+    return Shown(
+        users,
+        tuple(arms.ids.tolist()),
+        np.concatenate([users.numbers(part.users.ids)[part.user] for part in parts]),
+        np.concatenate([arms.numbers(part.arms)[part.arm] for part in parts]),
+        np.concatenate([part.time for part in parts]),
+        tuple(versions.ids.tolist()),
+        np.concatenate(version) if version else None,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slates(Shown):
+    """Lists with their items, none of them empty or with an item twice.
 
     What is known of every place in every list is one flat array, list after list: the places of
     list s are ``first[s]`` to ``first[s + 1]``, and ``position`` counts them from 1.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the numbers; they may hold more than was shown.
-    arms
-        Names of the arms of the experiment.
-    ids
-        What the log calls the lists, of shape (n_slates,), each once.
-    user, arm
-        Numbers, int32 of shape (n_slates,).
-    time
-        When they were shown, in milliseconds since 1970 in UTC, int64 of shape (n_slates,).
-    first
-        Where each list begins, and where the last ends, int64 of shape (n_slates + 1,).
-    item
-        Numbers of the items, int32 of shape (n_places,).
-    clicked
-        Whether each was clicked, as the log itself says, bool of shape (n_places,), or None.
-    propensity
-        Chance with which the log's policy put the item there, float64 of shape (n_places,), or
-        None.
-    versions, version
-        Names of the models' versions, and the number of each list's, int32 of shape (n_slates,);
-        or None.
-
-    Raises
-    ------
-    InputError
-        If columns differ in length, a list is empty or repeats an item, an id is duplicated, a
-        number is not one of an arm, user or item, or a propensity is not in (0, 1].
+    Lists have ids, each once, and items numbers; there may be more items than were shown. What was
+    clicked, as the log itself says, and the propensity, with which the log's policy put the item
+    there, in (0, 1], are of shape (n_places,), as items are, or None.
 
     Examples
     --------
@@ -63,53 +77,31 @@ class Slates:
     ([1, 2, 1], [0, 0, 1], [2, 1])
     """
 
-    users: Numbering
     items: Numbering
-    arms: tuple[str, ...]
     ids: NDArray[np.str_]
-    user: NDArray[np.int32]
-    arm: NDArray[np.int32]
-    time: NDArray[np.int64]
     first: NDArray[np.int64]
     item: NDArray[np.int32]
     clicked: Flags | None = None
     propensity: NDArray[np.float64] | None = None
-    versions: tuple[str, ...] = ()
-    version: NDArray[np.int32] | None = None
 
     @classmethod
     def of(
-        cls,
-        lists: list[list[str]],
-        *,
-        user: list[str],
-        arm: list[str],
-        time: list[int],
+        cls, lists: list[list[str]], *, user: list[str], arm: list[str], time: list[int]
     ) -> Slates:
         """Number a few lists that are written out; their ids are "1", "2", ..."""
         shown = [item for items_shown in lists for item in items_shown]
         users, items, arms = map(Numbering.of, (user, shown, arm))
         return cls(
             users,
-            items,
             tuple(arms.ids.tolist()),
-            np.array([str(number + 1) for number in range(len(lists))], dtype=np.str_),
             users.numbers(user),
             arms.numbers(arm),
             np.array(time, dtype=np.int64),
-            np.cumsum([0, *map(len, lists)], dtype=np.int64),
-            items.numbers(shown),
+            items=items,
+            ids=np.array([str(number + 1) for number in range(len(lists))], dtype=np.str_),
+            first=np.cumsum([0, *map(len, lists)], dtype=np.int64),
+            item=items.numbers(shown),
         )
-
-    def __post_init__(self) -> None:
-        self._check_lengths()
-        self._check_numbers()
-        self._check_lists()
-        if self.propensity is not None:
-            require_propensities(self.propensity)
-
-    def __len__(self) -> int:
-        return len(self.user)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -129,8 +121,7 @@ class Slates:
     @property
     def shown(self) -> Shown:
         """The lists without their items."""
-        columns = (self.users, self.arms, self.user, self.arm, self.time)
-        return Shown(*columns, self.versions, self.version)
+        return Shown(*(getattr(self, field.name) for field in fields(Shown)))
 
     def any_place(self, marked: Flags) -> Flags:
         """Tell which lists, (n_slates,), have a marked place, (n_places,)."""
@@ -161,78 +152,9 @@ class Slates:
         """
         return replace(self, item=item, clicked=None, propensity=None)
 
-    def _check_lengths(self) -> None:
-        per_slate = {len(self.user), len(self.arm), len(self.time), len(self.ids)}
-        if self.version is not None:
-            per_slate.add(len(self.version))
-        if per_slate != {len(self.first) - 1}:
-            raise InputError("the columns of slates must have one value for each list.")
-        per_place = [self.item, self.clicked, self.propensity]
-        if {len(column) for column in per_place if column is not None} != {int(self.first[-1])}:
-            raise InputError("clicks and propensities of slates must be given for every item.")
-
-    def _check_numbers(self) -> None:
-        for what, numbers, n in (
-            ("user", self.user, len(self.users)),
-            ("arm", self.arm, len(self.arms)),
-            ("item", self.item, len(self.items)),
-        ):
-            if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
-                raise InputError(f"slates hold the number of an unknown {what}.")
-
-    def _check_lists(self) -> None:
-        if len(set(self.ids.tolist())) < len(self):
-            raise InputError("the ids of slates must be unique.")
-        if (self.lengths < 1).any():
-            at = int((self.lengths < 1).argmax())
-            raise InputError(f"a list must hold an item, but {str(self.ids[at])!r} is empty.")
-        repeated = first_repetition(self.slate, self.item, n_items=len(self.items))
-        if repeated is not None:
-            id, item = str(self.ids[self.slate[repeated]]), str(self.items.ids[self.item[repeated]])
-            raise InputError(f"a list must not repeat an item, but {id!r} has {item!r} twice.")
-
 
 def _kept(column: NDArray[Values] | None, kept: Flags) -> NDArray[Values] | None:
     return None if column is None else column[kept]
-
-
-def first_repetition(
-    slate: NDArray[np.int64], item: NDArray[np.int32], *, n_items: int
-) -> int | None:
-    """Find a place whose item stands in its list a second time, or None.
-
-    Examples
-    --------
-    >>> first_repetition(np.array([0, 0, 1, 1]), np.array([3, 4, 5, 5]), n_items=6)
-    3
-    """
-    pairs = slate * n_items + item
-    rising = np.sort(pairs)
-    if not (rising[1:] == rising[:-1]).any():
-        return None
-    order = np.argsort(pairs, kind="stable")
-    again = pairs[order][1:] == pairs[order][:-1]
-    return int(order[1:][again].min())
-
-
-def require_propensities(propensities: NDArray[np.float64]) -> None:
-    """Refuse chances that are not in (0, 1].
-
-    Raises
-    ------
-    InputError
-        Naming the first of them.
-
-    Examples
-    --------
-    >>> require_propensities(np.array([0.5, 0.0]))
-    Traceback (most recent call last):
-    runs.InputError: a propensity must be in (0, 1], got 0.0 at place 1.
-    """
-    wrong = ~((propensities > 0) & (propensities <= 1))
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise InputError(f"a propensity must be in (0, 1], got {propensities[at]} at place {at}.")
 
 
 def busy_users(

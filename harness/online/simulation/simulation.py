@@ -191,18 +191,18 @@ def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
     names = models.names[shown.arm * stage.settings.periods + shown.period]
     return Slates(
         stage.world.users,
-        stage.world.items,
         tuple(arm.name for arm in stage.arms),
-        np.array([f"r{number:09}" for number in range(1, len(shown) + 1)], dtype=np.str_),
         shown.user.astype(np.int32),
         shown.arm.astype(np.int32),
         shown.time,
-        np.arange(len(shown) + 1) * depth,
-        shown.items.ravel(),
+        tuple(versions.ids.tolist()),
+        versions.numbers(names),
+        items=stage.world.items,
+        ids=np.array([f"r{number:09}" for number in range(1, len(shown) + 1)], dtype=np.str_),
+        first=np.arange(len(shown) + 1) * depth,
+        item=shown.items.ravel(),
         clicked=shown.clicked.ravel(),
         propensity=shown.propensities.ravel() if draws else None,
-        versions=tuple(versions.ids.tolist()),
-        version=versions.numbers(names),
     )
 
 

@@ -25,14 +25,14 @@ def simulated(seed: int, *, n_slates: int = 60, depth: int = 3) -> tuple[Slates,
     clicked = rng.random(items.shape) < keen[:, None] * attraction(items, np.arange(depth))
     slates = Slates(
         Numbering.of(np.arange(1000).astype(np.str_)),
-        Numbering.of([str(item) for item in range(N_ITEMS)]),
         ("log",),
-        np.arange(n_slates).astype(np.str_),
         user,
         np.zeros(n_slates, dtype=np.int32),
         np.zeros(n_slates, dtype=np.int64),
-        np.arange(n_slates + 1) * depth,
-        items.ravel().astype(np.int32),
+        items=Numbering.of([str(item) for item in range(N_ITEMS)]),
+        ids=np.arange(n_slates).astype(np.str_),
+        first=np.arange(n_slates + 1) * depth,
+        item=items.ravel().astype(np.int32),
         clicked=clicked.ravel(),
         propensity=np.full(items.size, 1 / N_ITEMS),
     )

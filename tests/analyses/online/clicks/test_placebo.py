@@ -22,14 +22,14 @@ def simulated(seed: int, *, led: float, organic: int) -> tuple[Slates, Slates, d
     items = np.array([rng.permutation(N_ITEMS)[: 2 * length] for _ in range(n_slates)])
     slates = Slates(
         Numbering.of([f"{user:03}" for user in range(500)]),
-        Numbering.of([f"{item:03}" for item in range(N_ITEMS)]),
         ("A",),
-        np.arange(n_slates).astype(np.str_),
         rng.integers(0, 500, n_slates, dtype=np.int32),
         np.zeros(n_slates, dtype=np.int32),
         rng.integers(0, 10_000, n_slates),
-        np.arange(n_slates + 1) * length,
-        items[:, :length].ravel().astype(np.int32),
+        items=Numbering.of([f"{item:03}" for item in range(N_ITEMS)]),
+        ids=np.arange(n_slates).astype(np.str_),
+        first=np.arange(n_slates + 1) * length,
+        item=items[:, :length].ravel().astype(np.int32),
     )
     follows = rng.random(n_slates) < led
     views = {

@@ -142,10 +142,3 @@ def test_types_are_accepted_apart() -> None:
         "view": [True, False],
         "purchase": [False, True],
     }
-
-
-def test_events_are_columns_of_one_length() -> None:
-    slates = one_slate()
-    kinds = np.zeros(1, dtype=np.int32)
-    with pytest.raises(InputError, match="columns of events must have one length"):
-        Events(slates.users, slates.items, ("view",), **events(), type=kinds, value=np.ones(0))

@@ -1,12 +1,10 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.online.logs.slates import Slates, busy_users
-from runs import InputError
 
 
 def slates() -> Slates:
@@ -20,37 +18,6 @@ def slates() -> Slates:
 
 def test_positions_begin_at_1_in_every_list() -> None:
     assert slates().position.tolist() == [1, 2, 1, 1, 2, 3]
-
-
-def test_a_list_may_not_repeat_an_item() -> None:
-    with pytest.raises(InputError, match="must not repeat an item, but '2' has 'a' twice"):
-        Slates.of([["a"], ["a", "b", "a"]], user=["u", "u"], arm=["A", "A"], time=[0, 0])
-
-
-def test_a_list_may_not_be_empty() -> None:
-    with pytest.raises(InputError, match="must hold an item, but '2' is empty"):
-        Slates.of([["a"], []], user=["u", "u"], arm=["A", "A"], time=[0, 0])
-
-
-def test_an_id_names_one_list() -> None:
-    with pytest.raises(InputError, match="ids of slates must be unique"):
-        replace(slates(), ids=np.array(["1", "2", "1"]))
-
-
-def test_an_unknown_arm_is_refused() -> None:
-    with pytest.raises(InputError, match="the number of an unknown arm"):
-        replace(slates(), arm=np.array([0, 1, 2], dtype=np.int32))
-
-
-@pytest.mark.parametrize("chance", [0.0, -0.5, 1.5, np.nan])
-def test_a_propensity_must_be_a_chance_above_0(chance: float) -> None:
-    with pytest.raises(InputError, match=rf"must be in \(0, 1\], got {chance} at place 2"):
-        replace(slates(), propensity=np.array([1.0, 0.5, chance, 0.5, 0.5, 0.5]))
-
-
-def test_clicks_must_be_given_for_every_place() -> None:
-    with pytest.raises(InputError, match="must be given for every item"):
-        replace(slates(), clicked=np.array([True]))
 
 
 def test_selected_lists_keep_what_is_known_of_them() -> None:
