@@ -52,11 +52,6 @@ class Stickiness:
         counts = ~self.crossed[row] if crossing == "exclude" else np.ones(len(user), dtype=np.bool_)
         return counts, self.first_arm[row]
 
-    def caption(self) -> str:
-        """Say how many users saw two arms."""
-        n_crossed = int(self.crossed.sum())
-        return f"{n_crossed:,} of {len(self.users):,} users were shown lists by more than one arm."
-
 
 def stickiness(
     user: NDArray[np.integer], arm: NDArray[np.integer], time: NDArray[np.int64]

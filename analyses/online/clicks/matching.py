@@ -15,7 +15,7 @@ from analyses.online.clicks.click_question import Question
 from analyses.online.logs import LogFacts, Logs
 from analyses.online.logs import interactions as interacting
 from analyses.online.logs import recommendations as recommending
-from analyses.online.logs.acceptance import accepted_by_type, explicit_clicks, followed
+from analyses.online.logs.acceptance import explicit_clicks, followed
 from analyses.online.logs.events import Events
 from analyses.online.logs.log_facts import Fit
 from analyses.online.logs.models import Models
@@ -55,9 +55,13 @@ def _matched(
     slates: Slates, events: Events, question: Question
 ) -> tuple[Flags, Mapping[str, Flags]]:
     """Tell which lists were accepted, and by which type of interaction, if that is asked."""
-    by_type = _accepted_by_type(slates, events, question) if question.types else {}
-    if by_type and question.window is not None:
-        return np.logical_or.reduce([*by_type.values()]), by_type
+    by_type = {}
+    if question.types:
+        if question.explicit and events.slate is None:
+            raise InputError("--explicit with --types needs a column 'rec_id' in the interactions.")
+        unmarked = replace(slates, clicked=None)
+        for number, name in enumerate(events.types):
+            by_type[name] = _accepted(unmarked, events.of_type(number), question)
     return _accepted(slates, events, question), by_type
 
 
@@ -76,18 +80,6 @@ def _accepted(slates: Slates, events: Events, question: Question) -> Flags:
     if events.slate is not None:
         clicked |= explicit_clicks(slates, slate=events.slate, item=events.item)
     return slates.any_place(clicked)
-
-
-def _accepted_by_type(slates: Slates, events: Events, question: Question) -> Mapping[str, Flags]:
-    if question.window is not None:
-        return accepted_by_type(slates, events, window=question.window, credit=question.credit)
-    if events.slate is None:
-        raise InputError("--explicit with --types needs a column 'rec_id' in the interactions.")
-    accepted = {}
-    for number, name in enumerate(events.types):
-        of_type = np.where(events.type == number, events.slate, -1)
-        accepted[name] = slates.any_place(explicit_clicks(slates, slate=of_type, item=events.item))
-    return accepted
 
 
 def reading_options(question: Question) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,14 +74,8 @@ def implicit_clicks(
 class _Keys:
     """Pairs of user and item, and times, as one number: ``place of the pair * span + time``.
 
-    Parameters
-    ----------
-    pairs
-        The pairs that were shown, ``user * n_items + item``, rising.
-    shown
-        Key of every place, of shape (n_places,).
-    n_items, begin, span
-        Items in the numbering; the first time that matters, and how many follow.
+    The pairs that were shown, ``user * n_items + item``, rise; there is a key of every place. The
+    span is that of times that matter, from the first.
     """
 
     pairs: NDArray[np.int64]
@@ -144,40 +139,10 @@ def explicit_clicks(slates: Slates, *, slate: NDArray[np.int64], item: NDArray[n
     return np.isin(slates.slate * n_items + slates.item, (slate * n_items + item)[named])
 
 
-def followed(
-    slates: Slates,
-    events: Events,
-    *,
-    window: int,
-    credit: Credit,
-    chosen: Flags | slice = slice(None),
-) -> Flags:
-    """Tell which lists were followed by an interaction with one of their items, among the chosen.
+def followed(slates: Slates, events: Events, *, window: int, credit: Credit) -> Flags:
+    """Tell which lists were followed by an interaction with one of their items.
 
     Window and credit are those of :func:`implicit_clicks`.
     """
-    clicked = implicit_clicks(
-        slates,
-        user=events.user[chosen],
-        item=events.item[chosen],
-        time=events.time[chosen],
-        window=window,
-        credit=credit,
-    )
-    return slates.any_place(clicked)
-
-
-def accepted_by_type(
-    slates: Slates, events: Events, *, window: int, credit: Credit = "all"
-) -> dict[str, Flags]:
-    """Tell which lists were accepted by each type of interaction: views, carts, purchases.
-
-    Returns
-    -------
-    By name of the type, of shape (n_slates,) each. Means of them are the click-through, cart and
-    conversion rates.
-    """
-    return {
-        name: followed(slates, events, window=window, credit=credit, chosen=events.type == number)
-        for number, name in enumerate(events.types)
-    }
+    columns: Mapping[str, Any] = {"user": events.user, "item": events.item, "time": events.time}
+    return slates.any_place(implicit_clicks(slates, **columns, window=window, credit=credit))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +15,10 @@ from runs import Numbering
 class Events:
     """Interactions as columns, in the order of the log.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the numbers; those of the slates, so that both can be matched.
-    types
-        Names of the types, such as "view" and "purchase".
-    user, item, type
-        Numbers, int32 of shape (n_events,).
-    time
-        Milliseconds since 1970 in UTC, int64 of shape (n_events,).
-    value
-        What each is worth for training, float64 of shape (n_events,).
-    slate
-        Number of the list that led to it, by its own account, int64 of shape (n_events,); -1 for
-        none. None if the log never says.
+    Users and items are those of the slates, so that both can be matched; types have names, such as
+    "view" and "purchase". All columns have the shape (n_events,): numbers, int32; milliseconds
+    since 1970 in UTC, int64; what each is worth for training, float64; and the number of the list
+    that led to it by its own account, int64, -1 for none (None if the log never says).
     """
 
     users: Numbering
@@ -43,3 +33,13 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.user)
+
+    def of_type(self, number: int) -> Events:
+        """Keep those of one type."""
+        kept = self.type == number
+        columns: dict[str, Any] = {
+            name: column[kept]
+            for name, column in vars(self).items()
+            if isinstance(column, np.ndarray)
+        }
+        return replace(self, **columns)

@@ -25,32 +25,14 @@ HASH_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 class LogFacts:
     """How many rows the tables have, and which share of one is known to the other.
 
-    Parameters
-    ----------
-    slates, places, users, events
-        Lists, recommended items in them, users who were shown any, interactions.
-    first_time, last_time
-        Span of the lists, in milliseconds since 1970 in UTC.
-    known_users, known_items
-        Shares of the users who were shown lists, and of the recommended items, that occur in the
-        interactions.
-    events_in_span
-        Share of the interactions within the span of the lists; the others are history.
-    repeated_events
-        Interactions that another equals in user, item, type and time.
-    gaps
-        Times between two versions of an arm's model when none was live; `Models.gaps` lists them.
-    without_version
-        Share of the lists that were shown when no version of their arm's model was live.
-    without_arm
-        Share of the users who were shown lists, but were not assigned to an arm.
-    against_assignment
-        Share of the lists that another arm showed than their user was assigned to. These two, and
-        the two before, are None if there is no such table.
-    set_aside
-        Rows that were left out rather than refused, by what is wrong with them.
-    further
-        Columns without a meaning here, by table.
+    Slates, places and users: lists, recommended items in them, who was shown any. Known users and
+    items are shares of those that occur in the interactions; events in span the share of these
+    within the span of the lists, in milliseconds since 1970 in UTC, the others being history;
+    repeated events equal another in user, item, type and time. Without a version are the share of
+    the lists that were shown when none was live, without an arm that of the users who were not
+    assigned, against their assignment that of the lists of another arm; None if there is no such
+    table. Set aside are rows that were left out rather than refused, by what is wrong with them;
+    further columns have no meaning here.
     """
 
     slates: int
@@ -110,16 +92,8 @@ class LogFacts:
 class Fit:
     """How far interactions fit lists: what adds up over shards of users, and ids of items.
 
-    Parameters
-    ----------
-    places, events, inside, repeated
-        Recommended items, interactions, those within the span of all lists, repeated ones.
-    known_users
-        Users who were shown lists and occur in the interactions.
-    shown_items, used_items
-        Ids of the items that were shown, and of those that were interacted with.
-    set_aside
-        As of `LogFacts`.
+    See `LogFacts`; inside are interactions within the span of all lists. Ids are of items that were
+    shown, and of those that were interacted with.
     """
 
     places: int
@@ -186,7 +160,7 @@ def facts_of(
         known_items=float(np.isin(fit.shown_items, fit.used_items).mean()),
         events_in_span=fit.inside / fit.events if fit.events else 0.0,
         repeated_events=fit.repeated,
-        gaps=None if models is None else len(models.gaps()),
+        gaps=None if models is None else models.n_gaps,
         without_version=None
         if models is None
         else float((models.at(shown.arm, shown.time) < 0).mean()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
 from runs import Numbering
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 KNOWN: Final = ("arm", "model_version", "valid_from", "valid_to")
 
 
@@ -23,16 +20,8 @@ KNOWN: Final = ("arm", "model_version", "valid_from", "valid_to")
 class Models:
     """Versions of the arms' models, sorted by arm and time; each is live in [from, to).
 
-    Parameters
-    ----------
-    arms
-        Names of the arms.
-    names
-        Names of the versions, of shape (n_versions,), as the next three.
-    arm
-        Number of the arm.
-    valid_from, valid_to
-        Milliseconds since 1970 in UTC.
+    Arms have names, as versions have; the other columns are the number of the arm, and
+    milliseconds since 1970 in UTC, all of shape (n_versions,).
     """
 
     arms: Numbering
@@ -65,19 +54,11 @@ class Models:
             found[(arm == of_arm) & (time >= start) & (time < end)] = number
         return found
 
-    def gaps(self) -> pd.DataFrame:
-        """Give the times between two versions of an arm when none was live: arm, begin, end."""
-        import pandas as pd
-
+    @property
+    def n_gaps(self) -> int:
+        """How often no version of an arm was live between two of them."""
         following = self.arm[1:] == self.arm[:-1]
-        gap = np.flatnonzero(following & (self.valid_from[1:] > self.valid_to[:-1]))
-        return pd.DataFrame(
-            {
-                "arm": self.arms.ids[self.arm[gap]],
-                "begin": self.valid_to[gap],
-                "end": self.valid_from[gap + 1],
-            }
-        )
+        return int(np.count_nonzero(following & (self.valid_from[1:] > self.valid_to[:-1])))
 
 
 def read_models(table: LogTable, arms: Numbering) -> Models:

@@ -34,7 +34,3 @@ def test_users_who_crossed_can_count_for_their_first_arm() -> None:
     counts, arm = stickiness(USER, ARM, TIME).settle(USER, crossing="first")
     assert counts.all()
     assert arm.tolist() == [0, 1, 1]
-
-
-def test_users_who_crossed_are_counted() -> None:
-    assert stickiness(USER, ARM, TIME).caption().startswith("1 of 2 users")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from analyses.online.logs.acceptance import (
     Credit,
-    accepted_by_type,
     explicit_clicks,
+    followed,
     implicit_clicks,
 )
 from analyses.online.logs.events import Events
@@ -137,8 +137,5 @@ def test_types_are_accepted_apart() -> None:
     some = Events(
         slates.users, slates.items, ("purchase", "view"), **rows, type=kinds, value=values
     )
-    accepted = accepted_by_type(slates, some, window=10)
-    assert {name: lists.tolist() for name, lists in accepted.items()} == {
-        "view": [True, False],
-        "purchase": [False, True],
-    }
+    accepted = [followed(slates, some.of_type(n), window=10, credit="all") for n in range(2)]
+    assert [lists.tolist() for lists in accepted] == [[False, True], [True, False]]
