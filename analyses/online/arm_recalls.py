@@ -59,23 +59,10 @@ def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
 class ArmRecalls(Result):
     """Offline values of the arms of an experiment.
 
-    Parameters
-    ----------
-    arms
-        Those that were measured.
-    names
-        Of all measures: the recall variants, then others.
-    values, errors
-        Means over the periods, and their standard errors over users, of differences between arms;
-        of shape (n_measures, n_arms).
-    rates
-        Click-through rates, of shape (n_arms,).
-    places, grids
-        Recalls, and of which arm and period (from 0) they are.
-    shown
-        Numbers of the measures that are followed over the periods.
-    at_highest
-        Rows of the table of recalls at the highest of the shown exponents; see `frames`.
+    Measures are the recall variants, then others; their means over the periods, and standard errors
+    over users of differences between arms, are of shape (n_measures, n_arms), rates (n_arms,).
+    There are recalls by arm and period (from 0). The measures shown, by number, are followed over
+    the periods; at the highest of their exponents are rows of the table of recalls, see `frames`.
     """
 
     arms: tuple[str, ...]

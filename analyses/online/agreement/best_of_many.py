@@ -40,30 +40,14 @@ EDGES: Final = tuple(np.arange(-1.025, 1.03, 0.05).tolist())
 class BestOfMany:
     """Each measure's mean rho, and how often the best of all measures gets there by chance.
 
-    Parameters
-    ----------
-    measures, experiments
-        What was compared, and in which data sets.
-    n_models
-        Number of models in each of them.
-    chosen
-        The data sets that the statistics are of; not all, if some were chosen after looking.
-    statistics
-        Mean rho over the chosen data sets, of shape (n_measures,); NaN where one is undefined.
-    p_alone
-        One-sided p of each measure as if it were the only one, and the data sets given beforehand.
-    p_adjusted
-        Chance that the largest statistic of all measures is as large.
-    maxima
-        The largest statistic for each order of the rates, rising, of shape (n_orders,).
-    n_orderings
-        Different sets of orderings of the models behind the measures.
-    is_exact
-        Whether all orders were gone through, the observed one among them.
-    is_joint
-        Whether data sets share models, whose rates are dealt out jointly.
-    seed
-        Of random orders.
+    Of each measure, of shape (n_measures,): the mean rho over the chosen data sets, which are not
+    all if some were chosen after looking (NaN where one is undefined); the one-sided p as if it
+    were the only measure, and the data sets given beforehand; and the chance that the largest
+    statistic of all measures is as large. The maxima are that statistic for each order of the
+    rates, rising, of shape (n_orders,). The orderings counted are different sets of orderings of
+    the models behind the measures. Exact: all orders were gone through, the observed one among
+    them; else random ones by the seed. Joint: data sets share models, whose rates are dealt out
+    jointly.
     """
 
     measures: tuple[str, ...]

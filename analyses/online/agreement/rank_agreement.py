@@ -45,18 +45,11 @@ BINS: Final = ("[-1, -.5]", "(-.5, 0]", "(0, .5]", "(.5, 1]")
 class Agreement:
     """Rank correlation of offline measures with click-through rates, in one or several data sets.
 
-    Parameters
-    ----------
-    data
-        The experiments, which have the same measures.
-    rhos, taus
-        Spearman's rho and Kendall's tau-b, of shape (n_measures, n_experiments); NaN where all
-        models of a side are equal. Equal rhos within an experiment are equal to the last bit.
-    random_bins
-        How many rhos fall into each of `BINS` if the rates are dealt out at random, of shape
-        (n_experiments, n_orders, 4).
-    left_out
-        Models of which the values or the rate are unknown; only the caption names them.
+    The experiments have the same measures. Spearman's rho and Kendall's tau-b have the shape
+    (n_measures, n_experiments); they are NaN where all models of a side are equal, and equal rhos
+    within an experiment are equal to the last bit. How many rhos fall into each of `BINS` if the
+    rates are dealt out at random has the shape (n_experiments, n_orders, 4). Of models left out the
+    values or the rate are unknown; only the caption names them.
     """
 
     data: tuple[Experiment, ...]

@@ -33,19 +33,9 @@ FEWEST_MODELS: Final = 4
 class RhoNoise:
     """Rhos of some measures with the rates of one experiment, and what noise does to them.
 
-    Parameters
-    ----------
-    experiment, n_models, measures
-        What was correlated over how many models; label of the axis.
-    rhos, low, high
-        As observed; 95 % interval of the rho that values and rates without noise would have, of
-        these models.
-    deviations
-        Standard deviation of what lies in the interval.
-    of_values
-        Reliability of each measure: share of the models' variance that is not noise.
-    of_rates
-        That of the rates.
+    Of each measure: rho as observed, the 95 % interval of the rho that values and rates without
+    noise would have, of these models, the standard deviation of what lies in it, and the
+    reliability, the share of the models' variance that is not noise; that of the rates, too.
     """
 
     experiment: str

@@ -24,13 +24,8 @@ class Truth:
     clicks: not what a model would earn that served everybody, which is another quantity, since
     users use up what their own arm has for them.
 
-    Parameters
-    ----------
-    arms
-        Label of the first axis.
-    users, slates, expected
-        Users who were shown lists, lists, and the sum of their chances of a click or more, of shape
-        (n_arms, n_periods).
+    Users who were shown lists, lists, and the sum of their chances of a click or more are of shape
+    (n_arms, n_periods).
     """
 
     arms: tuple[str, ...]

@@ -81,27 +81,12 @@ class Known:
 class Clicks(Result):
     """What a log says of the arms.
 
-    Parameters
-    ----------
-    accepted_when, window, per_day, planned, fate
-        What was asked: when a list is accepted, and how soon ("" if clicks name it); lists a day
-        beyond which a user is a robot; whether shares were planned; what becomes of the lists of
-        users of two arms.
-    facts
-        How far the tables fit together.
-    n_crossed, n_lists
-        Users of two arms; lists that count.
-    groups
-        By name: everyone, and then, if asked, those who are not robots. The last counts.
-    periods, hours
-        Rates of the last group by version of the models; empty if the log names none. How long
-        versions were live, of shape (n_arms, n_periods).
-    cycles
-        Of the day and the week; None if the log has less than two days.
-    halves, policy, placebo
-        If asked.
-    known
-        What else is known of an experiment.
+    What was asked: when a list is accepted, and how soon ("" if clicks name it); lists a day beyond
+    which a user is a robot; whether shares were planned; what becomes of the lists of users of two
+    arms. Crossed are users of two arms, lists those that count. Groups are everyone and, if asked,
+    then those who are not robots, of whom there are rates by version of the models (none if the log
+    names none), and how long versions were live, of shape (n_arms, n_periods); cycles of day and
+    week (None if the log has less than two days); what else was asked; and what else is known.
     """
 
     accepted_when: str

@@ -33,24 +33,13 @@ FIRST_MONDAY: Final = 4 * 24
 class Periodicity:
     """Cycles of click-through rates, shared by the arms, beside a level and a trend of each arm.
 
-    Parameters
-    ----------
-    arms, zone
-        Label of the first axis of what is said of arms; the zone whose wall clock cycles follow.
-    periods
-        Lengths of the cycles, in hours; those that the log holds twice.
-    amplitudes, low, high, peaks, p
-        Half the difference between the top and the bottom of each cycle, its 95 % interval over
-        days, hours after midnight (or Monday's) of the top, and Hotelling's p that there is no
-        cycle; of shape (n_periods,).
-    times
-        Middles of the bins of an hour, in milliseconds since 1970 in UTC, of shape (n_bins,).
-    n_slates, n_accepted, fitted
-        Lists shown and accepted, and the rate of the model, of shape (n_arms, n_bins).
-    hourly
-        Lists shown and accepted on each day in each hour, of shape (2, n_days, 24).
-    day_weights
-        How often replicates draw each day, of shape (n_replicates, n_days).
+    Periods are the lengths in hours of the cycles that the log holds twice. Amplitudes are half the
+    difference between the top and the bottom of each, with a 95 % interval over days; peaks hours
+    after midnight (or Monday's) of the top, in the zone; p is Hotelling's that there is no cycle,
+    all of shape (n_periods,). Bins are of an hour: their middles in milliseconds since 1970 in UTC,
+    (n_bins,), and lists shown, accepted and the rate of the model, (n_arms, n_bins). Hourly are
+    lists shown and accepted on each day in each hour, (2, n_days, 24), and the weights of days how
+    often replicates draw each, (n_replicates, n_days).
     """
 
     arms: tuple[str, ...]

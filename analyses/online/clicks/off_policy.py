@@ -45,24 +45,14 @@ class Target(NamedTuple):
 class OffPolicy:
     r"""Expected clicks per list of a target, estimated from the log of another policy.
 
-    Parameters
-    ----------
-    estimators
-        "IPS", "SNIPS" and, with a model of the reward, "DR".
-    values, errors
-        Estimates and their standard errors over users, of shape (n_estimators,).
-    n_slates, n_users, n_places
-        Size of the log.
-    n_matched
-        Places where the target may show what the log showed: all that IPS learns from.
-    effective_size
-        :math:`(\sum w)^2 / \sum w^2`: places of a log with equal weights that would say as much.
-    largest_weight, clipped_share
-        Before clipping; share of the weights' sum that clipping took away.
-    unsupported_share
-        Share of a deterministic target's places whose item the log never showed at that position:
-        what it earns there is not in the estimates (of DR, only by the model). NaN of a stochastic
-        one, whose other items are not told.
+    Estimators are "IPS", "SNIPS" and, with a model of the reward, "DR"; values and standard errors
+    over users have the shape (n_estimators,). Matched are places where the target may show what the
+    log showed, all that IPS learns from; the effective size, :math:`(\sum w)^2 / \sum w^2`, are
+    places of a log with equal weights that would say as much. The largest weight is before
+    clipping, the clipped share that of the weights' sum which clipping took away. The unsupported
+    share is that of a deterministic target's places whose item the log never showed at that
+    position: what it earns there is not in the estimates (of DR, only by the model). It is NaN of a
+    stochastic one, whose other items are not told.
     """
 
     estimators: tuple[str, ...]

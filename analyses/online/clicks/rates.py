@@ -35,24 +35,11 @@ TAIL: Final = 0.025
 class ClickThrough:
     """Click-through rates of arms.
 
-    Parameters
-    ----------
-    arms
-        Label of the first axis of everything.
-    over_time
-        How periods are put together.
-    n_users, n_slates, n_accepted
-        Users who were shown lists, lists shown, lists accepted, of shape (n_arms,).
-    rates
-        Of shape (n_arms,); NaN for an arm that showed nothing.
-    covariances
-        Of the rates, by the delta method over users, of shape (n_arms, n_arms): outside the
-        diagonal not 0 where arms share users. NaN for an arm with one user.
-    means_of_users
-        Mean over users of the rate of each user's own lists, of shape (n_arms,): a robot counts as
-        one user.
-    replicates
-        Rates of the Poisson bootstrap over users, of shape (n_arms, n_replicates).
+    Users who were shown lists, lists shown and accepted, and rates (NaN for an arm that showed
+    nothing) are of shape (n_arms,), as are means over users of the rate of each user's own lists,
+    of which a robot counts as one. Covariances of the rates, (n_arms, n_arms), are by the delta
+    method over users: outside the diagonal not 0 where arms share users, NaN for an arm with one.
+    Replicates are rates of the Poisson bootstrap over users, of shape (n_arms, n_replicates).
     """
 
     arms: tuple[str, ...]

@@ -30,18 +30,8 @@ ALARM: Final = 0.001
 class SampleRatio:
     """Users per arm against the planned shares.
 
-    Parameters
-    ----------
-    arms
-        Label of the second axis of the counts.
-    shares
-        Planned shares, of shape (n_arms,), adding up to 1.
-    counts
-        Users of every arm, of shape (n_arms,).
-    days
-        Labels of days, of shape (n_days,).
-    daily
-        Users of every arm by the day of their first list, of shape (n_days, n_arms).
+    Planned shares add up to 1, and counts are users, both of shape (n_arms,). Daily counts are of
+    users by the day of their first list, of shape (n_days, n_arms).
     """
 
     arms: tuple[str, ...]

@@ -17,17 +17,9 @@ Floats = NDArray[np.float64]
 class Tallies:
     """Lists shown and accepted, one row for each user, arm and period that has any.
 
-    Parameters
-    ----------
-    arms, periods
-        Names of what the numbers stand for.
-    user, arm, period
-        Numbers, of shape (n_rows,).
-    n_slates
-        Lists shown, int64 of shape (n_rows,).
-    n_accepted
-        Accepted ones among them, int64 of shape (n_rows,). In general the sum of some credit of
-        each list, which may be negative.
+    Users, arms and periods are numbers, the latter two of the names given; lists shown and accepted
+    are int64, all of shape (n_rows,). In general what is accepted is the sum of some credit of each
+    list, which may be negative.
     """
 
     arms: tuple[str, ...]

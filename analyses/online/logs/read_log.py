@@ -37,19 +37,9 @@ KNOWN: Final[Mapping[str, Sequence[str]]] = {
 class Logs:
     """The log of an experiment.
 
-    Parameters
-    ----------
-    slates
-        What was recommended.
-    events
-        What users did.
-    models
-        When which version of a model was live, if the log says.
-    assigned
-        Number of the arm to which each user of the numbering was assigned, int32 of shape
-        (n_users,), -1 where the log does not say; None without such a table.
-    facts
-        How far the tables fit together.
+    What was recommended, what users did, when which version of a model was live, if the log says,
+    and how far the tables fit together. Assigned are numbers of the arms of all users of the
+    numbering, int32 of shape (n_users,), -1 where the log does not say; None without such a table.
     """
 
     slates: Slates

@@ -35,22 +35,9 @@ KNOWN: Final = (
 class Recommendations:
     """Lists as read, before users and items have numbers that other tables share.
 
-    Parameters
-    ----------
-    table
-        The file.
-    item_column
-        What it calls items.
-    rows
-        Row of each place, from 0, of shape (n_places,).
-    rec, user, arm, version
-        Ids of each list.
-    time
-        Of each list.
-    first, item, clicked, propensity
-        As of `analyses.online.logs.slates.Slates`.
-    n_repeated
-        Rows left out, as their list stands before.
+    Rows of the file, from 0, are those of each place, (n_places,); the item column is what it calls
+    items. Ids and times are of each list; first, item, clicked and propensity are as of
+    `analyses.online.logs.slates.Slates`. Repeated are rows left out, as their list stands before.
     """
 
     table: LogTable

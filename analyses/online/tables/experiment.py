@@ -20,20 +20,9 @@ MOST_MODELS = 79
 class Experiment:
     """Models of one data set, each with its offline values and its click-through rate.
 
-    Parameters
-    ----------
-    name
-        Of the data set.
-    models
-        Names of the models (arms), at least 3 and at most 79.
-    measures
-        Names of the offline measures.
-    values
-        Offline, of shape (n_measures, n_models); NaN where undefined.
-    rates
-        Click-through rates, of shape (n_models,).
-    value_errors, rate_errors
-        Standard errors of both, of the same shapes; None where they are not known.
+    There are from 3 to 79 models (arms). Offline values have the shape (n_measures, n_models), NaN
+    where undefined, click-through rates (n_models,); so have standard errors, None where they are
+    not known.
 
     Raises
     ------

@@ -29,27 +29,12 @@ Ints = NDArray[np.int64]
 class SimulatedExperiment:
     """The log of an experiment, and the truth behind it.
 
-    Parameters
-    ----------
-    slates
-        What was shown, in the order of time, with clicks; with propensities if an arm draws its
-        lists (1 for those that do not).
-    chances
-        Exact chance of each click, of shape (n_places,).
-    events
-        History and experiment, in the order of users and time; ``slate`` is that of a click.
-    models
-        When which version was live: one for each arm and period.
-    assigned
-        Arm of each user, int32 of shape (n_users,); -1 for users who could not come.
-    shares
-        Planned shares of the arms, adding up to 1.
-    boundaries
-        Where periods begin, and the last ends.
-    truth
-        Expected rates of the lists that each arm showed.
-    recommenders
-        What was live, by arm and period: ``recommenders[arm][period]``.
+    Slates are in the order of time, with clicks and, if an arm draws its lists, propensities (1 for
+    those that do not); the exact chance of each click has the shape (n_places,). Events are history
+    and experiment, in the order of users and time; ``slate`` is that of a click. There is one
+    version for each arm and period. Users are assigned to arms, int32 of shape (n_users,), -1 for
+    those who could not come, in planned shares that add up to 1; boundaries are where periods
+    begin, and the last ends. ``recommenders[arm][period]`` was live.
     """
 
     slates: Slates
