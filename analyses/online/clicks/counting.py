@@ -17,7 +17,7 @@ from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group,
 from analyses.online.clicks.cycles import PERIODS, Periodicity, periodicity
 from analyses.online.clicks.durations import in_words
 from analyses.online.clicks.local_time import wall_clock
-from analyses.online.clicks.matching import MatchedLog, match_in_shards, reading_options
+from analyses.online.clicks.matching import MatchedLog, intake_of, match_in_shards
 from analyses.online.clicks.off_policy import items_instead, off_policy, read_target
 from analyses.online.clicks.rates import click_through, click_through_by_period
 from analyses.online.clicks.sample_ratio import sample_ratio
@@ -105,12 +105,7 @@ def study_log(
         _check(log, question)
         return _estimate(log, None, question, progress=progress, known=None)[0]
     with progress("Reading the log", 1) as bar:
-        logs = read_logs(
-            recommendations,
-            interactions,
-            **beside,
-            **reading_options(question),
-        )
+        logs = read_logs(recommendations, interactions, **beside, intake=intake_of(question))
         bar.advance()
     return count_clicks(logs, question, progress=progress)[0]
 

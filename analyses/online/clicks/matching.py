@@ -17,6 +17,7 @@ from analyses.online.logs import interactions as interacting
 from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.acceptance import explicit_clicks, followed
 from analyses.online.logs.events import Events
+from analyses.online.logs.interactions import Intake
 from analyses.online.logs.log_facts import Fit
 from analyses.online.logs.models import Models
 from analyses.online.logs.read_log import read_beside, read_people, read_users
@@ -82,15 +83,10 @@ def _accepted(slates: Slates, events: Events, question: Question) -> Flags:
     return slates.any_place(clicked)
 
 
-def reading_options(question: Question) -> dict[str, Any]:
-    """Give what `read_logs` and `read_users` are told of a question."""
-    return {
-        "arms": None if question.shares is None else [*question.shares],
-        "values": None,
-        "merged": question.merged,
-        "types": question.rename,
-        "strict": question.strict,
-    }
+def intake_of(question: Question) -> Intake:
+    """Say how rows are taken in, as is asked; any type of interaction is welcome."""
+    arms = None if question.shares is None else [*question.shares]
+    return Intake(arms, None, question.rename, question.merged, question.strict)
 
 
 class _Shard(NamedTuple):
@@ -161,7 +157,7 @@ def _span(table: LogTable) -> tuple[int, int]:
 
 def _match(lists: Path, done: Path, question: Question, span: tuple[int, int]) -> _Shard:
     tables = LogTable.open(lists), LogTable.open(done)
-    own = read_users(*tables, **reading_options(question), span=span)
+    own = read_users(*tables, intake_of(question), span=span)
     accepted, by_type = _matched(own.slates, own.events, question)
     ids, lost = hashed(own.slates.ids.tolist()), hashed(own.lost.tolist())
     return _Shard(own.slates.shown, accepted, by_type, own.fit, ids, lost)

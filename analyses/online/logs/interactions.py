@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from analyses.online.logs.events import Events
 from analyses.online.logs.slates import Flags, Slates
 from qrels.interactions.columns import Ids, read_floats, read_ids
+from qrels.interactions.interactions import TYPE_VALUES
 from qrels.interactions.table import LogTable
 from runs import Numbering
 
@@ -23,10 +24,26 @@ OUTSIDE: Final = "clicks that name a list outside the file"
 OF_OTHERS: Final = "clicks on a list of another user"
 """What is set aside; of a shard of users, the former may be the latter."""
 
-VALUES: Final[Mapping[str, float]] = MappingProxyType(
-    {"view": 0.25, "cart": 0.5, "bookmark": 0.5, "purchase": 1.0}
-)
-"""What an interaction of each type is worth for training (Kasalický 2021)."""
+
+class Intake(NamedTuple):
+    """How rows of a log are taken in.
+
+    The arms are those of the experiment, by default those that the recommendations have. Values are
+    those of the types of interaction, for a file without a column of values; None if any type is
+    welcome, and worth 1: values serve training, not rates. Types are new names by what the file
+    calls them; "" leaves them out. Merged is a table ``user, person`` of ids of users that are one
+    and the same person. Strictly, lists with an id that stands before, clicks that name no list as
+    they should, and unknown types are refused, rather than set aside and counted.
+    """
+
+    arms: Sequence[str] | None = None
+    values: Mapping[str, float] | None = TYPE_VALUES
+    types: Mapping[str, str] | None = None
+    merged: str | Path | None = None
+    strict: bool = False
+
+
+AS_IT_IS: Final = Intake()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,28 +125,22 @@ class Interactions:
         return ~wrong
 
 
-def read_interactions(
-    table: LogTable,
-    *,
-    values: Mapping[str, float] | None,
-    types: Mapping[str, str] | None,
-    strict: bool,
-) -> Interactions:
-    """Read interactions in file order; for what is asked see `analyses.online.logs.read_logs`."""
+def read_interactions(table: LogTable, intake: Intake) -> Interactions:
+    """Read interactions in file order."""
     table.require(*NEEDED)
     found = read_ids(table.column("type"), table.fail("type"))
-    type = found if types is None else found.renamed(types)
+    type = found if intake.types is None else found.renamed(intake.types)
     return Interactions(
         table,
         user=read_ids(table.column("user"), table.fail("user")),
         item=read_ids(table.column("item"), table.fail("item")),
         type=type,
         time=table.times("time"),
-        value=_values(table, type, values),
+        value=_values(table, type, intake.values),
         rec=read_ids(table.column("rec_id"), table.fail("rec_id"), optional=True)
         if "rec_id" in table
         else None,
-        strict=strict,
+        strict=intake.strict,
     )
 
 

@@ -15,6 +15,7 @@ from analyses.online.logs import interactions as interacting
 from analyses.online.logs import models as modelling
 from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.events import Events
+from analyses.online.logs.interactions import AS_IT_IS, Intake
 from analyses.online.logs.log_facts import Fit, LogFacts, facts_of
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Shown, Slates
@@ -60,11 +61,7 @@ def read_logs(
     *,
     models: str | Path | None = None,
     assignment: str | Path | None = None,
-    merged: str | Path | None = None,
-    arms: Sequence[str] | None = None,
-    values: Mapping[str, float] | None = interacting.VALUES,
-    types: Mapping[str, str] | None = None,
-    strict: bool = False,
+    intake: Intake = AS_IT_IS,
 ) -> Logs:
     r"""Read the log of an experiment from Parquet or CSV files, or folders of Parquet files.
 
@@ -84,18 +81,8 @@ def read_logs(
         ``arm, model_version, valid_from, valid_to``.
     assignment
         ``user, arm``, and optionally ``time``.
-    merged
-        ``user, person``: ids of users that are one and the same person.
-    arms
-        The arms of the experiment; by default those that the recommendations have.
-    values
-        Value of each type of interaction, for a file without a column of values; None if any type
-        is welcome, and worth 1: values serve training, not rates.
-    types
-        What types are to be called, by what the file calls them; "" leaves them out.
-    strict
-        Whether lists with an id that stands before, clicks that name no list as they should, and
-        unknown types are refused, rather than set aside and counted.
+    intake
+        How rows are taken in.
 
     Raises
     ------
@@ -117,15 +104,7 @@ def read_logs(
     ([2, 1], [1767600060000], 0.5)
     """
     tables = open_tables(recommendations, interactions, models=models, assignment=assignment)
-    own = read_users(
-        tables["recommendations"],
-        tables["interactions"],
-        merged=merged,
-        arms=arms,
-        values=values,
-        types=types,
-        strict=strict,
-    )
+    own = read_users(tables["recommendations"], tables["interactions"], intake)
     live, assigned, facts = read_beside(tables, own.slates.shown, own.fit)
     return Logs(own.slates, own.events, live, assigned, facts)
 
@@ -159,29 +138,24 @@ class OfUsers(NamedTuple):
 def read_users(
     lists: LogTable,
     interactions: LogTable,
+    intake: Intake,
     *,
-    merged: str | Path | None,
-    arms: Sequence[str] | None,
-    values: Mapping[str, float] | None,
-    types: Mapping[str, str] | None,
-    strict: bool,
     span: tuple[int, int] | None = None,
 ) -> OfUsers:
     """Read both tables of a log, see `read_logs`, or of a shard of its users.
 
     Of a shard, which may have no lists, the span is that of the lists of all users.
     """
-    shown = recommending.read_recommendations(lists, strict=strict)
+    shown = recommending.read_recommendations(lists, strict=intake.strict)
     if len(shown.time) == 0 and span is None:
         raise InputError(f"{lists.path}: there are no recommendations in the file.")
-    done = interacting.read_interactions(interactions, values=values, types=types, strict=strict)
-    if merged is not None:
-        people = read_people(merged)
+    done = interacting.read_interactions(interactions, intake)
+    if intake.merged is not None:
+        people = read_people(intake.merged)
         shown = replace(shown, user=shown.user.renamed(people))
         done = replace(done, user=done.user.renamed(people))
-    slates = shown.slates(
-        _numbering(shown.user, done.user), _numbering(shown.item, done.item), arms
-    )
+    users, items = _numbering(shown.user, done.user), _numbering(shown.item, done.item)
+    slates = shown.slates(users, items, intake.arms)
     events, lost = done.events(slates)
     span = span or (int(slates.time.min()), int(slates.time.max()))
     _require_near(interactions, done.time, span)

@@ -14,6 +14,7 @@ from analyses.online.arms.record import Place, Record
 from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.off_policy import cross_fitted, off_policy
+from analyses.online.logs.interactions import Intake
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.arm_search import Search, search_models
 from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
@@ -185,8 +186,11 @@ def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
 
 
 def _read_logs(study: ExperimentStudy) -> Logs:
-    assert study.experiment.logs is not None
-    return read_logs(**study.experiment.logs.model_dump(exclude_none=True))
+    section = study.experiment.logs
+    assert section is not None
+    beside = {"models": section.models, "assignment": section.assignment}
+    intake = Intake(types=section.types, merged=section.merged)
+    return read_logs(section.recommendations, section.interactions, **beside, intake=intake)
 
 
 def _estimate(

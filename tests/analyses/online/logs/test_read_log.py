@@ -15,6 +15,7 @@ from analyses.online.clicks.rates import click_through
 from analyses.online.clicks.tallies import tally
 from analyses.online.logs import read_logs
 from analyses.online.logs.acceptance import implicit_clicks
+from analyses.online.logs.interactions import Intake
 from analyses.online.logs.slates import Slates
 from runs import InputError
 from tests.analyses.online.logs.writing import (
@@ -40,7 +41,7 @@ ONE_ROW_A_LIST: dict[str, Any] = {
 def read_lists(folder: Path, **changed: Any) -> Any:
     """Read a Parquet file with one row a list, some columns of it changed."""
     path = write_parquet(folder / "lists.parquet", ONE_ROW_A_LIST | changed)
-    return read_logs(path, write_csv(folder, clicks=CLICKS)["clicks"], strict=True)
+    return read_logs(path, write_csv(folder, clicks=CLICKS)["clicks"], intake=Intake(strict=True))
 
 
 def refusal(folder: Path, *texts: str, **options: Any) -> str:

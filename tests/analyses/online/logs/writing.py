@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from analyses.online.logs import Logs, read_logs
+from analyses.online.logs.interactions import Intake
 
 LISTS = """rec_id,time,user,arm,position,item
 r1,1000,ann,A,1,x
@@ -45,4 +46,4 @@ def read_csv(
     """Read a log whose tables are given as text; options that are tables are text, too."""
     texts = {name: options.pop(name) for name in ("models", "assignment") if name in options}
     paths = write_csv(folder, recommendations=recommendations, interactions=interactions, **texts)
-    return read_logs(**(options | paths))
+    return read_logs(**paths, intake=Intake(**options))
