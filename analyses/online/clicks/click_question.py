@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,16 +28,9 @@ def parse_shares(text: str) -> dict[str, float]:
     >>> parse_shares("A=0.5, B=0.5")
     {'A': 0.5, 'B': 0.5}
     """
-    shares: dict[str, float] = {}
-    for part in text.split(","):
-        arm, equals, share = (word.strip() for word in part.rpartition("="))
-        if not (arm and equals) or arm in shares or not _is_share(share):
-            raise ValueError(
-                "must be one positive number for each arm, such as A=0.5,B=0.5, got "
-                f"{part.strip()!r} in {text!r}"
-            )
-        shares[arm] = float(share)
-    return shares
+    example = "one positive number for each arm, such as A=0.5,B=0.5"
+    pairs = _read_pairs(text, str.rpartition, _is_share, example)
+    return {arm: float(share) for arm, share in pairs.items()}
 
 
 def parse_names(text: str) -> dict[str, str]:
@@ -48,16 +41,23 @@ def parse_names(text: str) -> dict[str, str]:
     >>> parse_names("click=view, impression=")
     {'click': 'view', 'impression': ''}
     """
-    names: dict[str, str] = {}
+    example = "one new name for each old one, such as click=view,impression="
+    return _read_pairs(text, str.partition, lambda _: True, example)
+
+
+def _read_pairs(
+    text: str,
+    part_at: Callable[[str, str], tuple[str, str, str]],
+    is_value: Callable[[str], bool],
+    example: str,
+) -> dict[str, str]:
+    pairs: dict[str, str] = {}
     for part in text.split(","):
-        old, equals, new = (word.strip() for word in part.partition("="))
-        if not (old and equals) or old in names:
-            raise ValueError(
-                "must be one new name for each old one, such as click=view,impression=, got "
-                f"{part.strip()!r} in {text!r}"
-            )
-        names[old] = new
-    return names
+        name, equals, value = (word.strip() for word in part_at(part, "="))
+        if not (name and equals) or name in pairs or not is_value(value):
+            raise ValueError(f"must be {example}, got {part.strip()!r} in {text!r}")
+        pairs[name] = value
+    return pairs
 
 
 def _is_share(text: str) -> bool:
@@ -67,35 +67,21 @@ def _is_share(text: str) -> bool:
         return False
 
 
-def _duration(value: Any) -> Any:
-    return milliseconds(value) if isinstance(value, str) else value
+def _from_text(read: Callable[[str], Any]) -> BeforeValidator:
+    return BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
 
 
-def _shares(value: Any) -> Any:
-    return parse_shares(value) if isinstance(value, str) else value
+def _text(format: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "format": format})
 
 
-def _names(value: Any) -> Any:
-    return parse_names(value) if isinstance(value, str) else value
-
-
-Duration = Annotated[
-    int, BeforeValidator(_duration), WithJsonSchema({"type": "string", "format": "duration"})
-]
+Duration = Annotated[int, _from_text(milliseconds), _text("duration")]
 """Milliseconds, or a text with a unit."""
 
-Shares = Annotated[
-    Mapping[str, float],
-    BeforeValidator(_shares),
-    WithJsonSchema({"type": "string", "format": "shares"}),
-]
+Shares = Annotated[Mapping[str, float], _from_text(parse_shares), _text("shares")]
 """The share of each arm, or a text with them."""
 
-Names = Annotated[
-    Mapping[str, str],
-    BeforeValidator(_names),
-    WithJsonSchema({"type": "string", "format": "names"}),
-]
+Names = Annotated[Mapping[str, str], _from_text(parse_names), _text("names")]
 """New names by old ones, or a text with them."""
 
 

@@ -150,21 +150,19 @@ def _of_first_rows(read: Recommendations) -> Recommendations:
     rows = np.sort(heads)
     places = np.isin(read.rows, rows)
 
-    def of_rows(ids: Ids) -> Ids:
-        return Ids(ids.ids, ids.places[rows])
+    def of_rows(ids: Ids | None) -> Any:
+        return None if ids is None else Ids(ids.ids, ids.places[rows])
+
+    def at_places(values: NDArray[np.generic] | None) -> Any:
+        return None if values is None else values[places]
 
     return replace(
         read,
-        rows=read.rows[places],
-        rec=of_rows(read.rec),
-        user=of_rows(read.user),
-        arm=of_rows(read.arm),
-        version=None if read.version is None else of_rows(read.version),
+        **{name: of_rows(getattr(read, name)) for name in ("rec", "user", "arm", "version")},
+        **{name: at_places(getattr(read, name)) for name in ("rows", "clicked", "propensity")},
         time=read.time[rows],
         first=np.concatenate([[0], np.cumsum(np.diff(read.first)[rows])]),
         item=Ids(read.item.ids, read.item.places[places]),
-        clicked=None if read.clicked is None else read.clicked[places],
-        propensity=None if read.propensity is None else read.propensity[places],
         n_repeated=len(read.time) - len(rows),
     )
 

@@ -27,7 +27,8 @@ class Experiment:
     Raises
     ------
     InputError
-        If labels and values do not fit, a name occurs twice, or a rate is not finite.
+        If there are too few models or too many, a name occurs twice, an error is negative or a rate
+        not finite.
     """
 
     name: str
@@ -44,16 +45,12 @@ class Experiment:
             raise InputError(
                 f"{self.name}: from 3 to {MOST_MODELS} models can be compared, got {n_models}."
             )
-        _check_shape(self.name, "values", self.values, (len(self.measures), n_models))
-        _check_shape(self.name, "click-through rates", self.rates, (n_models,))
-        for what, errors, shape in (
-            ("errors of values", self.value_errors, self.values.shape),
-            ("errors of rates", self.rate_errors, (n_models,)),
+        for what, errors in (
+            ("errors of values", self.value_errors),
+            ("errors of rates", self.rate_errors),
         ):
-            if errors is not None:
-                _check_shape(self.name, what, errors, shape)
-                if not (errors >= 0).all():
-                    raise InputError(f"{self.name}: {what} must be numbers of at least 0.")
+            if errors is not None and not (errors >= 0).all():
+                raise InputError(f"{self.name}: {what} must be numbers of at least 0.")
         _check_unique(self.name, "model", self.models)
         _check_unique(self.name, "measure", self.measures)
         if not np.isfinite(self.rates).all():
@@ -89,11 +86,6 @@ def numbers_of(chosen: Sequence[str] | None, names: Sequence[str]) -> list[int]:
         if name not in names:
             raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
     return [number for number, name in enumerate(names) if chosen is None or name in chosen]
-
-
-def _check_shape(name: str, what: str, array: Floats, shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise InputError(f"{name}: {what} must have the shape {shape}, got {array.shape}.")
 
 
 def _check_unique(name: str, what: str, labels: Sequence[str]) -> None:
