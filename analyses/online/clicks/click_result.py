@@ -143,6 +143,11 @@ class Clicks(Result):
             "anything else is read."
         )
 
+    @cached_property
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """The frames, made once for what is shown of them."""
+        return self.frames()
+
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give all tables in full, by name; those of what is not known or asked are left out."""
         import pandas as pd
@@ -238,7 +243,7 @@ class Clicks(Result):
         pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
         thesis = ("pooled rate",) if self.chosen.rates.over_time == "thesis" else ()
         more = (*thesis, *self._bootstrap, "mean of users", "binomial error (too small)")
-        frame = self.frames()["arms"].assign(pooled_rate=pooled)
+        frame = self._tables["arms"].assign(pooled_rate=pooled)
         rows = [
             {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, *more)} for row in _rows(frame)
         ]
@@ -256,7 +261,7 @@ class Clicks(Result):
             {"arms": _label(f"{row['arm_a']} - {row['arm_b']}", row)}
             | _cells(row, "difference", "error", "95 % interval", *self._bootstrap)
             | {"p": row["p"], "p (Holm)": row["p_holm"]}
-            for row in _rows(self.frames()["differences"])
+            for row in _rows(self._tables["differences"])
         ]
         note = (
             "Intervals are of each pair alone; p-values by Holm's method are adjusted for the "
@@ -295,7 +300,7 @@ class Clicks(Result):
     @table("clicks_periods", "click-through rates by version of the model (table 4.2)")
     def periods_table(self) -> Table:
         """Tabulate the rates by version, if the log names them."""
-        frame = self.frames().get("periods")
+        frame = self._tables.get("periods")
         rows = [
             {
                 "version, arm": f"{row['period']}, {row['arm']}",
@@ -315,7 +320,7 @@ class Clicks(Result):
             {"cycle": f"{row['period']:g} h"}
             | _cells(row, "amplitude", "95 % interval")
             | {"peak": f"{row['peak']:.1f} h", "p": row["p"]}
-            for row in _rows(self.frames().get("cycles"))
+            for row in _rows(self._tables.get("cycles"))
         ]
         said = "" if self.cycles is None else self.cycles.caption()
         note = f"{said} Peaks: hours after midnight, or after Monday's midnight."
@@ -325,7 +330,7 @@ class Clicks(Result):
     def placebo_table(self) -> Table:
         """Tabulate the rates of lists that were not shown, if asked."""
         headings = ("arm", "rate", "placebo", "excess", "error", "95 % interval")
-        rows = [_cells(row, *headings) for row in _rows(self.frames().get("placebo"))]
+        rows = [_cells(row, *headings) for row in _rows(self._tables.get("placebo"))]
         note = "" if self.placebo is None else self.placebo.caption()
         return _table("placebo", "Rates beside those of lists not shown", note, rows)
 
@@ -337,7 +342,7 @@ class Clicks(Result):
             | _cells(row, "estimator", "clicks per list", "error", "95 % interval")
             | {"effective size": f"{row['effective_size']:,.0f}"}
             for name in ("off_policy", "estimates")
-            for row in _rows(self.frames().get(name))
+            for row in _rows(self._tables.get(name))
         ]
         note = "" if self.policy is None else self.policy.caption()
         return _table("policy", "Lists that were not shown", note, rows)
