@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.agreement.measure_names import Parametrisation
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
 from analyses.online.arms.frame_tables import frame_table
@@ -18,6 +17,7 @@ from analyses.online.arms.record import Place
 from analyses.online.clicks.rates import REACH
 from analyses.online.clicks.small_multiples import draw_among
 from analyses.recall.hidden_parts import VALIDATIONS
+from analyses.recall.parametrisations import Parametrisation
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis

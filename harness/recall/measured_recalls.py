@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recall.hidden_parts import Validation
+from analyses.recall.parametrisations import Parametrisation
 from analyses.recall.recall import RecallGrid
 from analyses.recall.stratification import Weights
 from analyses.shared.result import Result, figure, table
@@ -124,10 +125,8 @@ class RecallsOfModels(Result):
         import pandas as pd
 
         first = next(iter(self.grids.values()))
-        names = [
-            f"{validation}(beta={repr(float(beta)).removesuffix('.0')})@{cutoff}"
-            for validation, beta, cutoff in product(first.validations, first.betas, first.cutoffs)
-        ]
+        every = product(first.validations, first.betas, first.cutoffs)
+        names = [str(Parametrisation(*each)) for each in every]
         values = np.concatenate([grid.values.ravel() for grid in self.grids.values()])
         columns = {"measure": names * len(self.grids), "value": values}
         models = np.repeat(list(self.grids), len(names))

@@ -11,7 +11,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.agreement.measure_names import Parametrisation, recall_grid
 from analyses.online.agreement.replicated_means import replicate_means
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.record import Place, Record
@@ -22,6 +21,7 @@ from analyses.online.clicks.rates import rates_of
 from analyses.online.clicks.tallies import Tallies
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
+from analyses.recall.parametrisations import Parametrisation, recall_grid
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts
 from analyses.recall.user_recalls import errors_of_means, user_recalls

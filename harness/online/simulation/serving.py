@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from analyses.online.logs.events import Events
 from harness.online.simulation.arms import Arm, Lottery, Recommender, assign, recommended
 from harness.online.simulation.click_world import MINUTE, ClickWorld, interactions_of
-from harness.online.simulation.profiles import profiles_before
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.visits import Actions, Visits, plan_visits
+from harness.online.simulation.visits import Actions, Visits, plan_visits, profiles_before
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from runs import Numbering

@@ -15,10 +15,9 @@ from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
 from harness.online.simulation.arms import Arm, Lottery, Recommender, require_arms
 from harness.online.simulation.click_world import ClickWorld
-from harness.online.simulation.profiles import profiles_before
 from harness.online.simulation.serving import Served, Shown, Stage
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.visits import Actions
+from harness.online.simulation.visits import Actions, profiles_before
 from runs import InputError, Numbering
 
 Floats = NDArray[np.float64]

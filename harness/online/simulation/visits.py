@@ -1,9 +1,9 @@
-"""Visits: when users come in a period, what they ask for, and what they look at unasked."""
+"""Visits: when users come in a period, what they ask for, look at unasked, and know by then."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from harness.online.simulation.traffic import traffic_times
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from analyses.online.logs.events import Events
     from harness.online.simulation.simulation_settings import SimulationSettings
+    from qrels.interactions.interactions import Interactions
 
 LIST_EVERY: Final = 2 * MINUTE
 """How long a list is looked at before the next."""
@@ -56,6 +60,38 @@ class Actions:
     def select(self, kept: NDArray[np.bool_] | NDArray[np.integer] | slice) -> Actions:
         """Keep some rows."""
         return Actions(*(column[kept] for column in vars(self).values()))
+
+
+def profiles_before(
+    log: Events | Interactions | Actions,
+    users: NDArray[np.integer],
+    before: NDArray[np.integer],
+    *,
+    n_items: int,
+) -> csr_array[Any]:
+    """Give the distinct items that users had before a time, itself excluded, as rows of ones.
+
+    The log may be in any order. Users rise strictly, and like times are of shape (n,); the rows are
+    of shape (n, n_items).
+
+    Examples
+    --------
+    User 4 had item 1 at time 7, and item 0 at time 9, which is too late:
+
+    >>> log = Actions.of(*np.array([[4, 4], [1, 0], [7, 9], [0, 0]]))
+    >>> profiles_before(log, np.array([4]), np.array([9]), n_items=3).toarray()
+    array([[0., 1., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    shape = (len(users), n_items)
+    if len(users) == 0:
+        return csr_array(shape)
+    row = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
+    kept = (users[row] == log.user) & (log.time < before[row])
+    pairs = np.unique(row[kept] * n_items + log.item[kept])
+    starts = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
+    return csr_array((np.ones(len(pairs)), pairs % n_items, starts), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analyses.online.agreement.measure_names import recall_grid
 from analyses.online.tables.experiment import Experiment
+from analyses.recall.parametrisations import recall_grid
 from runs.shared.streams import random_uniforms
 
 GRID = tuple(str(one) for one in recall_grid())

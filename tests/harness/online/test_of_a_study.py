@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from analyses.online.agreement.measure_names import recall_grid
 from analyses.online.click_agreement import ClickStudy
 from analyses.online.tables.value_table import read_value_tables
+from analyses.recall.parametrisations import recall_grid
 from analyses.shared.evidence import to_evidence
 from analyses.shared.result import figures_of
 from harness.cli.main import main

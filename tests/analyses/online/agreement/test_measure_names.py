@@ -5,14 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.online.agreement.measure_names import (
-    Parametrisation,
     beta_pairs,
     find_parametrisation,
     label_columns,
-    recall_grid,
     validation_pairs,
 )
 from analyses.recall.hidden_parts import Validation
+from analyses.recall.parametrisations import Parametrisation, recall_grid
 from analyses.recall.stratification import Weights
 from tests.analyses.online.examples import GRID
 

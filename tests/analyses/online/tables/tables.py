@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analyses.online.agreement.measure_names import recall_grid
+from analyses.recall.parametrisations import recall_grid
 
 MODELS = ("a", "b", "c", "d", "e")
 VALUES = "model,nDCG@5,P@5\na,0.1,0.3\nb,0.2,0.1\nc,0.3,0.2\n"
