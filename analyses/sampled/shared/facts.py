@@ -57,7 +57,8 @@ class Ranked:
 class Drawn:
     """How samples were drawn, whose number of candidates corrections take, and the seed.
 
-    Repeated samples of systems are "shared" or "independent"; one sample is neither.
+    Of repeated samples, systems share "items" or what is "shared", a random number, or they are
+    "independent"; one sample is nothing of that.
     """
 
     replace: bool
@@ -69,6 +70,7 @@ class Drawn:
     def how(self) -> str:
         """Whether with or without replacement, and what systems share, in words."""
         shared = {
+            "items": ", the same items for all systems",
             "shared": ", by a random number of each user that the systems share",
             "independent": ", independently for each system",
         }

@@ -63,13 +63,6 @@ MetricNames = Annotated[
 ]
 Negatives = Annotated[Whole, Field(ge=1, description="Sampled for each user; no relevant items.")]
 Replace = Annotated[bool, Field(strict=True, description="Whether an item may be sampled twice.")]
-Draws = Annotated[
-    Literal["shared", "independent"],
-    Field(
-        description="Whether systems share the random number by which a user is sampled, or are "
-        "sampled independently."
-    ),
-]
 Largest = Annotated[
     Whole | None,
     Field(
@@ -125,7 +118,6 @@ class SampleSettings(DrawnSettings):
     """Samples that are drawn again and again."""
 
     negatives: Negatives = 100
-    draws: Draws = "shared"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
     def fixed(self, ranks: FullRanks) -> FixedSize:

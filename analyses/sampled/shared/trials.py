@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,6 +24,7 @@ from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.designs import Adaptive, Design
+from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import Drawn, Ranked, mean_of_users, tidy
 from analyses.sampled.shared.settings import DrawnSettings, read_metrics
@@ -31,6 +32,7 @@ from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
 from qrels import FullRanks
+from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.cluster import cluster_in_use
 from runs.shared.processes import processes
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Made = TypeVar("Made", bound="Experiment")
+
+Draws = Literal["items", "shared", "independent"]
 
 CUTOFFS = range(1, 51)
 """Where a curve is compared with the true one."""
@@ -114,7 +118,8 @@ def curve_of(metric: RankMetric) -> list[RankMetric]:
 class Trial:
     """One system, sampled again and again, from a first number of the repeat on.
 
-    Systems share the random numbers of a repeat, if they have the same first one.
+    Systems share the random numbers of a repeat, if they have the same first one; or the items, if
+    it is known how the system ranks all candidates.
     """
 
     ranks: FullRanks
@@ -124,6 +129,7 @@ class Trial:
     seed: int
     expect: bool
     first: int
+    every: CandidateRanks | None = None
 
     @cached_property
     def columns(self) -> list[RankMetric]:
@@ -182,6 +188,10 @@ class Trial:
 
     def _draw(self, design: Design) -> list[SampledRanks]:
         """Draw the samples; if there are none, one in which nothing is above."""
+        if self.every is not None:
+            twice = isinstance(design, Adaptive) or design.replace
+            items = Negatives(self.every, self.ranks, self.repeats, self.seed, replace=twice)
+            return items.rank(self.every, self.ranks, design.sizes)
         repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
         return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].order)]
@@ -213,6 +223,34 @@ def _mean_length(samples: Sequence[SampledRanks]) -> float:
     return float(np.mean(every))
 
 
+class Sampled(NamedTuple):
+    """Systems to be sampled: full ranks, those of all candidates if known, and what they share."""
+
+    systems: Mapping[str, FullRanks]
+    every: Mapping[str, CandidateRanks]
+    draws: Draws
+
+    @classmethod
+    def of(cls, work: Work, draws: Draws | None) -> Sampled:
+        """Let systems share items: by default if all candidates of all users are ranked.
+
+        If it is asked for, users whose candidates are not all ranked are left out.
+        """
+        given = cls(work.full_ranks, {}, draws or "shared")
+        if draws not in (None, "items"):
+            return given
+        every = work.candidate_ranks
+        systems = {name: ranks.of_relevant(work.qrels) for name, ranks in every.items()}
+        if draws is None and not (every and len(first_of(systems)) == len(first_of(given.systems))):
+            return given
+        if not every:
+            raise InputError(
+                "to draw items, it must be known how systems rank all candidates, which studies "
+                "that train systems know: `draws` must be shared or independent."
+            )
+        return cls(systems, every, "items")
+
+
 def experiment(
     kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
@@ -221,15 +259,18 @@ def experiment(
     The result is of a kind of experiment, and has some facts besides; without a setting of repeats
     it is of expectations alone.
     """
-    repeats, draws = getattr(settings, "repeats", 0), getattr(settings, "draws", "")
+    repeats = getattr(settings, "repeats", 0)
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    first, systems, own = first_of(work.full_ranks), work.full_ranks, settings.corrected_for
+    systems, every, draws = Sampled.of(work, getattr(settings, "draws", "shared"))
+    first, own = first_of(systems), settings.corrected_for
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
     apart = repeats if draws == "independent" else 0
     trials = [
-        Trial(each, metrics, own, repeats, work.seed, not kind.curves, first=place * apart)
-        for place, each in enumerate(systems.values())
+        Trial(
+            each, metrics, own, repeats, work.seed, not kind.curves, place * apart, every.get(name)
+        )
+        for place, (name, each) in enumerate(systems.items())
     ]
     here = cluster_in_use() is None
     workers: Callable[[Iterable[Any]], Iterable[Any]] = (
@@ -256,7 +297,7 @@ def experiment(
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
+        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws if repeats else ""),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
