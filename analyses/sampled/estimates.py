@@ -383,7 +383,7 @@ class Estimates(Experiment):
             f"n = {self.ranked.n} candidates, of {self.ranked}: "
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.drawn.seed}. A falling curve has systems in the wrong order. "
-            f"Ties are settled as in the full ranks; corrections use {self.drawn.whose}. "
+            "Ties are settled as in the full ranks; corrections use the mean number of candidates. "
             f"{adaptive if self.n_max else ''}Estimators: {'; '.join(self.estimators)}."
         )
 

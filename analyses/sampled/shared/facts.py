@@ -55,14 +55,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Drawn:
-    """How samples were drawn, whose number of candidates corrections take, and the seed.
+    """How samples were drawn, and the seed.
 
     Of repeated samples, systems share "items" or what is "shared", a random number, or they are
     "independent"; one sample is nothing of that.
     """
 
     replace: bool
-    corrected_for: str
     seed: int
     draws: str = ""
 
@@ -75,13 +74,6 @@ class Drawn:
             "independent": ", independently for each system",
         }
         return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
-
-    @property
-    def whose(self) -> str:
-        """Whose number of candidates corrections take, in words."""
-        if self.corrected_for == "mean":
-            return "the mean number of candidates"
-        return "each user's own number of candidates, in steps of 2 %"
 
 
 def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:

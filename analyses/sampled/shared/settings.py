@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -70,9 +70,6 @@ Largest = Annotated[
         "third of the candidates."
     ),
 ]
-CorrectedFor = Annotated[
-    Literal["mean", "users"], Field(description="Whose number of candidates corrections take.")
-]
 EstimatorNames = Annotated[
     tuple[str, ...],
     read_by(read_estimators),
@@ -111,7 +108,6 @@ class DrawnSettings(RankSettings):
 
     metrics: MetricNames = METRICS
     replace: Replace = True
-    corrected_for: CorrectedFor = "mean"
 
 
 class SampleSettings(DrawnSettings):

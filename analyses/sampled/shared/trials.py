@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from analyses.sampled.estimators import Cells, Estimator, Fits
 from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
-from analyses.sampled.estimators.shared.cells import Candidates
 from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
@@ -124,7 +123,6 @@ class Trial:
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
-    corrected_for: Candidates
     repeats: int
     seed: int
     expect: bool
@@ -156,7 +154,7 @@ class Trial:
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
         asked = [(w.design, "full" if w.oracle else path_for(self.columns)) for w in ways]
         counted = {
-            (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
+            (design, path): Cells.of(drawn[design], path=path)
             for design, path in dict.fromkeys(asked)
         }
         scored = {design: _mean_length(samples) for design, samples in drawn.items()}
@@ -211,7 +209,7 @@ class Trial:
             estimator = replace(estimator, **alone)
         expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
         learns = not estimator.linear or fits.masses is not None
-        if learns or len(cells.groups) > 1 or (self.ranks.n_relevant > 1).any():
+        if learns or (self.ranks.n_relevant > 1).any():
             return expected, unknown
         corrected = np.stack([fits.corrected(metric) for metric in self.metrics], axis=1)
         return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
@@ -263,13 +261,11 @@ def experiment(
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
     systems, every, draws = Sampled.of(work, getattr(settings, "draws", "shared"))
-    first, own = first_of(systems), settings.corrected_for
+    first = first_of(systems)
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
     apart = repeats if draws == "independent" else 0
     trials = [
-        Trial(
-            each, metrics, own, repeats, work.seed, not kind.curves, place * apart, every.get(name)
-        )
+        Trial(each, metrics, repeats, work.seed, not kind.curves, place * apart, every.get(name))
         for place, (name, each) in enumerate(systems.items())
     ]
     here = cluster_in_use() is None
@@ -297,7 +293,7 @@ def experiment(
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws if repeats else ""),
+        drawn=Drawn(settings.replace, work.seed, draws if repeats else ""),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
@@ -331,7 +327,7 @@ class Experiment(Result):
         n_systems).
     expected_variance
         Exact variance of linear estimates of uniform priors over samples, likewise; NaN of others,
-        and where users have several relevant items or candidates of their own to be corrected for.
+        and where users have several relevant items.
     likelihoods
         Mean log-likelihood of an item's cell, in natural units, of shape (n_ways, n_systems,
         n_repeats); NaN but for maximum likelihood. Those of different samples are not comparable.
@@ -471,7 +467,7 @@ class Experiment(Result):
             f"{self.ranked} among n = {self.ranked.n} candidates; {self.n_repeats:,} samples of "
             f"the negatives, not of the users, seed {self.drawn.seed}, drawn uniformly "
             f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
-            f"Corrections use {self.drawn.whose}."
+            f"Corrections use the mean number of candidates."
         )
 
 

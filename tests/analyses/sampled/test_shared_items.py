@@ -15,9 +15,7 @@ from runs import InputError
 from tests.analyses.made import JudgedWork
 
 N_USERS, N_ITEMS = 40, 30
-ORDERS = np.random.default_rng(1).permuted(
-    np.tile(np.arange(1, N_ITEMS + 1), (N_USERS, 1)), axis=1
-)
+ORDERS = np.random.default_rng(1).permuted(np.tile(np.arange(1, N_ITEMS + 1), (N_USERS, 1)), axis=1)
 SYSTEMS = {"one": ORDERS, "twin": ORDERS, "turned": N_ITEMS + 1 - ORDERS}
 USERS = np.arange(N_USERS)
 JUDGED = qrels_from_columns(
