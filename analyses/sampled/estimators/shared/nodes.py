@@ -80,6 +80,6 @@ def _grid(size: int, n_negatives: int, *, replace: bool) -> Nodes:
     halves = np.diff(edges)[:, np.newaxis] / 2
     angles = (edges[:-1, np.newaxis] + halves * (1 + places)).ravel()
     per_angle = 2 * size * np.sin(angles) * np.cos(angles)
-    above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, [float(size)]]
-    weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, [1.0]]
+    above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, np.array([float(size)])]
+    weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, np.ones(1)]
     return Nodes(np.concatenate(above), np.concatenate(weights), head=HEAD)
