@@ -6,13 +6,13 @@ system and repeat. Studies ask it for some ways, and look at its frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Cells, Estimator, Fits
@@ -33,7 +33,6 @@ from analyses.shared.result import Result, tables_of
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.cluster import cluster_in_use
 from runs.shared.processes import processes
 from runs.shared.threads import single_threaded
 
@@ -268,17 +267,10 @@ def experiment(
         Trial(each, metrics, repeats, work.seed, not kind.curves, place * apart, every.get(name))
         for place, (name, each) in enumerate(systems.items())
     ]
-    here = cluster_in_use() is None
-    workers: Callable[[Iterable[Any]], Iterable[Any]] = (
-        Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
-        if here
-        else processes(work.n_jobs, return_as="generator")
-    )
-    find: Callable[[Trial, Sequence[Way]], Any] = Trial.find if here else _find_elsewhere
-    found = []
+    workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with work.progress(kind.label, len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(find)(trial, ways) for trial in trials):
+        for each in workers(delayed(_find)(trial, ways) for trial in trials):
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
@@ -299,7 +291,7 @@ def experiment(
     )
 
 
-def _find_elsewhere(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
+def _find(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
     with single_threaded("blas"):
         return trial.find(ways)
 
