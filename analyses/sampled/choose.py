@@ -16,6 +16,7 @@ from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import SampleSizes, checked_sizes
+from analyses.sampled.shared.trials import Sampled
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -75,7 +76,8 @@ def choose(work: Work, settings: Settings) -> Choice:
     and q relevant items each. Their difference of two systems, in the mean d over all users, is
     taken for normal with the variance of k of them, :math:`s_d^2 (1/k - 1/U)`.
     """
-    first, systems = first_of(work.full_ranks), work.full_ranks
+    systems = Sampled.of(work, settings.draws).systems
+    first = first_of(systems)
     sizes = checked_sizes(settings.sizes, first)
     found = [repeated.estimates(work, settings.at(m)) for m in sizes]
     one, n_users = found[0], found[0].users

@@ -24,7 +24,7 @@ from analyses.sampled.shared.facts import (
     tidy,
 )
 from analyses.sampled.shared.sample_tables import Sampled, sampled_of
-from analyses.sampled.shared.settings import METRICS, CorrectedFor, MetricNames, read_metrics
+from analyses.sampled.shared.settings import METRICS, MetricNames, read_metrics
 from analyses.sampled.shared.trials import path_for
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
@@ -66,7 +66,6 @@ class Settings(AnalysisSettings):
         description="How negatives were drawn: each alike, or with probabilities, which the table "
         "must have.",
     )
-    corrected_for: CorrectedFor = "mean"
     replicates: Whole = Field(1000, ge=100, description="Resampled sets of users.")
 
 
@@ -88,7 +87,7 @@ def correct(
     seed
         Of the resampled users, which all systems share.
     settings
-        ``metrics``, ``estimator``, ``drawn``, ``corrected_for``, ``replicates``.
+        ``metrics``, ``estimator``, ``drawn``, ``replicates``.
 
     Returns
     -------
@@ -139,7 +138,7 @@ def corrected_systems(
         systems=tuple(systems),
         ranked=Ranked.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
-        drawn=Drawn(first.replace, settings.corrected_for, seed),
+        drawn=Drawn(first.replace, seed),
         estimator=str(estimator),
         negatives=m,
         uncorrected=plain,
@@ -175,7 +174,7 @@ def _of_system(
     seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
-    fits = estimator.fit(sample, n=settings.corrected_for, path=path_for(metrics))
+    fits = estimator.fit(sample, path=path_for(metrics))
     replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
     plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
     bias = np.full((2, len(metrics)), np.nan)
@@ -375,9 +374,9 @@ class Corrected(Result):
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
-            f"negatives, sampled {self.drawn.how}; corrections use {self.drawn.whose}. Standard "
-            f"errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, seed "
-            f"{self.drawn.seed}, through the whole correction; noise of users and of samples. "
+            f"negatives, sampled {self.drawn.how}; corrections use the mean number of candidates. "
+            f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
+            f"seed {self.drawn.seed}, through the whole correction; noise of users and of samples. "
             f"{pairs}Bias left is a guess: what the estimator makes of ranks like those "
             "that MLE(iters=100) finds, less their exact metric; if steep, of ranks that fit the "
             "samples as well, with more items at the very first ranks."

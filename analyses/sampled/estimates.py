@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,14 @@ from analyses.sampled.shared.settings import (
     GrowingSettings,
     read_estimators,
 )
-from analyses.sampled.shared.trials import Experiment, Way, experiment, takes, without_cutoffs
+from analyses.sampled.shared.trials import (
+    Draws,
+    Experiment,
+    Way,
+    experiment,
+    takes,
+    without_cutoffs,
+)
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
 from analyses.shared.result import figure, table
@@ -52,9 +59,21 @@ class Settings(GrowingSettings):
     """Metrics estimated from ranks among sampled negatives."""
 
     estimators: EstimatorNames = ESTIMATORS
+    draws: Draws | None = Field(
+        None,
+        description="What systems share: the sampled items, which they rank in studies that train "
+        "them, the random number by which a user is sampled, or nothing; by default items if all "
+        "candidates of all users are ranked, else the number.",
+    )
     users: Whole | None = Field(
         None, ge=1, description="Users that advice is for; by default those of the ranks."
     )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Say which ranks of all candidates are needed."""
+        every = {None: ("all_candidate_ranks",), "items": ("candidate_ranks",)}
+        return every.get(self.draws, ())
 
     def designs(self, ranks: FullRanks) -> dict[Estimator, Design]:
         """Give each estimator the samples that it is for: adaptive ones, or of one size."""
@@ -88,8 +107,8 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     """
     first = first_of(work.full_ranks)
     ways = [Way(*each) for each in settings.designs(first).items()]
-    users = settings.users or len(np.unique(first.user))
-    return experiment(Estimates, work, settings, ways, users=users, negatives=settings.negatives)
+    found = experiment(Estimates, work, settings, ways, users=0, negatives=settings.negatives)
+    return replace(found, users=settings.users or found.ranked.n_users)
 
 
 def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
@@ -364,7 +383,7 @@ class Estimates(Experiment):
             f"n = {self.ranked.n} candidates, of {self.ranked}: "
             f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.drawn.seed}. A falling curve has systems in the wrong order. "
-            f"Ties are settled as in the full ranks; corrections use {self.drawn.whose}. "
+            "Ties are settled as in the full ranks; corrections use the mean number of candidates. "
             f"{adaptive if self.n_max else ''}Estimators: {'; '.join(self.estimators)}."
         )
 

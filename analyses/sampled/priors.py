@@ -68,9 +68,8 @@ class Settings(SampleSettings):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The priors in full; by default all, but MES where each user's candidates are own."""
-        learned = [p for p in PRIORS if self.corrected_for == "mean" or not p.endswith("mes")]
-        return read_priors(learned if self.priors is None else self.priors)
+        """The priors in full; by default all."""
+        return read_priors(PRIORS if self.priors is None else self.priors)
 
 
 @analysis(
@@ -83,7 +82,7 @@ def priors(work: Work, settings: Settings) -> Priors:
 
     The prior ``"true"`` is how the ranks of the system are distributed among all candidates: an
     oracle, which shows the most that a prior can do. It is taken rank by rank, not on a grid, in
-    the time and memory of n (m + 1) numbers for each number of candidates that is corrected for.
+    the time and memory of n (m + 1) numbers.
     The released code of Li et al. takes pooled priors, the mean of what all repeats suggest; who
     has one sample has not.
 

@@ -218,6 +218,6 @@ class Sizes(Experiment):
             f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
             f"negatives, drawn uniformly {self.drawn.how}, against m, and the exact values among "
             f"all n = {self.ranked.n} candidates (arrows), of {self.ranked}. "
-            f"Not simulated; corrections use {self.drawn.whose}. {curves}"
+            f"Not simulated; corrections use the mean number of candidates. {curves}"
             f"Estimators: {'; '.join(self.distinct)}."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.expectation.metrics import RankMetric
 from analyses.sampled.samples.designs import require_negatives
-from analyses.sampled.samples.from_candidates import Negatives, draw_negatives, top_negatives
+from analyses.sampled.samples.from_candidates import Negatives, top_items
 from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
@@ -272,37 +272,34 @@ class Trial:
 
     def measured(self, replicates: int) -> Iterator[tuple[str, str, Measured]]:
         """Give means by every way, with its name and that of the estimator."""
-        drawn: dict[str, Negatives] = {}
         for way, name in self.ways:
             if not name:
                 yield way, name, self.exact if way == FULL else self.fewer
                 continue
-            drawn = drawn if way in drawn else {way: self.negatives(way)}
-            estimator = str(find_estimator(name))
-            yield way, estimator, self._estimated(drawn[way], name, replicates)
+            yield way, str(find_estimator(name)), self._estimated(way, name, replicates)
 
     def negatives(self, way: str) -> Negatives:
-        """Draw the negatives of all users."""
-        ranks, m, repeats = self.every[self.hard_by], self.settings.negatives, self.settings.repeats
-        top = partial(top_negatives, ranks, self.first, m=m)
-        draw = partial(draw_negatives, ranks, self.first, m=m, repeats=repeats, seed=self.seed)
-        if way == HARD:
-            return top(repeats=repeats)
+        """Say which negatives all users have."""
+        ranks, m = self.every[self.hard_by], self.settings.negatives
+        drawn = Negatives(ranks, self.first, self.settings.repeats, self.seed)
         if way == "uniform":
-            return draw()
+            return drawn
         if way == "popular":
             weights = self.counts.astype(np.float64) ** self.settings.power
-            return draw(weigh=lambda _, items: weights[items])
-        hard = top(repeats=1).items[:, 0]
-        return draw(weigh=lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m)
+            return replace(drawn, weigh=lambda _, items: weights[items])
+        hard = top_items(ranks, self.first, m=m)
+        if way == HARD:
+            return replace(drawn, top=hard, replace=False)
+        return replace(
+            drawn, weigh=lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m
+        )
 
-    def _estimated(self, negatives: Negatives, name: str, replicates: int) -> Measured:
-        estimator = find_estimator(name)
-        if name != "ht-plugin":
-            negatives = replace(negatives, inverse_chances=None)
-        values, resampled = [], []
+    def _estimated(self, way: str, name: str, replicates: int) -> Measured:
+        estimator, negatives, values, resampled = find_estimator(name), self.negatives(way), [], []
         for system, ranks in self.every.items():
-            samples = negatives.rank(ranks, self.relevant[system])
+            samples = negatives.rank(ranks, self.relevant[system], [self.settings.negatives])
+            if name != "ht-plugin":
+                samples = [replace(sample, inverse_mass_above=None) for sample in samples]
             values.append(estimator.fit_repeats(samples).estimates(self.metrics))
             fits = (estimator.fit(sample) for sample in samples[:TESTED] if replicates)
             drawn = (fit.bootstrap(replicates, seed=self.seed) for fit in fits)

@@ -86,6 +86,11 @@ class AnalysisSettings(Section):
             If a setting does not fit.
         """
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Say what the analysis needs with these settings, beside what it always does."""
+        return ()
+
     def files(self) -> list[Path]:
         """Give the files that the analysis reads."""
         return [value for _, value in self if isinstance(value, Path)]
@@ -100,9 +105,10 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
     The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs must be known or made before it: "full_ranks", "candidate_ranks", "truth",
-    "worlds", or "single lists" of each system for each user, which replicates are not. On request,
-    it is made only if it is named.
+    What it needs must be known or made before it: "full_ranks", "candidate_ranks" (of as many users
+    as can be kept) or "all_candidate_ranks" (of all, or none), "truth", "worlds", or "single lists"
+    of each system for each user, which replicates are not. On request, it is made only if it is
+    named.
     """
 
     make: Callable[[Any, SettingsT], ResultT]

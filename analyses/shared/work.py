@@ -163,7 +163,7 @@ class Alone:
         """Refuse: there are none."""
         self._refuse("ranks among all candidates")
 
-    @property
+    @cached_property
     def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
         """Refuse: there are none."""
         self._refuse("ranks of all candidates, which studies that train systems have")
@@ -215,3 +215,4 @@ class RanksAlone(Alone):
 
     name = "ranks"
     full_ranks: Mapping[str, FullRanks] = field()
+    candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict, kw_only=True)

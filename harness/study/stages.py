@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import Analysis, Given, SettingError
+from analyses.shared.analysis import Analysis, AnalysisSettings, Given, SettingError
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result
@@ -171,7 +171,9 @@ class Stages:
     @cached_property
     def lists(self) -> SystemLists:
         """What the systems recommend."""
-        needs = frozenset(need for analysis, _ in self.wanted for need in analysis.needs)
+        needs = frozenset(
+            need for analysis, asked in self.wanted for need in (*analysis.needs, *asked.needs)
+        )
         of_all = self.study, self.collection, self.store, self.n_jobs, self.progress
         return SystemLists(*of_all, needs, self.hidden_under)
 
@@ -507,17 +509,19 @@ class Stages:
             worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
-            made_from = self._made_from(analysis)
+            made_from = self._made_from(analysis, settings)
             make_analysis(self, analysis, settings, work, made_from=made_from, worded=self.worded)
 
-    def _made_from(self, analysis: Analysis[Any, Any]) -> str:
+    def _made_from(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> str:
         """Give the key of what an analysis uses."""
         if "worlds" in analysis.needs:
             return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
+        whole = [*map(WHOLE.of, self.lists.ranked_whole)]
         if "candidate_ranks" in analysis.needs:
-            parts = [*map(WHOLE.of, self.lists.ranked_whole), TRUE_QRELS, TRUE_SCORES]
-            return content_key(self._scores_key, self._files_of(parts))
+            return content_key(self._scores_key, self._files_of([*whole, TRUE_QRELS, TRUE_SCORES]))
+        if settings.needs and whole:
+            return content_key(made_from, self._files_of(whole))
         if "truth" in analysis.needs:
             return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
         return made_from

@@ -105,6 +105,11 @@ class SystemLists:
     @property
     def ranked_whole(self) -> tuple[str, ...]:
         """Names of the systems whose ranks of all candidates are kept."""
+        split, asked = self.collection.split, "all_candidate_ranks"
+        if asked in self.needs and split is not None:
+            whole = drawn_places(split.test_users, len(split.train.items), self.study.seed)
+            if len(whole) == len(split.test_users):
+                return self._trained_if(asked)
         return self._trained_if("candidate_ranks")
 
     def _trained_if(self, need: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def processes(
     n_jobs
         Number of workers; with one, this process works.
     return_as, options
-        See `joblib.Parallel`.
+        See `joblib.Parallel`; ``prefer="threads"`` asks for threads if there is no cluster.
     needs
         Bytes of memory that each task takes, for the workers of a cluster; ``n_jobs`` is for
         those here.
@@ -41,9 +41,10 @@ def processes(
     client = cluster_in_use()
     if client is not None and not here:
         return ClusterWorkers(client, needs, in_order=return_as == "generator")
-    ends = {"initializer": end_with, "initargs": (os.getpid(),)}
+    if options.get("prefer") != "threads":
+        options |= {"initializer": end_with, "initargs": (os.getpid(),)}
     workers: Callable[[Iterable[Any]], Iterator[Any]]
-    workers = joblib.Parallel(n_jobs, return_as=return_as, **ends, **options)
+    workers = joblib.Parallel(n_jobs, return_as=return_as, **options)
     return workers
 
 

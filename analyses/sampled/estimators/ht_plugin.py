@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import draw_weights
-from analyses.sampled.estimators.shared.cells import Candidates, Cells
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.estimator import Estimator, Fits
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -45,16 +45,14 @@ class HorvitzThompson(Estimator):
     label = "HT"
     linear = False
 
-    def fit_repeats(
-        self, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
-    ) -> WeightedFits:
+    def fit_repeats(self, samples: Sequence[SampledRanks], *, path: str = "grid") -> WeightedFits:
         """Fit samples of a proposal; every user's own number of candidates is taken."""
         if any(one.inverse_mass_above is None for one in samples):
             raise InputError(
                 "HT needs the probabilities that negatives were drawn with (inverse_mass_above)."
             )
         plain = [replace(one, inverse_mass_above=None) for one in samples]
-        cells = Cells.of(plain, n=n, path=path)
+        cells = Cells.of(plain, path=path)
         return WeightedFits(self, cells, self.learn, samples=tuple(samples))
 
 

@@ -69,12 +69,6 @@ class MaximumEntropy(Estimator):
         if self.weights not in WEIGHTS:
             raise InputError(f"`weights` must be empirical or uniform, got {self.weights!r}.")
 
-    def check(self, cells: Cells) -> None:
-        """Refuse samples of several sizes."""
-        super().check(cells)
-        if len(cells.groups) > 1:
-            raise InputError(f'{self} fits one number of candidates: fit with n="mean".')
-
     def learn(self, cells: Cells) -> NDArray[np.float64]:
         """Find the distribution of each sample."""
         group, shares = cells.groups[0], cells.shares[0]
@@ -83,7 +77,7 @@ class MaximumEntropy(Estimator):
             most_entropy(
                 group.table,
                 share,
-                weights=group.weights,
+                weights=group.nodes.weights,
                 eta=self.eta,
                 scale=scale,
                 fit_weights=share if self.weights == "empirical" else np.ones_like(share),

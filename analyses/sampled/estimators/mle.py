@@ -16,8 +16,8 @@ from runs import InputError
 class MaximumLikelihood(Estimator):
     r"""The mean metric over the rank distribution that EM finds in so many iterations.
 
-    Where users have several relevant items, or their own numbers of candidates, it is the mean
-    over the items of the metric expected given the sample, as in one iteration more.
+    Where users have several relevant items, it is the mean over the items of the metric expected
+    given the sample, as in one iteration more.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Multinomial(WithPrior):
 
     def correct(self, at: Equations) -> NDArray[np.float64]:
         """Solve, with rows and columns divided by the roots of the diagonal."""
-        every = at.group.table * (at.group.weights / at.n_users)[:, np.newaxis]
+        every = at.group.table * (at.group.nodes.weights / at.n_users)[:, np.newaxis]
         matrix = at.gram - every.T @ at.group.table
         matrix[np.diag_indices_from(matrix)] += every.sum(axis=0)
         sizes = np.diag(matrix)

@@ -56,7 +56,7 @@ class RankEstimate(Estimator):
 
     def correct(self, at: Equations) -> NDArray[np.float64]:
         """Give the metric of each estimated rank, found with whole numbers."""
-        m, others = at.group.n_negatives, at.group.n_irrelevant
+        m, others = at.group.n_negatives, at.group.nodes.n_irrelevant
         divisor = m + (self.denominator == "m+1")
         products = others * np.arange(m + 1)
         if self.mode == "round":

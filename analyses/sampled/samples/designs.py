@@ -73,6 +73,11 @@ class FixedSize:
         """Refuse more negatives than some user has irrelevant candidates, or none."""
         require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Negatives of a user."""
+        return (self.negatives,)
+
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
         """Sample once."""
         self.check(ranks)
@@ -151,14 +156,19 @@ class Adaptive:
         """Sample once, with replacement."""
         self.check(ranks)
         above, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
-        for size in (each.n_max for each in self.on_the_way()):
+        for size in self.sizes:
             rows = np.flatnonzero(above == 0)
-            more = size - 1 - negatives[rows]
-            uniforms = random_uniforms(ranks.user[rows], seed, "adaptive ranks", repeat, size)
+            more = size - negatives[rows]
+            uniforms = random_uniforms(ranks.user[rows], seed, "adaptive ranks", repeat, size + 1)
             others = ranks.n_irrelevant[rows]
             above[rows] = _above(uniforms, more, ranks.above[rows], others, replace=True)
-            negatives[rows] = size - 1
+            negatives[rows] = size
         return SampledRanks(above + 1, ranks.n_candidates, ranks.user, n_negatives=negatives)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Negatives of a user with none above so far, and at last."""
+        return tuple(each.n_max - 1 for each in self.on_the_way())
 
     def on_the_way(self) -> tuple[Adaptive, ...]:
         """Give the samples that stop growing at the first size, the second, and so on to the last.

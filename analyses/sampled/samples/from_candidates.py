@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,101 +12,133 @@ from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
+from runs.shared.groups import Integers
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
-Weigh = Callable[[int, NDArray[np.intp]], Floats]
+Places = NDArray[np.intp]
+Weigh = Callable[[int, Places], Floats]
 """Weighs the items that a user, by place, may be given as negatives: in proportion to chances."""
 
 
 @dataclass(frozen=True, eq=False)
 class Negatives:
-    """Items drawn for every user, again and again, which all systems rank.
+    """Negatives of every user, none of them relevant: the same items whenever they are asked for.
 
     Parameters
     ----------
-    items
-        Of shape (n_users, n_repeats, m).
-    inverse_chances
-        Of the same shape: 1 / the chance that a draw has to be this item; None for equal chances
-        or none at all.
+    ranks, relevant
+        Ranks of candidates and relevant items by some system; only who they are matters.
+    repeats, seed
+        How often they are drawn, with random numbers that are keyed by seed and user.
     replace
         Whether an item may be drawn twice.
+    weigh
+        Weighs items, which takes replacement; by default all have one chance.
+    top
+        The items that users have instead, if nothing is drawn: (n_users, m).
     """
 
-    items: NDArray[np.intp]
-    inverse_chances: Floats | None
+    ranks: CandidateRanks
+    relevant: FullRanks
+    repeats: int
+    seed: int
     replace: bool = True
+    weigh: Weigh | None = None
+    top: Places | None = None
 
-    def rank(self, ranks: CandidateRanks, relevant: FullRanks) -> list[SampledRanks]:
+    def of(self, user: int, relevant: Integers, n: int, *key: int) -> tuple[Places, Floats | None]:
+        """Give n items of a user in each repeat, and 1 / the chance of each if they are weighed.
+
+        Both are of shape (n_repeats, n); the relevant items are rows of the ranks.
+        """
+        if self.top is not None:
+            return np.broadcast_to(self.top[user, :n], (self.repeats, n)), None
+        own = self._candidates(user, relevant)
+        places = np.arange(self.repeats * n)
+        uniforms = random_uniforms(places, self.seed, "shared negatives", user, *key)
+        uniforms = uniforms.reshape(self.repeats, n)
+        if self.weigh is None:
+            return own[_equally(uniforms, len(own), replace=self.replace)], None
+        chances = self.weigh(user, own)
+        chances = chances / chances.sum()
+        sums = np.cumsum(chances)
+        drawn = np.searchsorted(sums / sums[-1], uniforms, side="right")
+        return own[drawn], 1 / chances[drawn]
+
+    def _candidates(self, user: int, relevant: Integers) -> Places:
+        left = self.ranks.rank[user] > 0
+        left[_items(self.relevant)[relevant]] = False
+        return np.flatnonzero(left)
+
+    def rank(
+        self, ranks: CandidateRanks, relevant: FullRanks, sizes: Sequence[int]
+    ) -> list[SampledRanks]:
         """Rank the relevant items of a system among the negatives, a sample a repeat.
 
-        Users are numbered as in the ranks of the candidates, and relevant items named.
+        Users are numbered as in the ranks of the candidates. Of rising numbers of negatives, all
+        after the first are for who has none above; items of one user are held at a time.
         """
-        n_users, n_repeats, m = self.items.shape
-        places = ranks.rank[np.arange(n_users)[:, np.newaxis, np.newaxis], self.items]
-        above = places[relevant.user] < relevant.rank[:, np.newaxis, np.newaxis]
-        n_above, masses = above.sum(axis=2), None
-        if self.inverse_chances is not None:
-            masses = (above * self.inverse_chances[relevant.user]).sum(axis=2)
+        require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
+        above, negatives = np.zeros((2, len(relevant), self.repeats), dtype=np.int64)
+        masses = None if self.weigh is None else np.zeros(above.shape)
+        for user, rows in _users(relevant):
+            for size, before in zip(sizes, (0, *sizes), strict=False):
+                grows = above[rows] == 0
+                if not grows.any():
+                    break
+                items, inverse = self.of(user, rows, size - before, *[size][: before > 0])
+                passed = ranks.rank[user, items] < relevant.rank[rows, np.newaxis, np.newaxis]
+                above[rows] += np.where(grows, passed.sum(axis=2), 0)
+                negatives[rows] = np.where(grows, size, negatives[rows])
+                if masses is not None:
+                    masses[rows] = (passed * inverse).sum(axis=2)
         return [
             SampledRanks(
-                n_above[:, repeat] + relevant.order,
+                above[:, repeat] + relevant.order,
                 relevant.n_candidates,
                 relevant.user,
-                n_negatives=np.full(len(relevant), m, dtype=np.int64),
+                n_negatives=negatives[:, repeat],
                 replace=self.replace,
                 inverse_mass_above=None if masses is None else masses[:, repeat],
             )
-            for repeat in range(n_repeats)
+            for repeat in range(self.repeats)
         ]
 
 
-def draw_negatives(
-    ranks: CandidateRanks,
-    relevant: FullRanks,
-    *,
-    m: int,
-    repeats: int,
-    seed: int,
-    weigh: Weigh | None = None,
-) -> Negatives:
-    """Draw m negatives of every user, with replacement, in each repeat: none of the relevant items.
+def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Places:
+    """Give the first m irrelevant candidates of a system for every user: (n_users, m)."""
+    require_negatives(m, relevant.n_irrelevant)
+    last = np.iinfo(ranks.rank.dtype).max
+    places = np.where(ranks.rank > 0, ranks.rank, last)
+    places[relevant.user, _items(relevant)] = last
+    return np.argsort(places, axis=1, kind="stable")[:, :m]
 
-    Of the ranks that some system gives to candidates and relevant items, only who they are matters.
-    Items are weighed, or all have one chance; random numbers are keyed with that of the user.
+
+def _items(relevant: FullRanks) -> NDArray[np.int32]:
+    if relevant.item is None:
+        raise ValueError("ranks of relevant items whose names are not known")
+    return relevant.item
+
+
+def _users(relevant: FullRanks) -> Iterator[tuple[int, Integers]]:
+    """Give every user with the rows of the relevant items."""
+    users, starts = np.unique(relevant.user[relevant.by_user], return_index=True)
+    return zip(users.tolist(), np.split(relevant.by_user, starts[1:]), strict=True)
+
+
+def _equally(uniforms: Floats, size: int, *, replace: bool) -> Places:
+    """Turn uniform numbers, (n_repeats, n), into places below a size: distinct in a repeat or not.
 
     Examples
     --------
-    >>> ranks = CandidateRanks(np.array([0]), np.array([[2, 1, 3, 0]], dtype=np.uint16))
-    >>> relevant = FullRanks(*np.array([[3], [3], [0]]), item=np.array([2], dtype=np.int32))
-    >>> drawn = draw_negatives(ranks, relevant, m=2, repeats=1, seed=1)
-    >>> drawn.rank(ranks, relevant)[0].rank
-    array([3])
+    >>> _equally(np.array([[0.3, 0.3, 0.3]]), 3, replace=True)
+    array([[0, 0, 0]])
+    >>> _equally(np.array([[0.3, 0.3, 0.3]]), 3, replace=False)
+    array([[0, 1, 2]])
     """
-    require_negatives(m, relevant.n_irrelevant)
-    left = ranks.rank > 0
-    left[relevant.user, relevant.item] = False
-    items = np.zeros((len(left), repeats, m), dtype=np.intp)
-    inverse = None if weigh is None else np.zeros(items.shape)
-    for user in np.unique(relevant.user).tolist():
-        own = np.flatnonzero(left[user])
-        uniforms = random_uniforms(np.arange(repeats * m), seed, "shared negatives", user)
-        if weigh is None or inverse is None:
-            items[user] = own[(uniforms * len(own)).astype(np.intp)].reshape(repeats, m)
-            continue
-        chances = weigh(user, own)
-        chances = chances / chances.sum()
-        sums = np.cumsum(chances)
-        drawn = np.searchsorted(sums / sums[-1], uniforms, side="right").reshape(repeats, m)
-        items[user], inverse[user] = own[drawn], 1 / chances[drawn]
-    return Negatives(items, inverse)
+    if replace:
+        return (uniforms * size).astype(np.intp)
+    from analyses.sampled.samples.inversion import distinct_places
 
-
-def top_negatives(ranks: CandidateRanks, relevant: FullRanks, *, m: int, repeats: int) -> Negatives:
-    """Take the first m irrelevant candidates of a system for every user; nothing is drawn."""
-    require_negatives(m, relevant.n_irrelevant)
-    places = np.where(ranks.rank > 0, ranks.rank, np.iinfo(ranks.rank.dtype).max)
-    places[relevant.user, relevant.item] = np.iinfo(ranks.rank.dtype).max
-    first = np.argsort(places, axis=1, kind="stable")[:, :m]
-    return Negatives(np.repeat(first[:, np.newaxis], repeats, axis=1), None, replace=False)
+    return distinct_places(uniforms, size)

@@ -55,13 +55,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Drawn:
-    """How samples were drawn, whose number of candidates corrections take, and the seed.
+    """How samples were drawn, and the seed.
 
-    Repeated samples of systems are "shared" or "independent"; one sample is neither.
+    Of repeated samples, systems share "items" or what is "shared", a random number, or they are
+    "independent"; one sample is nothing of that.
     """
 
     replace: bool
-    corrected_for: str
     seed: int
     draws: str = ""
 
@@ -69,17 +69,11 @@ class Drawn:
     def how(self) -> str:
         """Whether with or without replacement, and what systems share, in words."""
         shared = {
+            "items": ", the same items for all systems",
             "shared": ", by a random number of each user that the systems share",
             "independent": ", independently for each system",
         }
         return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
-
-    @property
-    def whose(self) -> str:
-        """Whose number of candidates corrections take, in words."""
-        if self.corrected_for == "mean":
-            return "the mean number of candidates"
-        return "each user's own number of candidates, in steps of 2 %"
 
 
 def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:

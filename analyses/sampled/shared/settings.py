@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -63,22 +63,12 @@ MetricNames = Annotated[
 ]
 Negatives = Annotated[Whole, Field(ge=1, description="Sampled for each user; no relevant items.")]
 Replace = Annotated[bool, Field(strict=True, description="Whether an item may be sampled twice.")]
-Draws = Annotated[
-    Literal["shared", "independent"],
-    Field(
-        description="Whether systems share the random number by which a user is sampled, or are "
-        "sampled independently."
-    ),
-]
 Largest = Annotated[
     Whole | None,
     Field(
         description="What adaptive samples grow to; by default 32 times the negatives, or to a "
         "third of the candidates."
     ),
-]
-CorrectedFor = Annotated[
-    Literal["mean", "users"], Field(description="Whose number of candidates corrections take.")
 ]
 EstimatorNames = Annotated[
     tuple[str, ...],
@@ -118,14 +108,12 @@ class DrawnSettings(RankSettings):
 
     metrics: MetricNames = METRICS
     replace: Replace = True
-    corrected_for: CorrectedFor = "mean"
 
 
 class SampleSettings(DrawnSettings):
     """Samples that are drawn again and again."""
 
     negatives: Negatives = 100
-    draws: Draws = "shared"
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
     def fixed(self, ranks: FullRanks) -> FixedSize:

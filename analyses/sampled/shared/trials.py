@@ -6,24 +6,24 @@ system and repeat. Studies ask it for some ways, and look at its frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Cells, Estimator, Fits
 from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
-from analyses.sampled.estimators.shared.cells import Candidates
 from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.designs import Adaptive, Design
+from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import Drawn, Ranked, mean_of_users, tidy
 from analyses.sampled.shared.settings import DrawnSettings, read_metrics
@@ -31,8 +31,8 @@ from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
 from qrels import FullRanks
+from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.cluster import cluster_in_use
 from runs.shared.processes import processes
 from runs.shared.threads import single_threaded
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Made = TypeVar("Made", bound="Experiment")
+
+Draws = Literal["items", "shared", "independent"]
 
 CUTOFFS = range(1, 51)
 """Where a curve is compared with the true one."""
@@ -114,16 +116,17 @@ def curve_of(metric: RankMetric) -> list[RankMetric]:
 class Trial:
     """One system, sampled again and again, from a first number of the repeat on.
 
-    Systems share the random numbers of a repeat, if they have the same first one.
+    Systems share the random numbers of a repeat, if they have the same first one; or the items, if
+    it is known how the system ranks all candidates.
     """
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
-    corrected_for: Candidates
     repeats: int
     seed: int
     expect: bool
     first: int
+    every: CandidateRanks | None = None
 
     @cached_property
     def columns(self) -> list[RankMetric]:
@@ -150,7 +153,7 @@ class Trial:
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
         asked = [(w.design, "full" if w.oracle else path_for(self.columns)) for w in ways]
         counted = {
-            (design, path): Cells.of(drawn[design], n=self.corrected_for, path=path)
+            (design, path): Cells.of(drawn[design], path=path)
             for design, path in dict.fromkeys(asked)
         }
         scored = {design: _mean_length(samples) for design, samples in drawn.items()}
@@ -182,6 +185,10 @@ class Trial:
 
     def _draw(self, design: Design) -> list[SampledRanks]:
         """Draw the samples; if there are none, one in which nothing is above."""
+        if self.every is not None:
+            twice = isinstance(design, Adaptive) or design.replace
+            items = Negatives(self.every, self.ranks, self.repeats, self.seed, replace=twice)
+            return items.rank(self.every, self.ranks, design.sizes)
         repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
         return drawn if self.repeats else [replace(drawn[0], rank=drawn[0].order)]
@@ -201,7 +208,7 @@ class Trial:
             estimator = replace(estimator, **alone)
         expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
         learns = not estimator.linear or fits.masses is not None
-        if learns or len(cells.groups) > 1 or (self.ranks.n_relevant > 1).any():
+        if learns or (self.ranks.n_relevant > 1).any():
             return expected, unknown
         corrected = np.stack([fits.corrected(metric) for metric in self.metrics], axis=1)
         return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
@@ -213,6 +220,34 @@ def _mean_length(samples: Sequence[SampledRanks]) -> float:
     return float(np.mean(every))
 
 
+class Sampled(NamedTuple):
+    """Systems to be sampled: full ranks, those of all candidates if known, and what they share."""
+
+    systems: Mapping[str, FullRanks]
+    every: Mapping[str, CandidateRanks]
+    draws: Draws
+
+    @classmethod
+    def of(cls, work: Work, draws: Draws | None) -> Sampled:
+        """Let systems share items: by default if all candidates of all users are ranked.
+
+        If it is asked for, users whose candidates are not all ranked are left out.
+        """
+        given = cls(work.full_ranks, {}, draws or "shared")
+        if draws not in (None, "items"):
+            return given
+        every = work.candidate_ranks
+        systems = {name: ranks.of_relevant(work.qrels) for name, ranks in every.items()}
+        if draws is None and not (every and len(first_of(systems)) == len(first_of(given.systems))):
+            return given
+        if not every:
+            raise InputError(
+                "to draw items, it must be known how systems rank all candidates, which studies "
+                "that train systems know: `draws` must be shared or independent."
+            )
+        return cls(systems, every, "items")
+
+
 def experiment(
     kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
@@ -221,27 +256,21 @@ def experiment(
     The result is of a kind of experiment, and has some facts besides; without a setting of repeats
     it is of expectations alone.
     """
-    repeats, draws = getattr(settings, "repeats", 0), getattr(settings, "draws", "")
+    repeats = getattr(settings, "repeats", 0)
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    first, systems, own = first_of(work.full_ranks), work.full_ranks, settings.corrected_for
+    systems, every, draws = Sampled.of(work, getattr(settings, "draws", "shared"))
+    first = first_of(systems)
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
     apart = repeats if draws == "independent" else 0
     trials = [
-        Trial(each, metrics, own, repeats, work.seed, not kind.curves, first=place * apart)
-        for place, each in enumerate(systems.values())
+        Trial(each, metrics, repeats, work.seed, not kind.curves, place * apart, every.get(name))
+        for place, (name, each) in enumerate(systems.items())
     ]
-    here = cluster_in_use() is None
-    workers: Callable[[Iterable[Any]], Iterable[Any]] = (
-        Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
-        if here
-        else processes(work.n_jobs, return_as="generator")
-    )
-    find: Callable[[Trial, Sequence[Way]], Any] = Trial.find if here else _find_elsewhere
-    found = []
+    workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with work.progress(kind.label, len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(find)(trial, ways) for trial in trials):
+        for each in workers(delayed(_find)(trial, ways) for trial in trials):
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
@@ -256,13 +285,13 @@ def experiment(
         **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
-        drawn=Drawn(settings.replace, settings.corrected_for, work.seed, draws),
+        drawn=Drawn(settings.replace, work.seed, draws if repeats else ""),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
 
 
-def _find_elsewhere(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
+def _find(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
     with single_threaded("blas"):
         return trial.find(ways)
 
@@ -290,7 +319,7 @@ class Experiment(Result):
         n_systems).
     expected_variance
         Exact variance of linear estimates of uniform priors over samples, likewise; NaN of others,
-        and where users have several relevant items or candidates of their own to be corrected for.
+        and where users have several relevant items.
     likelihoods
         Mean log-likelihood of an item's cell, in natural units, of shape (n_ways, n_systems,
         n_repeats); NaN but for maximum likelihood. Those of different samples are not comparable.
@@ -430,7 +459,7 @@ class Experiment(Result):
             f"{self.ranked} among n = {self.ranked.n} candidates; {self.n_repeats:,} samples of "
             f"the negatives, not of the users, seed {self.drawn.seed}, drawn uniformly "
             f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
-            f"Corrections use {self.drawn.whose}."
+            f"Corrections use the mean number of candidates."
         )
 
 

@@ -233,16 +233,3 @@ def test_only_estimators_that_ask_get_adaptive_samples() -> None:
     assert (alone.n_max, together.n_max) == (0, 11)
     assert "Adaptive samples" in together.caption()
     assert "Adaptive samples" not in alone.caption()
-
-
-@pytest.mark.slow
-def test_corrections_may_take_the_candidates_of_each_user() -> None:
-    ranks = np.concatenate([np.arange(1, 31), np.arange(1, 301, 10)])
-    unequal = FullRanks.of(ranks, n_candidates=np.repeat([40, 400], 30))
-    asked: dict[str, Any] = {"metrics": ["Recall@5", "nDCG@10", "AP"], "estimators": ["mle"]}
-    mean, own = (
-        study(estimates, {"one": unequal}, **asked, negatives=20, seed=1, corrected_for=of)
-        for of in ("mean", "users")
-    )
-    assert (np.abs(own.mean - own.exact) < np.abs(mean.mean - mean.exact) / 2).all()
-    assert "each user's own" in own.caption()

@@ -48,12 +48,10 @@ def test_the_result_survives_being_kept(result: Iterations, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("design", "estimator"), [(0, "mle"), (1, "adaptive-mle")])
-@pytest.mark.parametrize("corrected_for", ["mean", "users"])
 def test_errors_are_those_of_the_estimator_with_as_many_iterations(
-    design: int, estimator: str, corrected_for: Any
+    design: int, estimator: str
 ) -> None:
     asked: dict[str, Any] = {"negatives": 20, "repeats": 3, "seed": 3}
-    asked |= {"corrected_for": corrected_for}
     known = study(
         estimates,
         {"near": NEAR},

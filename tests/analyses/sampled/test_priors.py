@@ -112,17 +112,8 @@ def test_the_true_prior_of_rr_is_of_first_relevant_items() -> None:
 
 @pytest.mark.slow
 def test_several_relevant_items_are_corrected() -> None:
-    found = study(priors, {"several": SEVERAL}, negatives=5, corrected_for="users", seed=1)
+    found = study(priors, {"several": SEVERAL}, negatives=5, seed=1)
     assert np.isfinite(found.errors).all()
-
-
-@pytest.mark.slow
-def test_mes_is_left_out_where_it_cannot_be_learned_and_refused_where_asked_for() -> None:
-    asked: dict[str, Any] = {"negatives": 5, "corrected_for": "users", "seed": 1}
-    found = study(priors, {"several": SEVERAL}, **asked)
-    assert found.each == ("uniform", "mle@100", "pooled:mle@100", "true")
-    with pytest.raises(InputError, match="fits one number of candidates"):
-        study(priors, {"several": SEVERAL}, priors=["mes"], **asked)
 
 
 def test_priors_that_nobody_has_say_so_everywhere(result: Priors) -> None:

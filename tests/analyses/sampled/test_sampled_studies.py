@@ -35,6 +35,7 @@ negatives = 4
 n_max = 10
 repeats = 3
 replicates = 20
+draws = "shared"
 lost = 0.3
 sizes = [2, 4]
 iterations = [1, 5]

@@ -174,7 +174,7 @@ def test_the_studies_of_samples_have_the_options_that_they_had() -> None:
         for member in members_of("sampled")
         for option in options_of(member.settings).values()
     }
-    assert {"--metric", "--estimator", "--size", "--n-max", "--corrected-for"} <= flags.keys()
+    assert {"--metric", "--estimator", "--size", "--n-max", "--draws"} <= flags.keys()
     assert flags["--iteration"].default == ITERATIONS
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,38 +21,22 @@ from runs import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Candidates = Literal["mean", "users"]
-
-STEP = 1.02
-"""Users whose numbers of candidates differ by less than this factor share a rounded one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Samples of m negatives among N irrelevant candidates: what they make of a rank."""
+    """Samples of m negatives: what they make of a rank."""
 
     nodes: Nodes
-    n_irrelevant: int
     n_negatives: int
     replace: bool
 
     @cached_property
     def table(self) -> Floats:
-        """Chances of each number above, P: rows add up to 1, or 0 where candidates are fewer."""
-        inside = self.nodes.above <= self.n_irrelevant
-        ranks, n = np.where(inside, self.nodes.above, 0.0) + 1, self.n_irrelevant + 1
+        """Chances of each number above, P, of shape (n_nodes, m + 1)."""
+        ranks, n = self.nodes.above + 1, self.nodes.n_irrelevant + 1
         table = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
-        return np.asarray(table * (inside / table.sum(axis=1))[:, np.newaxis])
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Ranks that nodes stand for, 0 where there are fewer candidates: (n_nodes,)."""
-        return np.where(self.nodes.above <= self.n_irrelevant, self.nodes.weights, 0.0)
-
-    def within(self, masses: Floats | None) -> Floats:
-        """Give distributions, (n_nodes, n_sets), among the ranks of the group; None: uniform."""
-        inside = self.weights[:, None] if masses is None else masses * (self.weights > 0)[:, None]
-        return np.asarray(inside / inside.sum(axis=0))
+        return np.asarray(table * (1 / table.sum(axis=1))[:, np.newaxis])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +46,7 @@ class Cells:
     Parameters
     ----------
     groups
-        The sizes of samples and of candidates that occur.
+        The sizes of samples that occur, among the mean number of irrelevant candidates.
     cells
         Group, place j and number q of relevant items, and sampled items above, x: int64 of shape
         (n_cells, 4).
@@ -90,15 +73,13 @@ class Cells:
     _learned: dict[bool, dict[int, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
-    ) -> Cells:
-        """Count repeated samples; see `Estimator.fit` for ``n`` and the path."""
+    def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
+        """Count repeated samples; see `Estimator.fit` for the path."""
         first = samples[0]
         for name in ("order", "n_relevant", "n_candidates", "replace"):
             if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
                 raise InputError("repeated samples must be of the same users, and drawn alike.")
-        kinds, kind_of = _distinct(_candidates(first, n), first.order, first.n_relevant)
+        kinds, kind_of = _distinct(first.order, first.n_relevant)
         drawn = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
         # A block of cells for each kind of relevant item and number of negatives.
         starts = np.cumsum([0, *np.tile(drawn + 1, len(kinds))])
@@ -108,14 +89,15 @@ class Cells:
         filled = np.flatnonzero(counts.any(axis=1))
         block = np.searchsorted(starts, filled, side="right") - 1
         of_kind, negatives = kinds[block // len(drawn)], drawn[block % len(drawn)]
-        # Rounding may not leave fewer candidates than were sampled.
-        pairs, group = _distinct(np.maximum(of_kind[:, 0], negatives), negatives)
-        nodes = nodes_for(pairs[:, 0].tolist(), drawn[-1], replace=first.replace, path=path)
+        # The mean may be below what was sampled of some.
+        size = max(int(np.rint(first.n_irrelevant.mean())), int(drawn[-1]))
+        sizes, group = np.unique(negatives, return_inverse=True)
+        nodes = nodes_for(size, int(drawn[-1]), replace=first.replace, path=path)
         users, columns = np.unique(first.user, return_inverse=True)
         places = np.searchsorted(filled, codes[0]), columns
         return cls(
-            groups=tuple(Group(nodes, size, m, first.replace) for size, m in pairs.tolist()),
-            cells=np.column_stack([group, of_kind[:, 1:], filled - starts[block]]),
+            groups=tuple(Group(nodes, m, first.replace) for m in sizes.tolist()),
+            cells=np.column_stack([group, of_kind, filled - starts[block]]),
             counts=counts[filled].astype(np.float64),
             n_users=len(users),
             incidence=csr_array((np.ones(len(first)), places), shape=(len(filled), len(users))),
@@ -128,9 +110,8 @@ class Cells:
 
     @property
     def simple(self) -> bool:
-        """Whether users have one relevant item and one number of candidates."""
-        alike = len({group.n_irrelevant for group in self.groups}) == 1
-        return alike and bool((self.cells[:, 2] == 1).all())
+        """Whether users have one relevant item each."""
+        return bool((self.cells[:, 2] == 1).all())
 
     @cached_property
     def first(self) -> Cells:
@@ -211,10 +192,7 @@ class Cells:
         array([1.5, 0.5])
         """
         first = self.groups[0]
-        sizes = np.array([group.n_irrelevant for group in self.groups])
-        middles = np.sqrt(sizes[1:] * sizes[:-1])
-        group = np.searchsorted(middles, np.rint(_stepped(ranks.n_irrelevant)))
-        kinds, kind_of = _distinct(group, ranks.order, ranks.n_relevant)
+        kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
         counts = expected_counts(ranks, kind_of, m=first.n_negatives, replace=first.replace)
         return self._filled(kinds, list(counts), len(np.unique(ranks.user)))
 
@@ -231,10 +209,10 @@ class Cells:
             group, own = self.groups[of_group], kind_of == number
             seen = np.zeros(group.n_negatives + 1)
             np.add.at(seen, self.cells[own, 3], self.counts[own, 0])
-            mass = group.within(masses)[:, 0]
+            mass = (masses / masses.sum(axis=0))[:, 0]
             mass = mass * (group.table @ (seen / np.maximum(group.table.T @ mass, FLOOR)))
             filled.append(group.table.T @ mass)
-            ranks, n = group.nodes.above + order, group.n_irrelevant + n_relevant
+            ranks, n = group.nodes.above + order, group.nodes.n_irrelevant + n_relevant
             asked = {"n": n, "order": order, "n_relevant": n_relevant}
             exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
         return self._filled(kinds, filled, self.n_users), exact / self.n_users
@@ -254,22 +232,3 @@ def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     """Give the distinct rows of columns, and which of them each row is."""
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
-
-
-def _candidates(sample: SampledRanks, n: Candidates) -> Integers:
-    """Give the irrelevant candidates that each row is taken to have."""
-    every = sample.n_irrelevant
-    own = n == "users" and every.min() < every.max()
-    rounded = _stepped(every) if own else np.full(len(every), every.mean())
-    return np.rint(rounded).astype(np.int64)
-
-
-def _stepped(sizes: Integers) -> Floats:
-    """Round to powers of the step.
-
-    Examples
-    --------
-    >>> _stepped(np.array([1000, 1001, 1030])).round(1)
-    array([1003.4, 1003.4, 1023.4])
-    """
-    return np.asarray(STEP ** np.rint(np.log(sizes) / np.log(STEP)))

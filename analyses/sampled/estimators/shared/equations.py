@@ -32,7 +32,7 @@ class Equations:
     @cached_property
     def exact(self) -> Floats:
         """Exact metrics at the nodes, b: (n_nodes, n_columns)."""
-        return self.metrics(self.group.nodes.above, self.group.n_irrelevant)
+        return self.metrics(self.group.nodes.above, self.group.nodes.n_irrelevant)
 
     @cached_property
     def weighted(self) -> Floats:

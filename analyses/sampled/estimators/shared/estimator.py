@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.sampled.estimators.shared.cells import Candidates, Cells
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -32,7 +32,7 @@ class Estimator:
         Its name without options.
     linear
         Whether estimates are means over the users of corrected values v(t), or over a learned
-        distribution of ranks, where all users have one relevant item and one number of candidates.
+        distribution of ranks, where all users have one relevant item.
     sums_ranks
         Whether it takes sums over all ranks, which a grid limits to some cut-offs.
     one_size
@@ -80,16 +80,13 @@ class Estimator:
         """
         return at.products / at.reached[:, np.newaxis]
 
-    def fit(self, sampled: SampledRanks, *, n: Candidates = "mean", path: str = "grid") -> Fits:
-        """Fit one sample.
+    def fit(self, sampled: SampledRanks, *, path: str = "grid") -> Fits:
+        """Fit one sample, as if all users had the mean number of candidates.
 
         Parameters
         ----------
         sampled
             The sample.
-        n
-            Candidates that are corrected for: ``"mean"``, the mean of the sample, or ``"users"``,
-            each user's own, rounded to steps of 2 %.
         path
             ``"grid"`` takes sums over ranks on a quadrature grid, which errs by less than 1e-4
             (CLS of AUC apart, whose values are hardly determined); ``"full"`` takes every rank.
@@ -107,11 +104,9 @@ class Estimator:
         >>> (bv(1.0).fit(sampled).estimate("Recall@1") * 15).round(9)  # (8/15 + 8/15) / 4
         array([4.])
         """
-        return self.fit_repeats([sampled], n=n, path=path)
+        return self.fit_repeats([sampled], path=path)
 
-    def fit_repeats(
-        self, samples: Sequence[SampledRanks], *, n: Candidates = "mean", path: str = "grid"
-    ) -> Fits:
+    def fit_repeats(self, samples: Sequence[SampledRanks], *, path: str = "grid") -> Fits:
         """Fit repeated samples of the same users at once, each for itself.
 
         Priors that begin with ``pooled:`` alone see the other repeats.
@@ -121,7 +116,7 @@ class Estimator:
                 f"{self} needs negatives drawn uniformly, and these were drawn from a proposal: "
                 "use ht-plugin."
             )
-        return self.fit_cells(Cells.of(samples, n=n, path=path))
+        return self.fit_cells(Cells.of(samples, path=path))
 
     def fit_cells(self, cells: Cells, *, learn: Learn | None = None) -> Fits:
         """Fit samples that were counted before; ranks may be learned in another way."""
@@ -173,15 +168,15 @@ class Fits:
 
     def _alike(self, metrics: Metrics) -> Floats:
         """Estimate metrics that one distribution of ranks is learned for."""
-        cells, masses = self.cells, self.masses
+        cells, masses, n = self.cells, self.masses, self.cells.nodes.n_irrelevant
         if not self.estimator.linear and cells.simple and masses is not None:
-            above, n_irrelevant = cells.nodes.above, cells.groups[0].n_irrelevant
-            return np.asarray(masses.T @ _scores(above, n_irrelevant, metrics=metrics, orders=[1]))
+            scores = _scores(cells.nodes.above, n, metrics=metrics, orders=[1])
+            return np.asarray(masses.T @ scores)
         total = np.zeros((cells.counts.shape[1], len(metrics)))
-        for number, group in enumerate(cells.groups):
+        for number in range(len(cells.groups)):
             of_group = cells.cells[:, 0] == number
             (_, order, n_relevant, x), counts = cells.cells[of_group].T, cells.counts[of_group]
-            orders, n = np.unique(order), group.n_irrelevant
+            orders = np.unique(order)
             rescaled = [m.rescaling(order, n_relevant, n_irrelevant=n) for m in metrics]
             factors, place = np.stack(rescaled, axis=1), np.searchsorted(orders, order)
             # One distribution serves all samples, or each its own.
@@ -194,7 +189,8 @@ class Fits:
     def _corrected(self, group: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
         """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
         here, scores = self.cells.groups[group], partial(_scores, metrics=metrics, orders=orders)
-        for mass in here.within(self.masses).T:
+        masses = here.nodes.weights[:, np.newaxis] if self.masses is None else self.masses
+        for mass in (masses / masses.sum(axis=0)).T:
             asked = Equations(here, mass, scores, self.cells.n_users)
             yield self.estimator.correct(asked).reshape(-1, len(orders), len(metrics))
 
@@ -207,13 +203,11 @@ class Fits:
         Raises
         ------
         InputError
-            If there are none, or several: for other estimators, and samples of several sizes; or if
-            a cut-off lies below the top ranks of the grid.
+            If there are none, for other estimators, or if a cut-off lies below the top ranks of the
+            grid.
         """
         if not self.estimator.linear:
             raise InputError(f"{self.estimator} does not correct values one by one.")
-        if len(self.cells.groups) > 1:
-            raise InputError("numbers of candidates differ, and with them the corrected values.")
         metrics = self._checked([name])
         fits = self.first if metrics[0].name == "RR" and not self.cells.simple else self
         return next(fits._corrected(0, metrics, [order]))[:, 0, 0]

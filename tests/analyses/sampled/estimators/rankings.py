@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 def nodes_and_table(
     n: int, m: int, *, replace: bool = True, path: str = "full"
 ) -> tuple[Nodes, Floats]:
-    nodes = nodes_for([n - 1], m, replace=replace, path=path)
-    return nodes, Group(nodes, n - 1, m, replace).table
+    nodes = nodes_for(n - 1, m, replace=replace, path=path)
+    return nodes, Group(nodes, m, replace).table
 
 
 def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> SampledRanks:

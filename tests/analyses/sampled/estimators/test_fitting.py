@@ -3,12 +3,9 @@
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import resampled_users
@@ -148,16 +145,6 @@ def test_the_estimate_is_the_mean_of_corrected_values() -> None:
     np.testing.assert_allclose(fitted.estimate("nDCG@10"), expected, rtol=1e-12)
 
 
-def test_corrected_values_are_not_told_of_samples_with_several_sizes_of_candidates() -> None:
-    with pytest.raises(InputError, match="numbers of candidates differ"):
-        bv(0.1).fit(of_two_lengths(), n="users").corrected("AP")
-
-
-def test_entropy_is_fitted_to_one_number_of_candidates() -> None:
-    with pytest.raises(InputError, match='fits one number of candidates: fit with n="mean"'):
-        mes().fit(of_two_lengths(), n="users")
-
-
 def test_the_posterior_mean_of_a_rank_is_known_without_replacement() -> None:
     n_irrelevant, m = 30, 6
     sample = sample_of([1] * (m + 1), n=n_irrelevant + 1, replace=False)
@@ -175,30 +162,7 @@ def of_two_lengths() -> SampledRanks:
     return SampledRanks.of(above + 1, n_negatives=40, n_candidates=lengths)
 
 
-@pytest.mark.parametrize("estimator", [bv(0.1, prior="mle"), mn(), mle()], ids=str)
-def test_the_grid_breaks_off_where_some_users_have_no_more_candidates(
-    estimator: Estimator,
-) -> None:
-    sample = of_two_lengths()
-    grid, full = (
-        estimator.fit(sample, n="users", path=path).curve("Recall", CUTOFFS)
-        for path in ("grid", "full")
-    )
-    np.testing.assert_allclose(grid, full, rtol=1e-4)
-
-
-def test_users_may_be_corrected_by_their_own_numbers_of_candidates() -> None:
-    sample = of_two_lengths()
-    halves = [
-        SampledRanks.of(sample.rank[part], n_negatives=40, n_candidates=length)
-        for part, length in ((slice(1000), 1500), (slice(1000, None), 3000))
-    ]
-    apart = np.mean([bv(0.1).fit(half).estimate("Recall@10") for half in halves])
-    together = bv(0.1).fit(sample, n="users").estimate("Recall@10")
-    np.testing.assert_allclose(together, apart, rtol=0.02)
-
-
-def test_the_mean_number_of_candidates_is_the_default() -> None:
+def test_the_mean_number_of_candidates_is_corrected_for() -> None:
     sample = of_two_lengths()
     as_many = SampledRanks.of(sample.rank, n_negatives=40, n_candidates=2250)
     by_mean, by_number = (bv(0.1).fit(one).estimate("Recall@10") for one in (sample, as_many))
@@ -320,15 +284,12 @@ def samples_of_several_items(*, replace: bool, repeats: int) -> list[SampledRank
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", ["mean", "users"])
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("metric", ["AP", "RR"])
-def test_means_of_several_items_are_those_of_simulated_samples(
-    metric: str, replace: bool, n: Literal["mean", "users"]
-) -> None:
+def test_means_of_several_items_are_those_of_simulated_samples(metric: str, replace: bool) -> None:
     ranks, repeats = users_with_several_items(), 2000
     samples = samples_of_several_items(replace=replace, repeats=repeats)
-    fits = bv(0.1).fit_repeats(samples, n=n)
+    fits = bv(0.1).fit_repeats(samples)
     drawn = fits.estimate(metric)
     error = drawn.std() / np.sqrt(repeats)
     assert abs(drawn.mean() - expectation(fits, metric, ranks)) < 4 * error
@@ -378,13 +339,3 @@ def test_horvitz_thompson_redraws_users() -> None:
     np.testing.assert_allclose(found, times @ (1 / (1 + above * 3.0)) / 6, rtol=1e-12)
     both = ht_plugin().fit_repeats([sample, sample]).estimate("AP")
     np.testing.assert_allclose(both, ht_plugin().fit(sample).estimate("AP").repeat(2), rtol=1e-12)
-
-
-@given(st.lists(st.integers(3, 5000), min_size=1, max_size=30))
-def test_users_are_expected_in_the_group_that_they_were_counted_in(candidates: list[int]) -> None:
-    sample = SampledRanks.of([1] * len(candidates), n_negatives=2, n_candidates=candidates)
-    cells = Cells.of([sample], n="users")
-    firsts = FullRanks.of(sample.rank, n_candidates=candidates)
-    expected = cells.expected(firsts)
-    # All users have rank 1, so that each group is one cell.
-    np.testing.assert_allclose(expected.counts[expected.cells[:, 3] == 0], cells.counts)
