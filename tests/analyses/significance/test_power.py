@@ -73,7 +73,7 @@ def test_thrift_with_memory_changes_no_bit(
 ) -> None:
     values = scores_of(rng, n_systems=6, n_users=100)[np.newaxis]
     whole = resampled(values, replicates=20).powers
-    monkeypatch.setattr("analyses.significance.power.DIFFERENCES_AT_ONCE", 300)
+    monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 300)
     np.testing.assert_array_equal(resampled(values, replicates=20).powers, whole)
 
 
