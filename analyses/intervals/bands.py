@@ -90,17 +90,15 @@ class Resampling:
         """
         from analyses.ordering.tau_b_loop import sample_taus
 
-        n_measures, n_blocks, n_runs, n_samples = sums.shape
-        taus = np.empty((n_measures, n_samples, len(self.weights)))
+        taus = np.empty((len(sums), sums.shape[-1], len(self.weights)))
         with single_threaded("blas"):
-            for measure in range(n_measures):
-                both = np.concatenate([sums[measure], reference[measure][:, :, None]], axis=2)
-                totals, unit = self._totals(both.reshape(n_blocks, -1))
-                totals = totals.reshape(-1, n_runs, n_samples + 1)
-                totals = totals if self.runs is None else self.runs @ totals
+            for measure, both in enumerate(zip(sums, reference[..., None], strict=True)):
+                unit = _unit(*both)
+                totals = [self._totals(some, unit) for some in both]
+                if self.runs is not None:
+                    totals = [self.runs @ some for some in totals]
                 scale = unit / len(self.blocks) * 10.0**DECIMALS
-                references = np.ascontiguousarray(totals[:, :, -1])
-                taus[measure] = sample_taus(totals[:, :, :-1], references, scale).T
+                taus[measure] = sample_taus(totals[0], totals[1][..., 0], scale).T
         return taus
 
     def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -119,17 +117,24 @@ class Resampling:
         resampled = np.empty((len(self.weights), *plain.shape[1:]))
         with single_threaded("blas"):
             for measure, of_blocks in enumerate(sums):
-                totals, unit = self._totals(of_blocks.reshape(len(of_blocks), -1))
-                resampled[:, measure] = (totals * unit).reshape(resampled[:, measure].shape)
+                unit = _unit(of_blocks)
+                resampled[:, measure] = self._totals(of_blocks, unit) * unit
         return np.concatenate([plain, resampled]) / len(self.blocks)
 
-    def _totals(self, sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Weigh sums (n_blocks, n) on a grid on which this is exact: whole numbers, and the unit.
+    def _totals(self, sums: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+        """Weigh sums (n_blocks, ...) in whole units, which is exact: (n_replicates, ...)."""
+        units = np.multiply(sums, 1 / unit).reshape(len(sums), -1)
+        totals: NDArray[np.float64] = self.weights @ np.rint(units, out=units)
+        return totals.reshape(-1, *sums.shape[1:])
 
-        Weights add up to the number of blocks, so weighted sums fit the grid as plain ones do.
-        """
-        exponent = int(grid_exponents(sums.T[None])[0, 0, 0])
-        return self.weights @ np.rint(sums * 2.0**-exponent), 2.0**exponent
+
+def _unit(*sums: NDArray[np.float64]) -> float:
+    """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact.
+
+    Weights add up to the number of blocks, so weighted sums fit the grid as plain ones do.
+    """
+    largest = max(max(some.max(initial=0.0), -some.min(initial=0.0)) for some in sums)
+    return float(2.0 ** grid_exponents(np.full((1, 1, len(sums[0])), largest)).item())
 
 
 def band(

@@ -1,5 +1,7 @@
 """Kendall's tau-b of many samples at once: the loops run over the samples, and vectorise.
 
+Most pairs of systems have one order in all samples of a replicate, and need no loop.
+
 What `analyses.ordering.tau_b` defines for one ordering; tests hold the two equal.
 """
 
@@ -26,25 +28,35 @@ def sample_taus(
     n_replicates, n_systems, n_samples = estimates.shape
     taus = np.empty((n_replicates, n_samples))
     rounded = np.empty((n_systems, n_samples))
+    lowest, highest = np.empty(n_systems), np.empty(n_systems)
     agreement = np.empty(n_samples)
     untied = np.empty(n_samples)
     for replicate in range(n_replicates):
         reference = np.rint(references[replicate] * scale)
         for i in range(n_systems):
+            low, high = np.inf, -np.inf
             for w in range(n_samples):
-                rounded[i, w] = np.rint(estimates[replicate, i, w] * scale)
+                value = np.rint(estimates[replicate, i, w] * scale)
+                rounded[i, w] = value
+                low, high = min(low, value), max(high, value)
+            lowest[i], highest[i] = low, high
         agreement[:] = 0.0
         untied[:] = 0.0
-        n_untied = 0
+        n_untied, agreement_of_all, untied_in_all = 0, 0.0, 0
         for i in range(n_systems):
             for j in range(i + 1, n_systems):
                 sign = np.sign(reference[i] - reference[j])
                 n_untied += sign != 0.0
+                if lowest[i] > highest[j] or highest[i] < lowest[j]:
+                    agreement_of_all += sign if lowest[i] > highest[j] else -sign
+                    untied_in_all += 1
+                    continue
                 for w in range(n_samples):
                     above = 1.0 if rounded[i, w] > rounded[j, w] else 0.0
                     below = 1.0 if rounded[i, w] < rounded[j, w] else 0.0
                     agreement[w] += sign * (above - below)
                     untied[w] += above + below
         for w in range(n_samples):
-            taus[replicate, w] = agreement[w] / np.sqrt(untied[w] * n_untied)
+            n_both = (untied[w] + untied_in_all) * n_untied
+            taus[replicate, w] = (agreement[w] + agreement_of_all) / np.sqrt(n_both)
     return taus

@@ -133,8 +133,9 @@ def _welch_limits(
 
 def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean, deviation, and shares of users above, below and at 0, of shape (n_rows, 5)."""
-    steps = in_steps(differences)
-    shares = [side.mean(axis=1) for side in (steps > 0, steps < 0, steps == 0)]
+    steps, n_users = in_steps(differences), differences.shape[1]
+    sides = (steps > 0, steps < 0, steps == 0)
+    shares = [np.count_nonzero(side, axis=1) / n_users for side in sides]
     return np.stack([*means_and_deviations(differences), *shares], axis=1)
 
 

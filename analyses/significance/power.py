@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +25,8 @@ Sums over blocks are weighted, not users: a tenth of the work for 6,040 users. S
 are good to 3 %.
 """
 
-DIFFERENCES_AT_ONCE = 1 << 21
-"""Pairs times users held at a time: 16 MB, and as much for their squares."""
+NUMBERS_AT_ONCE = 1 << 21
+"""Pairs times weightings, and products of systems times blocks, held at a time: 16 MB."""
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -153,10 +152,13 @@ def _normal_p(
     from scipy.special import erfc
 
     totals = np.add.reduceat(grid, firsts, axis=1) @ weights + shifts
-    p = np.empty((len(pairs[0]), weights.shape[1]))
-    for rows, squares in _squares(grid, pairs):
+    squares = _squares(grid, pairs, firsts)
+    p = np.empty((len(squares), weights.shape[1]))
+    at_once = max(1, NUMBERS_AT_ONCE // weights.shape[1])
+    for start in range(0, len(p), at_once):
+        rows = slice(start, start + at_once)
         first, second = (side[rows] for side in pairs)
-        variances = np.add.reduceat(squares, firsts, axis=1) @ weights
+        variances = squares[rows] @ weights
         sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
         z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
         erfc(z, out=p[rows])
@@ -164,11 +166,18 @@ def _normal_p(
 
 
 def _squares(
-    grid: NDArray[np.float64], pairs: Pairs
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Give the squared differences of some pairs at a time."""
-    at_once = max(1, DIFFERENCES_AT_ONCE // grid.shape[1])
-    for start in range(0, len(pairs[0]), at_once):
-        rows = slice(start, start + at_once)
-        differences = grid[pairs[0][rows]] - grid[pairs[1][rows]]
-        yield rows, differences * differences
+    grid: NDArray[np.float64], pairs: Pairs, firsts: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Sum the squared differences of all pairs over blocks, from products: (n_pairs, n_blocks)."""
+    sizes = np.diff(firsts, append=grid.shape[1])
+    blocks = np.repeat(np.arange(len(firsts)), sizes)
+    users = np.zeros((len(firsts), len(grid), sizes.max()))
+    users[blocks, :, np.arange(len(blocks)) - firsts[blocks]] = grid.T
+    squares = np.empty((len(pairs[0]), len(firsts)))
+    at_once = max(1, NUMBERS_AT_ONCE // len(grid) ** 2)
+    for start in range(0, len(firsts), at_once):
+        some = users[start : start + at_once]
+        products = (some @ some.swapaxes(1, 2)).transpose(1, 2, 0)
+        of_first, of_second = (products[side, side] for side in pairs)
+        squares[:, start : start + at_once] = of_first + of_second - 2 * products[pairs]
+    return squares

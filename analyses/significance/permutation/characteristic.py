@@ -10,6 +10,8 @@ NEGLIGIBLE = -50.0
 # Turns (of pi) between neighbouring angles up to which one of them is screened for both.
 COARSE_TURNS = 0.1
 CHUNK = 1 << 15
+# Whole numbers below this are counted without being sorted.
+FEW_SIZES = 1 << 12
 
 
 def distinct_sizes(
@@ -22,8 +24,14 @@ def distinct_sizes(
     >>> distinct_sizes(np.array([0, 1, -2, 2, 0]))
     (array([2., 1.]), array([2, 1]))
     """
-    sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
-    order = np.lexsort((-sizes, -counts))
+    sizes = np.abs(differences)
+    if sizes.max(initial=0) < FEW_SIZES and np.array_equal(whole := sizes.astype(np.intp), sizes):
+        counts = np.bincount(whole)
+        sizes = np.arange(len(counts))
+    else:
+        sizes, counts = np.unique(sizes, return_counts=True)
+    some = np.flatnonzero((sizes > 0) & (counts > 0))
+    order = some[np.lexsort((-sizes[some], -counts[some]))]
     return sizes[order].astype(np.float64), counts[order]
 
 

@@ -6,7 +6,7 @@ from scipy.stats import norm
 from analyses.intervals.resampling import draw_weights, random_blocks
 from analyses.shared.spreads import ratio_around
 from analyses.significance.permutation import exact_test, pair_indices
-from analyses.significance.power import N_BLOCKS, PowerSamples, resample_power
+from analyses.significance.power import PowerSamples, resample_power
 
 Floats = NDArray[np.float64]
 
@@ -38,13 +38,17 @@ def plain_power(values: Floats, weights: Floats, *, unit: float) -> float:
     return float(2 * norm.sf(totals / np.sqrt((differences**2).sum(axis=1))).sum())
 
 
+@pytest.mark.parametrize("n_blocks", [70, 30], ids=["users", "blocks of unequal size"])
 @pytest.mark.parametrize("decimals", [1, 15], ids=["lattice", "continuous"])
-def test_replicates_are_those_of_repeated_users(decimals: int, rng: np.random.Generator) -> None:
+def test_replicates_are_those_of_repeated_users(
+    decimals: int, n_blocks: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In proportion: resampling makes powers larger, and they are scaled to what was observed."""
+    monkeypatch.setattr("analyses.significance.power.N_BLOCKS", n_blocks)
     values = np.round(scores_of(rng, n_systems=5, n_users=70), decimals)
     found = resampled(values[np.newaxis], replicates=6, seed=3).powers[0]
-    ((_, of_blocks),) = draw_weights(70, replicates=6, seed=3)
-    weights = of_blocks[:, random_blocks(70, n_blocks=N_BLOCKS, seed=3)]
+    ((_, of_blocks),) = draw_weights(n_blocks, replicates=6, seed=3)
+    weights = of_blocks[:, random_blocks(70, n_blocks=n_blocks, seed=3)]
     unit = 0.1 if decimals == 1 else 0.0
     expected = np.array([plain_power(values, row, unit=unit) for row in weights])
     expected *= exact_test(values).p.sum() / expected.mean()
@@ -73,7 +77,7 @@ def test_thrift_with_memory_changes_no_bit(
 ) -> None:
     values = scores_of(rng, n_systems=6, n_users=100)[np.newaxis]
     whole = resampled(values, replicates=20).powers
-    monkeypatch.setattr("analyses.significance.power.DIFFERENCES_AT_ONCE", 300)
+    monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 300)
     np.testing.assert_array_equal(resampled(values, replicates=20).powers, whole)
 
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -25,3 +26,13 @@ def test_it_is_the_product_of_cosines(differences: Floats, step: float, n_angles
 def test_zeros_have_no_size() -> None:
     sizes, counts = distinct_sizes(np.array([0.0, -0.0, 3.0]))
     assert (sizes.tolist(), counts.tolist()) == ([3.0], [1])
+
+
+def test_sizes_are_the_same_counted_and_sorted(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    differences = rng.integers(-9, 9, 200).astype(np.float64)
+    counted = distinct_sizes(differences)
+    monkeypatch.setattr("analyses.significance.permutation.characteristic.FEW_SIZES", 0)
+    for some, expected in zip(counted, distinct_sizes(differences), strict=True):
+        np.testing.assert_array_equal(some, expected, strict=True)
