@@ -16,7 +16,7 @@ from recommenders.shared.component import ratings_of
 from recommenders.shared.lenskit_bridge import dataset_of
 
 # Systems whose item neighbours may all be strangers to a user.
-CANNOT_SCORE_ALL = {"als-knn", "item-knn"}
+CANNOT_SCORE_ALL = {"als-knn", "item-knn", "rp3beta"}
 
 # LensKit's tests have fixtures that pytest is going to refuse, and a field that it drops itself.
 lenskit_tests = pytest.mark.filterwarnings(
