@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from recommenders.shared.register import find_system, read_settings, systems
-from recommenders.shared.system import SystemSpec, not_installed
+from recommenders.shared.system import not_installed
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -40,11 +40,6 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
         raise not_installed(name, error) from error
 
 
-def scorer_name(spec: SystemSpec) -> str:
-    """Name the class of a system's components as that of its settings is named."""
-    return spec.settings.__name__.removesuffix("Settings") + "Scorer"
-
-
 def imported_from_recommenders(name: str) -> Any:
     """Give a class by which a system is a LensKit component, or that of its configuration.
 
@@ -59,8 +54,8 @@ def imported_from_recommenders(name: str) -> Any:
     'RM2Settings'
     """
     is_class = name.endswith(("Scorer", "Config"))  # Looked for, and not any attribute at all.
-    specs = {scorer_name(spec): spec for spec in systems().values()} if is_class else {}
-    spec = specs.get(f"{name[:-6]}Scorer")
+    specs = {spec.stem: spec for spec in systems().values()} if is_class else {}
+    spec = specs.get(name[:-6])
     if spec is None:
         raise AttributeError(f"module 'recommenders' has no attribute {name!r}")
     if name.endswith("Config"):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.shared.as_component import scorer_name
 from recommenders.shared.register import find_system
 from recommenders.shared.scorers import BatchScorer, HistoryScorer
 from recommenders.shared.system import Settings
@@ -89,7 +88,7 @@ def scorer_class(system: str) -> type[SystemScorer]:
         "__annotations__": {"config": spec.settings},
         "system": system,
     }
-    return type(scorer_name(spec), (SystemScorer,), facts)
+    return type(f"{spec.stem}Scorer", (SystemScorer,), facts)
 
 
 def ratings_of(data: Dataset) -> Ratings:
