@@ -2,10 +2,11 @@
 
 Every module of this folder declares one system; what they share is in the package
 ``recommenders.shared``. Listing the systems and checking their settings imports neither
-LensKit nor torch.
+LensKit nor torch. Every system is a LensKit component, too: ``from recommenders import RM2Scorer,
+RM2Config``.
 """
 
-from recommenders.shared.as_component import component
+from recommenders.shared.as_component import component, imported_from_recommenders
 from recommenders.shared.full_ranks import candidate_ranks, full_ranks, rankable
 from recommenders.shared.memory import PROCESS_BYTES, workers_within
 from recommenders.shared.register import find_system, read_settings, systems
@@ -42,3 +43,5 @@ __all__ = [
     "train",
     "workers_within",
 ]
+
+__getattr__ = imported_from_recommenders

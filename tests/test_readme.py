@@ -487,6 +487,8 @@ def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None
         "like-movielens",
         "other-systems",
         "ways-to-sample",
+        "fair",
+        "which-systems",
     ],
 )
 def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:

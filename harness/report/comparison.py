@@ -16,6 +16,7 @@ from analyses.shared.figures import PANEL, ROOMY_PANEL, side_by_side
 from analyses.shared.result import METRIC, FigureFace, Result
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, shown
+from harness.report.levels import Levels
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
@@ -34,7 +35,7 @@ class Comparison:
     """Finished studies, each with a label of its own.
 
     Their results are compared where at least two of them have them, over the report measures that
-    all of these share.
+    all of these share; levels of systems, where all are judged by the same test part.
     """
 
     studies: Mapping[str, FinishedStudy]
@@ -77,6 +78,11 @@ class Comparison:
             if len(by_study) > 1 and _side_by_side(by_study)
         }
 
+    @cached_property
+    def levels(self) -> Levels:
+        """What systems reach in all studies, if these judge by the same."""
+        return Levels(self.studies)
+
     def data_sets(self) -> Table:
         """Tabulate what the studies are of: Table 2 of Valcarce et al. (2018), and the systems."""
         rows: list[list[Cell]] = []
@@ -114,9 +120,12 @@ class Comparison:
         return [study.manifest["data"] for study in self.studies.values()]
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate the data sets, then each quantity."""
+        """Tabulate the data sets, each quantity, then levels of systems."""
         yield self.data_sets()
         yield from self.quantity_tables()
+        levels = self.levels.table()
+        if levels is not None:
+            yield levels
 
     def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals."""
@@ -145,6 +154,11 @@ class Comparison:
             for name, by_study in self.quantities.items()
             for measure, estimates in _side_by_side(by_study).items()
             for study, estimate in zip(by_study, estimates, strict=True)
+        ]
+        rows += [
+            (f"level of {system}", measure, study, value, nan, nan)
+            for measure, system, levels in self.levels.rows()
+            for study, value in zip(self.studies, levels, strict=True)
         ]
         columns = ["quantity", "measure", "study", "value", "low", "high"]
         return pd.DataFrame(rows, columns=columns)

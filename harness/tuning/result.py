@@ -30,6 +30,18 @@ class Tuned:
         """The best trial, the first of equals; None if all failed."""
         return best_of(self.trials, higher_is_better=self.higher_is_better)
 
+    def best_settings(self) -> dict[str, Any]:
+        """Give the best settings, and with them those that the study has and were not searched.
+
+        Raises
+        ------
+        ValueError
+            If all trials failed.
+        """
+        if self.best is None:
+            raise ValueError("all trials failed: there are no best settings.")
+        return {**self.best.settings, **self.given}
+
     def to_toml(self) -> str:
         """Write the best settings as a table for a study file, under what was found as comments.
 
@@ -40,17 +52,20 @@ class Tuned:
         """
         import tomli_w
 
-        if self.best is None:
-            raise ValueError("all trials failed: there are no best settings.")
-        table = {self.system: {**self.best.settings, **self.given}}
-        remarks = f"# {self._comparison(self.best)}\n# {self._trials_made()}\n"
+        table = {self.system: self.best_settings()}
+        remarks = f"# {self.comparison()}\n# {self._trials_made()}\n"
         return remarks + tomli_w.dumps({"systems": {"settings": table}})
 
-    def _comparison(self, best: Trial) -> str:
+    def comparison(self) -> str:
+        """Say what the best settings reach, and what the defaults."""
         default = self.trials[0].score
         other = "failed" if default is None else f"{default:.5f}"
-        found = f"{best.score:.5f} (trial {best.number}); the defaults: {other}"
-        return f"{self.measure} on the validation part: {found}"
+        best = "failed" if self.best is None else self._level(self.best)
+        return f"{self.measure} on the validation part: {best}; the defaults: {other}"
+
+    @staticmethod
+    def _level(trial: Trial) -> str:
+        return f"{trial.score:.5f} (trial {trial.number})"
 
     def _trials_made(self) -> str:
         n_failed = sum(trial.score is None for trial in self.trials)

@@ -5,11 +5,11 @@ The validation part is taken from the training ratings; see `harness.tuning.vali
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import repeat
+from itertools import tee
 from typing import Any, TypeAlias
 
 import joblib
@@ -49,7 +49,7 @@ from runs.shared.cluster import cluster_in_use
 from runs.shared.processes import processes
 from runs.shared.progress import Progress
 
-Outcome: TypeAlias = tuple[Trial, Run | str, Cost]
+Outcome: TypeAlias = tuple[tuple[str, Trial], Run | str, Cost]
 
 
 @dataclass(frozen=True)
@@ -70,33 +70,33 @@ class Budget:
 
 def tune(
     study: Study,
-    system: str,
+    systems: Sequence[str],
     *,
     metric: str,
     search: str,
     budget: Budget,
     n_jobs: int,
     progress: Progress,
-) -> Tuned:
-    """Search the settings of a system on a validation part of the training ratings.
+) -> list[Tuned]:
+    """Search the settings of systems on a validation part of the training ratings.
 
-    Trial 0 has the defaults. Settings that are not searched stay as the study has them. The table
-    of trials in the study folder is written after every trial; a search that was stopped goes on
-    from it, and draws what it would have drawn.
+    Trial 0 has the defaults. Settings that are not searched stay as the study has them. The tables
+    of trials in the study folder are written after every trial; a search that was stopped goes on
+    from them, and draws what it would have drawn.
 
     Parameters
     ----------
     study
         Where ratings, split, threshold and seed come from.
-    system
-        Its name, which the study need not have; a user's own, as ``my_system.py:MyScorer``, is
+    systems
+        Their names, which the study need not have; a user's own, as ``my_system.py:MyScorer``, is
         the study's of that name, or in a file that counts from where the program runs.
     metric
         What to make best, say ``nDCG@10``; without a cut-off, at the depth of the study's lists.
     search
         One of `harness.tuning.search.SEARCHES`.
     budget
-        When to end.
+        When to end, for each system.
     n_jobs
         Trials at once in a random search, which draws the same settings for any number. Another
         learns from every trial, and makes one at a time.
@@ -106,34 +106,62 @@ def tune(
     Raises
     ------
     InputError
-        If the study breaks a rule or has no ratings, there is no such system or metric, or the
+        If the study breaks a rule or has no ratings, there is no such system or metric, or a
         system has nothing to search.
     """
-    tuning = prepare(study, system, metric=metric, search=search, progress=progress)
+    tunings = prepare(study, systems, metric=metric, search=search, progress=progress)
     store = Store(study.folder)
     with store.held():
-        return tuning.run(store, budget, n_jobs=n_jobs if search == "random" else 1)
+        begun = [tuning.begin(store, budget) for tuning in tunings]
+        _make_trials(begun, n_jobs=n_jobs if search == "random" else 1, progress=progress)
+        return [each.tuned() for each in begun]
 
 
-def prepare(study: Study, system: str, *, metric: str, search: str, progress: Progress) -> Tuning:
+def searchable(study: Study) -> list[str]:
+    """Name the systems of a study that have settings which are searched.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    check(study)
+    names = [name for name in study.systems.names if search_space(find_system(name).settings)]
+    if study.ratings is not None and not names:
+        with study.errors_at("systems", "names"):
+            raise InputError("no system of the study has a setting that is searched.")
+    return names
+
+
+def prepare(
+    study: Study, systems: Sequence[str], *, metric: str, search: str, progress: Progress
+) -> list[Tuning]:
     """Check everything, then hold the validation part out; `tune` says what is refused."""
     check(study)
-    system = full_name(study, system)
+    names = [full_name(study, system) for system in systems]
     found = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
     try_out(found, [cutoff])
+    spaces = {name: _space_of(name) for name in names}
+    if search == "tpe":
+        import_optuna()
+    with progress("Reading the training ratings", 1) as bar:
+        validation = validation_of(study)
+        bar.advance()
+    return [
+        Tuning(study, name, found, cutoff, search, space, validation)
+        for name, space in spaces.items()
+    ]
+
+
+def _space_of(system: str) -> Space:
     space = search_space(find_system(system).settings)
     if not space:
         raise InputError(
             f"the system {system!r} has no setting that is searched; `harness systems` shows "
             "which systems have."
         )
-    if search == "tpe":
-        import_optuna()
-    with progress("Reading the training ratings", 1) as bar:
-        validation = validation_of(study)
-        bar.advance()
-    return Tuning(study, system, found, cutoff, search, space, validation, progress)
+    return space
 
 
 def full_name(study: Study, system: str) -> str:
@@ -144,9 +172,44 @@ def full_name(study: Study, system: str) -> str:
     return study.systems.labels.get(system, here)
 
 
+def _make_trials(begun: Sequence[Begun], *, n_jobs: int, progress: Progress) -> None:
+    """Make the trials that are missing, system by system, and note each when it is made."""
+    by_system = {each.tuning.system: each for each in begun}
+    several = len(begun) > 1
+    title = "Tuning" if several else f"Tuning {label_of(begun[0].tuning.system)}"
+    with progress(title, sum(each.budget.trials for each in begun)) as bar, restarts_in_silence():
+        bar.advance(sum(each.n_known for each in begun))
+        for (system, trial), outcome, cost in _outcomes(begun, n_jobs=n_jobs):
+            remark = by_system[system].add(trial, outcome, cost)
+            if remark:
+                progress.note(f"{label_of(system)}: {remark}" if several else remark)
+            bar.advance()
+
+
+def _outcomes(begun: Sequence[Begun], *, n_jobs: int) -> Iterator[Outcome]:
+    needs = [each.tuning.needed for each in begun for _ in range(each.budget.trials)]
+    n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
+    # Drawn one by one, each with the bytes it needs.
+    drawn, again = tee((each, trial) for each in begun for trial in each.drawn())
+    tasks = (each.tuning.task(trial) for each, trial in drawn)
+    is_random = all(each.tuning.search == "random" for each in begun)
+    if n_jobs > 1 or (is_random and cluster_in_use() is not None):
+        # No queue, so that what was not begun in time is not begun at all.
+        yield from processes(
+            n_jobs,
+            return_as="generator_unordered",
+            needs=(each.tuning.needed for each, _ in again),
+            pre_dispatch=n_jobs,
+            batch_size=1,
+        )(tasks)
+        return
+    for function, args, options in tasks:
+        yield function(*args, **options)
+
+
 @dataclass(frozen=True)
 class Tuning:
-    """A search that is ready to begin, or to go on."""
+    """A search for the settings of one system, ready to begin or to go on."""
 
     study: Study
     system: str
@@ -155,96 +218,40 @@ class Tuning:
     search: str
     space: Space
     validation: Validation
-    progress: Progress
 
-    def run(self, store: Store, budget: Budget, *, n_jobs: int) -> Tuned:
-        """Make the trials that the table lacks, within the budget."""
+    def begin(self, store: Store, budget: Budget) -> Begun:
+        """Read the trials that were made before."""
         path = store.folder / "tuning" / f"{file_stem(label_of(self.system))}.csv"
         table = TrialTable(path, self.space, self._unsearched, self._identity)
-        trials = table.read()
-        with (
-            self.progress(f"Tuning {label_of(self.system)}", budget.trials) as bar,
-            restarts_in_silence(),
-        ):
-            bar.advance(sum(number < budget.trials for number in trials))
-            for trial, outcome, cost in self._outcomes(trials, budget, n_jobs=n_jobs):
-                trials[trial.number] = self._judged(trial, outcome, cost)
-                table.write(trials.values())
-                self._tell(trial.number, trials)
-                bar.advance()
-        return Tuned(
-            system=self.system,
-            measure=self._measure,
-            trials=tuple(trials[number] for number in sorted(trials)),
-            table=path,
-            given=self._given,
-            higher_is_better=self.metric.higher_is_better,
-        )
+        return Begun(self, budget, table, table.read())
 
-    def _outcomes(
-        self, trials: Mapping[int, Trial], budget: Budget, *, n_jobs: int
-    ) -> Iterator[Outcome]:
+    def task(self, trial: Trial) -> Any:
+        """Make the task of training and ranking with the settings of a trial."""
         split = self.validation.split
-        tasks = (
-            joblib.delayed(try_and_rank)(
-                trial,
-                self.system,
-                {**self._given, **trial.settings},
-                split.train,
-                split.test_users,
-                seed=self.study.seed,
-                depth=self.cutoff,
-                candidates=self.study.systems.candidates_in(split),
-                positives=self._positives,
-            )
-            for trial in self._drawn(trials, budget)
+        return joblib.delayed(try_and_rank)(
+            (self.system, trial),
+            self.system,
+            {**self.given, **trial.settings},
+            split.train,
+            split.test_users,
+            seed=self.study.seed,
+            depth=self.cutoff,
+            candidates=self.study.systems.candidates_in(split),
+            positives=self._positives,
         )
-        needed = self._needed()
-        available = psutil.virtual_memory().available
-        n_jobs = workers_within(available, [needed] * n_jobs, n_jobs=n_jobs)
-        if n_jobs > 1 or (self.search == "random" and cluster_in_use() is not None):
-            # No queue, so that what was not begun in time is not begun at all.
-            yield from processes(
-                n_jobs,
-                return_as="generator_unordered",
-                needs=repeat(needed),
-                pre_dispatch=n_jobs,
-                batch_size=1,
-            )(tasks)
-            return
-        for function, args, options in tasks:
-            yield function(*args, **options)
 
-    def _needed(self) -> int:
+    @cached_property
+    def needed(self) -> int:
         """Give the bytes that a trial takes, going by what the defaults need."""
         estimate = find_system(self.system).need
         train = learnt_from(self.validation.split.train, self._positives)
-        settings = read_settings(self.system, self._given)
+        settings = read_settings(self.system, self.given)
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
-    def _drawn(self, trials: Mapping[int, Trial], budget: Budget) -> Iterator[Trial]:
-        """Draw the settings of the trials that are missing, until budget or space are used up.
-
-        Each draw sees the trials before it that are there by then.
-        """
-        clock, begun = Clock(), False
-        tried: list[Mapping[str, Value]] = []
-        for number in range(budget.trials):
-            if number in trials:
-                tried.append(trials[number].settings)
-                continue
-            if begun and budget.is_spent(clock):
-                return
-            settings = self._draw(tried, trials)
-            if settings is None:
-                return
-            begun = True
-            yield Trial(number, settings, None, 0.0)
-            tried.append(settings)
-
-    def _draw(
+    def draw(
         self, tried: list[Mapping[str, Value]], trials: Mapping[int, Trial]
     ) -> Mapping[str, Value] | None:
+        """Draw the settings of the next trial; None if the space is used up."""
         if not tried:
             return {name: self._defaults[name] for name in self.space}
         return draw_new(
@@ -256,34 +263,24 @@ class Tuning:
             seed=self.study.seed,
         )
 
-    def _judged(self, trial: Trial, outcome: Run | str, cost: Cost) -> Trial:
+    def judged(self, trial: Trial, outcome: Run | str, cost: Cost) -> Trial:
         """Score the run of a trial, or note why there is none."""
         if isinstance(outcome, str):
             return replace(trial, seconds=cost.seconds, finding=outcome)
         scores = score(
             [outcome],
             self.validation.qrels,
-            Measures([self._measure]),
-            {self._measure.metric: self.metric},
+            Measures([self.measure]),
+            {self.measure.metric: self.metric},
             users=self.validation.split.topics.ids,
         )
         weights = user_weights(self.validation.qrels, self.study.metrics.average)
         (values,) = weighted(scores, weights).values[0]
         return replace(trial, score=float(self.metric.average(values)), seconds=cost.seconds)
 
-    def _tell(self, number: int, trials: Mapping[int, Trial]) -> None:
-        """Say what is remarkable about a trial."""
-        trial = trials[number]
-        if trial.score is None:
-            self.progress.note(f"Trial {number} failed: {trial.finding}")
-        elif trial is best_of(trials.values(), higher_is_better=self.metric.higher_is_better):
-            settings = ", ".join(f"{name} = {value}" for name, value in trial.settings.items())
-            self.progress.note(
-                f"Trial {number}: {self._measure} {trial.score:.5f}, the best so far; {settings}"
-            )
-
     @property
-    def _measure(self) -> Measure:
+    def measure(self) -> Measure:
+        """What is made best."""
         return Measure(self.metric.label, self.cutoff)
 
     @property
@@ -291,14 +288,14 @@ class Tuning:
         return self.study.systems.positives_of(self.system)
 
     @cached_property
-    def _given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         """Settings that the study has and the search leaves as they are."""
         given = self.study.systems.settings.get(self.system, {})
         return {name: value for name, value in given.items() if name not in self.space}
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        return read_settings(self.system, self._given).model_dump(mode="json")
+        return read_settings(self.system, self.given).model_dump(mode="json")
 
     @property
     def _unsearched(self) -> dict[str, Any]:
@@ -308,7 +305,7 @@ class Tuning:
     def _identity(self) -> dict[str, str]:
         """Tell this search from others in one table."""
         named = {
-            "metric": str(self._measure),
+            "metric": str(self.measure),
             "search": self.search,
             "seed": str(self.study.seed),
         }
@@ -330,4 +327,63 @@ class Tuning:
             self._positives,
             file_of(self.system).read_text() if is_user_system(self.system) else "",
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
+        )
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search under way: its budget, its table, and its trials so far, by number."""
+
+    tuning: Tuning
+    budget: Budget
+    table: TrialTable
+    trials: dict[int, Trial]
+
+    @property
+    def n_known(self) -> int:
+        """How many trials within the budget are made."""
+        return sum(number < self.budget.trials for number in self.trials)
+
+    def drawn(self) -> Iterator[Trial]:
+        """Draw the settings of the trials that are missing, until budget or space are used up.
+
+        Each draw sees the trials before it that are there by then.
+        """
+        clock, begun = Clock(), False
+        tried: list[Mapping[str, Value]] = []
+        for number in range(self.budget.trials):
+            if number in self.trials:
+                tried.append(self.trials[number].settings)
+                continue
+            if begun and self.budget.is_spent(clock):
+                return
+            settings = self.tuning.draw(tried, self.trials)
+            if settings is None:
+                return
+            begun = True
+            yield Trial(number, settings, None, 0.0)
+            tried.append(settings)
+
+    def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
+        """Judge a trial, keep it, and say what is remarkable about it, if anything."""
+        trial = self.trials[trial.number] = self.tuning.judged(trial, outcome, cost)
+        self.table.write(self.trials.values())
+        if trial.score is None:
+            return f"Trial {trial.number} failed: {trial.finding}"
+        higher = self.tuning.metric.higher_is_better
+        if trial is not best_of(self.trials.values(), higher_is_better=higher):
+            return ""
+        settings = ", ".join(f"{name} = {value}" for name, value in trial.settings.items())
+        measure = self.tuning.measure
+        return f"Trial {trial.number}: {measure} {trial.score:.5f}, the best so far; {settings}"
+
+    def tuned(self) -> Tuned:
+        """Give what was found."""
+        return Tuned(
+            system=self.tuning.system,
+            measure=self.tuning.measure,
+            trials=tuple(self.trials[number] for number in sorted(self.trials)),
+            table=self.table.path,
+            given=self.tuning.given,
+            higher_is_better=self.tuning.metric.higher_is_better,
         )

@@ -1,11 +1,11 @@
-"""A system as a LensKit component, by name."""
+"""Systems as LensKit components."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from recommenders.shared.register import find_system, read_settings
+from recommenders.shared.register import find_system, read_settings, systems
 from recommenders.shared.system import not_installed
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
     Returns
     -------
-    LensKit's own component where the system is one, else
-    :class:`recommenders.shared.component.SystemScorer`; not trained.
+    LensKit's own component where the system is one, else ours, as ``RM2Scorer``; not trained.
 
     Raises
     ------
@@ -34,8 +33,33 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
     try:
         if spec.lenskit is not None:
             return spec.lenskit(checked)
-        from recommenders.shared.component import SystemScorer
+        from recommenders.shared.component import scorer_class
 
-        return SystemScorer(system=name, settings=checked.model_dump())
+        return scorer_class(name)(checked)
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
+
+
+def imported_from_recommenders(name: str) -> Any:
+    """Give a class by which a system is a LensKit component, or that of its configuration.
+
+    Raises
+    ------
+    AttributeError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> imported_from_recommenders("RM2Config").__name__
+    'RM2Settings'
+    """
+    is_class = name.endswith(("Scorer", "Config"))  # Looked for, and not any attribute at all.
+    specs = {spec.stem: spec for spec in systems().values()} if is_class else {}
+    spec = specs.get(name[:-6])
+    if spec is None:
+        raise AttributeError(f"module 'recommenders' has no attribute {name!r}")
+    if name.endswith("Config"):
+        return spec.settings
+    from recommenders.shared.component import scorer_class
+
+    return scorer_class(spec.name)

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from lenskit.data import Dataset, ItemList, QueryInput, RecQuery
 from lenskit.pipeline import Component
 from lenskit.training import Trainable, TrainingOptions
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
 from scipy.sparse import csr_array
 
 from qrels import Ratings
+from recommenders.shared.register import find_system
 from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from recommenders.shared.system import Settings
 from recommenders.shared.train_and_rank import train
 from runs import Numbering
 
 
-class SystemConfig(BaseModel, extra="forbid"):
-    """Which system, and its settings."""
-
-    system: str = Field("puresvd", description="Name of the system.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Settings that differ from the defaults."
-    )
-
-
 class SystemScorer(Component[ItemList], Trainable):
-    """Scores items by one of our systems, with the function that scores batches."""
+    """Scores items by one of our systems, with the function that scores batches.
 
-    config: SystemConfig
+    Each system has a class of its own, by `scorer_class`, whose configuration is its settings.
+    """
+
+    system: ClassVar[str]
+    config: Settings
     scorer: BatchScorer
 
     def train(self, data: Dataset, options: TrainingOptions | None = None) -> None:
@@ -39,7 +36,7 @@ class SystemScorer(Component[ItemList], Trainable):
         if self.is_trained() and not options.retrain:
             return
         self.scorer = train(
-            self.config.system, self.config.settings, ratings_of(data), seed=_seed(options)
+            self.system, self.config.model_dump(), ratings_of(data), seed=_seed(options)
         )
 
     def is_trained(self) -> bool:
@@ -73,6 +70,25 @@ class SystemScorer(Component[ItemList], Trainable):
         known = numbers >= 0
         row = np.zeros(np.count_nonzero(known), dtype=np.int32)
         return csr_array((values[known], (row, numbers[known])), shape=(1, len(self.scorer.items)))
+
+
+@cache
+def scorer_class(system: str) -> type[SystemScorer]:
+    """Give the class of a system's components, as `RM2Scorer` of `recommenders`.
+
+    Examples
+    --------
+    >>> scorer_class("rm2")(neighbours=20).config.neighbours
+    20
+    """
+    spec = find_system(system)
+    facts = {
+        "__module__": "recommenders",
+        "__doc__": f"{spec.summary}\n\n{spec.source}",
+        "__annotations__": {"config": spec.settings},
+        "system": system,
+    }
+    return type(f"{spec.stem}Scorer", (SystemScorer,), facts)
 
 
 def ratings_of(data: Dataset) -> Ratings:

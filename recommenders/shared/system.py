@@ -105,6 +105,11 @@ class SystemSpec(Member[Any]):
         made = self._annotated("return") if "return" in self.make.__annotations__ else None
         return hasattr(made, "score_histories")
 
+    @property
+    def stem(self) -> str:
+        """What its classes are called: RM2, of RM2Settings and RM2Scorer."""
+        return self.settings.__name__.removesuffix("Settings")
+
     def facts(self) -> dict[str, Any]:
         """Say what is known of the system, as data: all but how it is trained."""
         schema = self.settings.model_json_schema(mode="serialization")["properties"]

@@ -38,6 +38,7 @@ SYSTEMS = [
     "random",
     "rm1",
     "rm2",
+    "rp3beta",
     "rsv",
     "rw",
     "slim",

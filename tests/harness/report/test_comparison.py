@@ -1,8 +1,10 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
@@ -114,3 +116,49 @@ def test_studies_that_share_no_result_are_refused(finished: Path, scored: Path) 
     result = compare(finished, scored)
     assert result.exit_code == 2
     assert "share no analysis" in result.output
+
+
+# Levels of systems
+
+
+def test_levels_on_one_test_part_are_those_of_the_means(both: tuple[Path, Path]) -> None:
+    made = compared(*both)
+    frame = made.frame().set_index(["quantity", "measure", "study"])["value"]
+    for study in made.studies.values():
+        means = study.means
+        for label, number in zip(
+            means.measures.reported, means.measures.numbers(means.measures.reported), strict=True
+        ):
+            for system, value in zip(means.systems, means.values[number], strict=True):
+                assert frame[f"level of {system}", str(label), study.name] == value
+
+
+def test_systems_that_are_the_same_gain_nothing(both: tuple[Path, Path]) -> None:
+    (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
+    assert levels.headings == ["", "small", "other", "other – small, 95 %"]
+    assert {(row[1] == row[2], row[3]) for row in levels.rows} == {(True, "[0.0000, 0.0000]")}
+
+
+def test_a_gain_is_that_of_the_same_users(both: tuple[Path, Path]) -> None:
+    scores = both[1] / "scores.parquet"
+    moved = pd.read_parquet(scores)
+    of_puresvd = moved["system"] == "puresvd"
+    moved.loc[of_puresvd, "score"] += 0.25
+    moved.to_parquet(scores)
+    means = FinishedStudy.at(both[1]).means
+    values = means.values + 0.25 * (np.array(means.systems) == "puresvd")
+    keep(both[1], "means", replace(means, values=values))
+    (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
+    gains = {row[0]: row[3] for row in levels.rows}
+    assert gains["nDCG@20, puresvd"] == "[0.2500, 0.2500]"
+    assert gains["nDCG@20, random"] == "[0.0000, 0.0000]"
+
+
+def test_other_judgements_have_no_levels_side_by_side(both: tuple[Path, Path]) -> None:
+    page = both[1] / ".ledger/qrels.json"
+    entry = json.loads(page.read_text())
+    entry["files"]["qrels/test.qrels"] = "0" * 64
+    page.write_text(json.dumps(entry))
+    made = compared(*both)
+    assert "levels" not in [table.name for table in made.tables()]
+    assert not any(name.startswith("level of") for name in made.frame()["quantity"])

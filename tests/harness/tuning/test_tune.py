@@ -32,6 +32,7 @@ from tests.harness.small import (
 from tests.harness.tuning.test_validation import BY_TIME, CUT, log, new_pairs, write_log
 
 FAILED, MISUSED = 1, 2
+NEW = "study-tuned"
 TIGHT = "[systems.settings.ease]\nmax_gigabytes = 1e-6\n"
 COSTS = '''
 from harness.metrics.shared.metric import metric
@@ -221,6 +222,105 @@ def test_other_test_ratings_find_the_same(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
+# Every system of a study
+
+
+SEVERAL = (
+    WORLD
+    + """
+[systems] # Mine.
+names = ["random", "puresvd", "item-knn", "ease"]
+[systems.settings.ease]
+max_gigabytes = 1.5
+"""
+)
+
+
+def levels(folder: Path) -> dict[str, list[str]]:
+    return {s: [row["score"] for row in rows(folder, s)] for s in ("puresvd", "item-knn", "ease")}
+
+
+@pytest.fixture(scope="module")
+def tuned_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A study all of whose systems were tuned."""
+    folder = tmp_path_factory.mktemp("several")
+    return folder, tune(folder, "--all", "--trials", "3", text=SEVERAL)
+
+
+def test_every_system_with_a_range_has_the_same_budget(tuned_study: tuple[Path, Result]) -> None:
+    folder, answer = tuned_study
+    assert {system: len(scores) for system, scores in levels(folder).items()} == {
+        "puresvd": 3,
+        "item-knn": 3,
+        "ease": 3,
+    }
+    for system, scores in levels(folder).items():
+        shown = [f"{float(score):.4f}" for score in (scores[0], max(scores))]
+        assert [system, *shown, "3", "0"] in [line.split() for line in answer.stdout.splitlines()]
+
+
+def test_the_tuned_study_is_the_study_with_the_settings_found(
+    tuned_study: tuple[Path, Result],
+) -> None:
+    folder, _ = tuned_study
+    before, after = (tomllib.loads((folder / f"{s}.toml").read_text()) for s in ("study", NEW))
+    settings = after["systems"].pop("settings")
+    assert set(settings) == {"puresvd", "item-knn", "ease"}
+    best = max(rows(folder, "ease"), key=lambda row: float(row["score"]))
+    assert settings["ease"] == {
+        "max_gigabytes": 1.5,
+        "regularization": float(best["regularization"]),
+    }
+    del before["systems"]["settings"]
+    assert after == {**before, "name": "small-tuned"}
+    text = (folder / f"{NEW}.toml").read_text()
+    check(parse_study(text, source="study.toml", base=folder, changes={}))
+
+
+@pytest.mark.slow
+def test_systems_are_tuned_together_as_they_are_alone(
+    tuned_study: tuple[Path, Result], tmp_path: Path
+) -> None:
+    for system in ("puresvd", "item-knn", "ease"):
+        tune(tmp_path, system, "--trials", "3", "--jobs", "2", text=SEVERAL)
+    assert levels(tmp_path) == levels(tuned_study[0])
+
+
+def test_a_tuned_study_is_written_again_and_nothing_else_over(
+    tuned_study: tuple[Path, Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, answer = tuned_study
+    monkeypatch.setattr("harness.tuning.tune.try_and_rank", None)
+    assert tune(folder, "--all", "--trials", "3", text=SEVERAL).stdout == answer.stdout
+    (folder / f"{NEW}.toml").write_text("mine = 1\n")
+    refused = tune(folder, "--all", "--trials", "3", text=SEVERAL)
+    assert refused.exit_code == MISUSED
+    assert "study-tuned.toml: there is such a file, which `harness tune`" in refused.stderr
+
+
+def test_no_tuned_study_is_written_where_a_system_always_failed(tmp_path: Path) -> None:
+    text = WORLD + '[systems]\nnames = ["puresvd", "ease"]\n' + TIGHT
+    answer = tune(tmp_path, "--all", "--trials", "1", text=text)
+    assert (answer.exit_code, answer.stdout) == (FAILED, "")
+    assert answer.stderr.startswith("Failed: no trial of ease worked; the first: system 'ease'")
+    assert not (tmp_path / f"{NEW}.toml").exists()
+
+
+def test_a_study_without_ranges_has_nothing_to_tune(tmp_path: Path) -> None:
+    text = WORLD + '[systems]\nnames = ["random", "popularity"]\n'
+    answer = tune(tmp_path, "--all", text=text)
+    assert answer.exit_code == MISUSED
+    assert "no system of the study has a setting that is searched." in answer.stderr
+
+
+@pytest.mark.parametrize("systems", [(), ("puresvd", "--all")])
+def test_either_systems_are_named_or_all_are_meant(tmp_path: Path, systems: Any) -> None:
+    (tmp_path / "study.toml").write_text(WORLD)
+    answer = CliRunner().invoke(main, ["tune", str(tmp_path / "study.toml"), *systems])
+    assert (answer.exit_code, answer.stdout) == (MISUSED, "")
+    assert "Name systems, or say --all." in answer.stderr
+
+
 # Going on
 
 
@@ -235,10 +335,10 @@ def test_a_search_goes_on_from_its_table(undisturbed: Path, tmp_path: Path) -> N
 def test_a_search_that_was_interrupted_goes_on(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(trial: Any, *args: Any, **options: Any) -> Any:
-        if trial.number == 3:
+    def interrupted(label: tuple[str, Any], *args: Any, **options: Any) -> Any:
+        if label[1].number == 3:
             raise KeyboardInterrupt
-        return try_and_rank(trial, *args, **options)
+        return try_and_rank(label, *args, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr("harness.tuning.tune.try_and_rank", interrupted)
@@ -438,7 +538,7 @@ def test_nothing_is_trained_before_all_is_checked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("harness.tuning.tune.validation_of", None)
     study = parse_study(WORLD, source="study.toml", base=Path(), changes={})
     with pytest.raises(InputError):
-        prepare(study, "puresvd", metric="nDGC@10", search="random", progress=Silent())
+        prepare(study, ["puresvd"], metric="nDGC@10", search="random", progress=Silent())
 
 
 def test_the_list_of_systems_shows_where_settings_are_searched() -> None:

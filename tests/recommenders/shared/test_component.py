@@ -16,7 +16,7 @@ from recommenders.shared.component import ratings_of
 from recommenders.shared.lenskit_bridge import dataset_of
 
 # Systems whose item neighbours may all be strangers to a user.
-CANNOT_SCORE_ALL = {"als-knn", "item-knn"}
+CANNOT_SCORE_ALL = {"als-knn", "item-knn", "rp3beta"}
 
 # LensKit's tests have fixtures that pytest is going to refuse, and a field that it drops itself.
 lenskit_tests = pytest.mark.filterwarnings(
@@ -80,6 +80,41 @@ def component_tests(name: str) -> type:
 
 # pytest collects classes by their names in the module.
 globals().update({f"Test_{name}": component_tests(name) for name in recommenders.systems()})
+
+
+def test_every_system_has_a_class_whose_configuration_is_its_settings() -> None:
+    for name, spec in recommenders.systems().items():
+        stem = spec.settings.__name__.removesuffix("Settings")
+        scorer, config = (getattr(recommenders, f"{stem}{kind}") for kind in ("Scorer", "Config"))
+        assert scorer.config_class() is config is spec.settings, name
+
+
+def test_a_name_of_no_system_is_no_class() -> None:
+    for name in ("RM3Scorer", "RM3Config", "rm3"):
+        with pytest.raises(AttributeError, match=f"'recommenders' has no attribute '{name}'"):
+            getattr(recommenders, name)
+
+
+@pytest.mark.slow
+def test_a_pipeline_that_was_saved_gives_the_lists_of_a_study(ratings: Ratings) -> None:
+    from lenskit.batch import recommend
+    from lenskit.pipeline import Pipeline, topn_pipeline
+
+    from recommenders import RM2Config, RM2Scorer
+
+    config = topn_pipeline(RM2Scorer(RM2Config(neighbours=10)), n=20).config
+    pipeline = Pipeline.from_config(config)
+    scorer: Any = pipeline.node("scorer")
+    scorer.component.train(dataset_of(ratings), TrainingOptions(rng=1))
+    pipeline.train(dataset_of(ratings), TrainingOptions(retrain=False))
+    everybody = np.arange(len(ratings.users), dtype=np.int32)
+    theirs = recommend(pipeline, ratings.users.ids.tolist(), n_jobs=1)
+    of_study = recommenders.train("rm2", {"neighbours": 10}, ratings, seed=1)
+    run = recommenders.recommend(of_study, ratings, everybody, system="rm2", depth=20)
+    for user, items in zip(ratings.users.ids, run.items, strict=True):
+        found = theirs.lookup(user)
+        assert found is not None
+        assert found.ids().tolist() == ratings.items.ids[items[items >= 0]].tolist()
 
 
 def test_a_history_counts_more_than_the_user_it_came_from(ratings: Ratings) -> None:

@@ -1,0 +1,71 @@
+"""RP3beta: a random walk of three steps, which popular items are discounted in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels import Ratings
+from recommenders.kernels.neighbourhoods.neighbours import nearest
+from recommenders.shared.scorers import LinearItemScorer
+from recommenders.shared.search_space import Range
+from recommenders.shared.sparse import pattern, row_sums
+from recommenders.shared.system import AtLeastOne, NotNegative, Positive, Settings, searched, system
+
+
+class RP3BetaSettings(Settings):
+    """Settings of RP3beta."""
+
+    neighbours: AtLeastOne = searched(
+        100,
+        Range(10, 400, log=True),
+        description="Items that each item leads to, the likeliest: at least 1.",
+    )
+    alpha: Positive = searched(
+        1.0,
+        Range(0.3, 2.0),
+        description="Power that chances of steps are raised to (the paper's alpha): above 0.",
+    )
+    beta: NotNegative = searched(
+        0.5,
+        Range(0.0, 1.0),
+        description="Power of an item's number of users that divides its score (the paper's "
+        "beta): 0, for none, or more.",
+    )
+
+
+@system(
+    "rp3beta",
+    family="random walk",
+    source="Paudel, Christoffel, Newell & Bernstein (2017), Updatable, accurate, diverse, and "
+    "scalable recommendations for interactive applications, TiiS 7(1)",
+)
+def rp3beta(ratings: Ratings, settings: RP3BetaSettings, *, seed: int) -> LinearItemScorer:
+    r"""Walk from the user to an item, to another user and on, and discount popular items.
+
+    .. math:: s_{ui} = \sum_{j \in I_u,\, i \in N_k(j)} \frac{1}{c_i^\beta}
+              \sum_v \frac{[j \in I_v]}{c_j^\alpha} \frac{[i \in I_v]}{|I_v|^\alpha}
+
+    with :math:`c_i` users who rated i, and :math:`N_k(j)` the k items of the highest weight. The
+    paper has beta with alpha = 1, and alpha alone as P3alpha; k, and both powers together, are
+    those of Ferrari Dacrema, Cremonesi & Jannach (2019). An item that no walk reaches cannot be
+    scored.
+    """
+    rated = pattern(ratings.matrix())
+    of_items = rated.T.tocsr()
+    from_users = rated.multiply(_powers(row_sums(rated), -settings.alpha)[:, np.newaxis]).tocsr()
+    sizes = row_sums(of_items)
+    from_items = of_items.multiply(_powers(sizes, -settings.alpha)[:, np.newaxis]).tocsr()
+    discounts = _powers(sizes, -settings.beta)
+
+    def likeness(rows: slice) -> NDArray[np.float64]:
+        weights = (from_items[rows] @ from_users).toarray() * discounts
+        return np.where(weights > 0, weights, -np.inf)
+
+    weights = nearest(likeness, n_rows=len(sizes), count=settings.neighbours)
+    return LinearItemScorer(ratings, weights)
+
+
+def _powers(counts: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    """Raise counts to a power; 0 as if it were 1, for there is nothing to weigh."""
+    return np.asarray(np.maximum(counts, 1) ** power)
