@@ -153,7 +153,7 @@ def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength
     found: ValiditySweep, strength: float | None, taus: list[float]
 ) -> None:
     points = [
-        line.get_xydata().ravel()
+        np.ravel(line.get_xydata())
         for line in found.plot_robustness(strength=strength).lines
         if line.get_label() in found.measures.labels
     ]
