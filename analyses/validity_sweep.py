@@ -23,6 +23,7 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.shared.worlds import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
+from analyses.verdicts.drawn import draw_robustness
 from analyses.verdicts.world_aspects import IDEAL, ITSELF, POWER, ROBUSTNESS, WRONG, WorldQuestion
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
@@ -386,6 +387,21 @@ class ValiditySweep(Result):
         ax.set_xlabel("ratings, as multiple")
         return ax
 
+    @figure(
+        "validity_sweep_robustness",
+        "Robustness against validity over worlds, by metric",
+        of="means",
+    )
+    def plot_robustness(self, ax: Axes | None = None, *, strength: float | None = None) -> Axes:
+        """Draw one point a measure: its means at one strength, by default next to the study's."""
+        s = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
+        at, ax = (slice(None), s, self._usual(self.densities)), axes_or_new(ax)
+        taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
+        robustness = self.means[self._place(ROBUSTNESS)][at]
+        draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
+        ax.set_title(f"{LABELS[self.bias]}: {self.strengths[s]:g}")
+        return ax
+
     def _draw(
         self, ax: Axes | None, aspect: str | None, places: Sequence[float], where: tuple[Any, ...]
     ) -> Axes:
@@ -434,9 +450,11 @@ class ValiditySweep(Result):
         )
 
     def caption_of(self, part: str) -> str:
-        """Say at which strength densities are compared."""
+        """Say at which strength densities, and means of robustness and validity, are compared."""
         strength = self.strengths[self._usual(self.strengths)]
-        return f"At strength {strength:g}, by number of ratings. {self.caption()}"
+        shows = "means with 95 %; on the line a measure is as valid as robust"
+        told = "by number of ratings" if part == "by_density" else shows
+        return f"At strength {strength:g}, {told}. {self.caption()}"
 
     def findings(self) -> Sequence[str]:
         """Say what changes with the strength of the bias, and which conclusions depend on it."""

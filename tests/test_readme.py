@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 from shlex import split
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
+from tests.analyses.test_validity_sweep import swept
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
 
@@ -265,8 +267,9 @@ def test_scores_are_averaged_over_percentiles_of_popularity_by_user(
             analyses={"names": []},
         )
         run_study(study, n_jobs=1, progress=Silent())
-    names: dict[str, Any] = {}
-    exec(block_with("python", "study-p{k}"), names)
+    command = split(block_with("bash", "study-p1 "))[1:]
+    answer = CliRunner().invoke(main, [*command, "--quiet"])
+    assert answer.exit_code == 0, answer.output
     by_user: dict[str, list[float]] = {}
     for k in (1, 2, 3):
         frame = pd.read_parquet(f"study-p{k}/scores.parquet").query("cutoff == 10")
@@ -276,8 +279,22 @@ def test_scores_are_averaged_over_percentiles_of_popularity_by_user(
         user: np.mean(np.array(scores).reshape(-1, 2) @ [1, -1]) for user, scores in by_user.items()
     }
     assert len({len(scores) for scores in by_user.values()}) > 1
-    assert len(differences) == names["power"].n_users
-    assert names["power"].differences.item() == pytest.approx(np.mean([*differences.values()]))
+    (told,) = pd.read_csv("p1r/pvalues.csv").query("cutoff == 10").difference
+    assert told == pytest.approx(np.mean([*differences.values()]))
+
+
+@pytest.mark.slow
+def test_robustness_is_drawn_against_validity_from_three_studies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = swept()
+    opened = SimpleNamespace(result=lambda _: sweep)
+    monkeypatch.setattr("harness.open_study", lambda _: opened, raising=False)
+    names: dict[str, Any] = {}
+    exec(block_with("python", "plot_robustness"), names)
+    assert [ax.get_legend() is None for ax in names["axes"]] == [True, True, False]
+    assert Path("robust-or-right.png").is_file()
 
 
 def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:

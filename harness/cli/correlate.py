@@ -64,7 +64,7 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
     """Compare the orderings of systems in files.
 
     These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
-    scores for each measure, or one study folder. Intervals need scores topic by topic.
+    scores for each measure, or study folders. Intervals need scores topic by topic.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def discriminate(**asked: Any) -> None:
 
     Every pair of systems is tested for every measure. Measures are printed in the order of their
     discriminative power (DP, the sum of the p-values), the most discriminative first. In place of
-    tables, the folder of a finished study may be named.
+    tables, the folder of a finished study may be named, or several: means over them, by user.
     """
     from analyses.discrimination import discrimination
 

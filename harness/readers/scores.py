@@ -13,6 +13,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
 from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
+from runs.replicates import Replicates
 from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
 
 SCORES_FILE = "scores.parquet"
@@ -42,7 +43,10 @@ class ScoreTable:
 
 
 def read_score_tables(paths: Sequence[Path]) -> Scores:
-    """Read scores from tables of one measure each, or the folder or ``scores.parquet`` of a study.
+    """Read scores from tables of one measure each, or folders or ``scores.parquet`` of studies.
+
+    Of several studies, such as those of all folds of a `k-fold` split or of all percentiles of
+    `popularity-percentile`, a user's score is the mean over those that the user is tested in.
 
     A table is UTF-8 text with a heading line. Fields are separated by tabs if that line has one,
     else by commas. The first column holds the ids of the topics if its heading is empty, topic,
@@ -59,14 +63,14 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     ------
     InputError
         If a file is missing, empty or no such table, a score is missing or not finite, a system
-        or topic is duplicated, there are fewer than two systems, or files differ in systems or
-        topics.
+        or topic is duplicated, there are fewer than two systems, files differ in systems or
+        topics, or studies differ in systems or measures.
     """
-    if len(paths) == 1 and (paths[0].is_dir() or paths[0].suffix == ".parquet"):
-        return _read_study(paths[0])
-    tables = [read_score_table(path) for path in paths]
-    if not tables:
+    if not paths:
         raise InputError("no table of scores was given.")
+    if all(path.is_dir() or path.suffix == ".parquet" for path in paths):
+        return _mean_over(paths, [_read_study(path) for path in paths])
+    tables = [read_score_table(path) for path in paths]
     first = tables[0]
     measures = _measures([table.path for table in tables])
     values = [_aligned(table, first) for table in tables]
@@ -111,6 +115,29 @@ def _read_study(path: Path) -> Scores:
         raise InputError(f"{file}: there is no such file; the study is not finished.") from None
     except (KeyError, ValueError) as error:
         raise InputError(f"{file}: not the scores of a study ({error}).") from None
+
+
+def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
+    """Average every user's scores over the studies that the user is tested in."""
+    first = studies[0]
+    if len(studies) == 1:
+        return first
+    for path, study in zip(paths, studies, strict=True):
+        if (study.systems, study.measures) != (first.systems, first.measures):
+            raise InputError(
+                f"{path} and {paths[0]} differ in their systems or measures; a mean over studies "
+                "is of the same."
+            )
+    users = np.unique(np.concatenate([study.users for study in studies]))
+    values = np.zeros((len(studies), *first.values.shape[:2], len(users)))
+    tested = np.zeros((len(studies), len(first.systems), len(users)), dtype=np.bool_)
+    for number, study in enumerate(studies):
+        own = np.searchsorted(users, study.users)
+        values[number][..., own], tested[number][:, own] = study.values, True
+    systems = np.tile(np.arange(len(first.systems)), len(studies))
+    scored = Replicates(first.systems, systems, np.concatenate(tested))
+    means = scored.mean(np.concatenate(values, axis=1))
+    return Scores(means, first.measures, first.systems, users)
 
 
 def _has_ids(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

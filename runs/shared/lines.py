@@ -20,7 +20,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file.") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: the folder of a study is read alone, not with others.") from None
+        raise InputError(f"{path}: the folder of a study is not read with tables.") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: the file is not UTF-8 text ({error}).") from None
     lines = text.splitlines()

@@ -148,6 +148,18 @@ def test_the_card_of_a_measure_has_its_validity_at_both_ends(found: ValiditySwee
     assert found.about(Measure("AP", 5)) == {}
 
 
+@pytest.mark.parametrize(("strength", "taus"), [(None, [0.6, 0.6]), (2.0, [0.3, 0.6])])
+def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength(
+    found: ValiditySweep, strength: float | None, taus: list[float]
+) -> None:
+    points = [
+        np.ravel(line.get_xydata())
+        for line in found.plot_robustness(strength=strength).lines
+        if line.get_label() in found.measures.labels
+    ]
+    assert np.array(points) == pytest.approx(np.array([[0.95, taus[0]], [0.9, taus[1]]]), abs=0.03)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("densities", [(1.0,), (0.5, 1.0)])
 def test_every_table_and_figure_can_be_made_from_what_is_kept(
@@ -157,7 +169,8 @@ def test_every_table_and_figure_can_be_made_from_what_is_kept(
     path.write_bytes(to_evidence(swept(densities=densities)))
     kept = read_evidence(path, ValiditySweep)
     drawn = [face.name for face in figures_of(ValiditySweep) if face.is_of(kept)]
-    assert drawn == ["validity_sweep", "validity_sweep_density"][: len(densities)]
+    by_density = ["validity_sweep_density"] if len(densities) > 1 else []
+    assert drawn == ["validity_sweep", *by_density, "validity_sweep_robustness"]
     write_results({"validity_sweep": kept}, tmp_path / "kept")
     assert {f"{name}.png" for name in drawn} <= {
         path.name for path in (tmp_path / "kept").iterdir()

@@ -50,9 +50,10 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
     With ``candidates = "test"`` in [systems] the tested items of the percentile are ranked among
     themselves; without it they compete with items of all percentiles. One study tests one
     percentile, as one study of `k_fold` tests one fold: its topics are users, and what the paper
-    averages is averaged over studies. In a study of users x percentiles the topics would depend on
-    one another, and no paired test would hold. The paper's P1R ranks one relevant item at a time
-    among others (1R); here all relevant items of a user are in one ranking.
+    averages is averaged over studies, by ``harness discriminate`` of all their folders. In a study
+    of users x percentiles the topics would depend on one another, and no paired test would hold.
+    The paper's P1R ranks one relevant item at a time among others (1R); here all relevant items of
+    a user are in one ranking.
 
     Raises
     ------

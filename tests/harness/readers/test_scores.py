@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyses.shared.measure import Measure
-from harness.readers.scores import read_score_tables
+from analyses.shared.measure import Measure, Scores
+from harness.readers.scores import all_reported, read_score_tables
+from harness.readers.scores_parquet import scores_to_parquet
 from runs import InputError
 from tests.harness.small import ROOT
 
@@ -136,6 +137,32 @@ def test_the_scores_of_a_study_are_read_from_its_folder(finished: Path) -> None:
     scores = read_score_tables([finished])
     assert Measure("nDCG", 20) in scores.measures
     assert scores.systems == ("random", "popularity", "puresvd")
+
+
+def study_scores(path: Path, users: str, values: object, systems: str = "ab") -> Path:
+    measures = all_reported([Measure("P", 10)])
+    scores = Scores(np.array([values], dtype=float), measures, tuple(systems), np.array([*users]))
+    path.write_bytes(scores_to_parquet(scores))
+    return path
+
+
+def test_scores_of_several_studies_are_means_over_those_that_test_the_user(tmp_path: Path) -> None:
+    first = study_scores(tmp_path / "1.parquet", "uw", [[0.5, 1.0], [0.0, 0.4]])
+    second = study_scores(tmp_path / "2.parquet", "vw", [[0.3, 0.0], [0.1, 0.2]])
+    scores = read_score_tables([first, second])
+    assert scores.users.tolist() == ["u", "v", "w"]
+    assert scores.values.tolist() == [[[0.5, 0.3, 0.5], [0.0, 0.1, 0.3]]]
+    assert (scores.systems, scores.measures) == (("a", "b"), (Measure("P", 10),))
+
+
+def test_studies_of_other_systems_have_no_mean(tmp_path: Path) -> None:
+    paths = [
+        study_scores(tmp_path / f"{systems}.parquet", "u", [[0.5], [0.0]], systems)
+        for systems in ("ab", "ac")
+    ]
+    sentence = r"ac.parquet and .*ab.parquet differ in their systems or measures"
+    with pytest.raises(InputError, match=sentence):
+        read_score_tables(paths)
 
 
 def test_a_folder_without_scores_is_not_a_study(tmp_path: Path) -> None:
