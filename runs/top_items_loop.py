@@ -34,7 +34,7 @@ def fill_highest(scores: NDArray[np.floating], items: NDArray[np.int32]) -> None
 
 @numba.njit(nogil=True, cache=True)
 def _rise(
-    held: NDArray[np.float32], numbers: NDArray[np.int32], place: int, score: float, item: int
+    held: NDArray[np.float32], numbers: NDArray[np.int32], place: int, score: np.float32, item: int
 ) -> None:
     """Add an item to a heap whose root is the item that goes first; it has the highest number."""
     while place > 0 and score <= held[(place - 1) // 2]:
@@ -46,7 +46,7 @@ def _rise(
 
 @numba.njit(nogil=True, cache=True)
 def _sink(
-    held: NDArray[np.float32], numbers: NDArray[np.int32], count: int, score: float, item: int
+    held: NDArray[np.float32], numbers: NDArray[np.int32], count: int, score: np.float32, item: int
 ) -> None:
     """Put an item in place of the root of the heap."""
     place = 0
