@@ -99,32 +99,9 @@ def top_items(scores: NDArray[np.floating], *, depth: int) -> NDArray[np.int32]:
     >>> top_items(np.array([[0.1, 0.5, 0.5, -np.inf]]), depth=4)
     array([[ 1,  2,  0, -1]], dtype=int32)
     """
-    candidates = np.nan_to_num(
-        scores.astype(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf
-    )
-    n_users, n_items = candidates.shape
-    kept = min(depth, n_items)
-    chosen = _highest(candidates, kept)
-    values = np.take_along_axis(candidates, chosen, axis=1)
-    order = np.lexsort((chosen, -values), axis=1)
-    ranked = np.take_along_axis(chosen, order, axis=1)
-    ranked[np.take_along_axis(values, order, axis=1) == -np.inf] = NO_ITEM
-    items = np.full((n_users, depth), NO_ITEM, dtype=np.int32)
-    items[:, :kept] = ranked
+    from runs.top_items_loop import fill_highest
+
+    items = np.full((len(scores), depth), NO_ITEM, dtype=np.int32)
+    if depth:
+        fill_highest(np.ascontiguousarray(scores), items[:, : scores.shape[1]])
     return items
-
-
-def _highest(scores: NDArray[np.float32], kept: int) -> NDArray[np.intp]:
-    """Choose the ``kept`` highest of each row; among equals at the border, the lowest numbers."""
-    n_users, n_items = scores.shape
-    if kept == n_items:
-        return np.tile(np.arange(n_items), (n_users, 1))
-    chosen = np.argpartition(-scores, kept - 1, axis=1)[:, :kept]
-    border = np.take_along_axis(scores, chosen, axis=1).min(axis=1, keepdims=True)
-    tied = np.count_nonzero(scores == border, axis=1)
-    taken = np.count_nonzero(np.take_along_axis(scores, chosen, axis=1) == border, axis=1)
-    for row in np.flatnonzero((tied > taken) & np.isfinite(border[:, 0])):
-        above = np.flatnonzero(scores[row] > border[row])
-        equal = np.flatnonzero(scores[row] == border[row])
-        chosen[row] = np.concatenate([above, equal[: kept - len(above)]])
-    return chosen

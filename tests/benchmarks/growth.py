@@ -1,18 +1,22 @@
 """What studies of worlds of 1, 10 and 25 million ratings cost, stage by stage, as CSV.
 
-Run with ``python -m tests.benchmarks.growth [PRESET...]``. Ten systems that need no matrix of all
-pairs of items are trained, and five analyses made, with one worker, in a process of its own.
+Run with ``python -m tests.benchmarks.growth FOLDER [PRESET...]``. Ten systems that need no matrix
+of all pairs of items are trained, and five analyses made, with one worker, in a process of its own.
+The folder keeps the studies: what is interrupted goes on, and its time is added up.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-import resource
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from time import sleep, time
+
+import psutil
 
 PRESETS = ("ml-1m", "ml-10m", "ml-25m")
 STUDY = """
@@ -40,35 +44,72 @@ SYSTEMS = (
 STAGES = {"run": "training and ranking", "true-qrels": "truth", "true-scores": "truth"}
 """Parts of a study that are added up; others stand for themselves."""
 
+REST = "making the world, reading, report"
+EVERY = 0.5
+"""Seconds between two looks at the process."""
 
-def measure(preset: str, folder: Path) -> dict[str, float]:
-    """Give CPU-s by stage and in all, and the memory of the largest process so far in GB."""
+
+@dataclass
+class Stage:
+    """CPU-s, and the most memory of the process in GB."""
+
+    cpu: float = 0.0
+    memory: float = 0.0
+
+
+def watch(command: list[str], record: Path) -> None:
+    """Run a command, and add a row of time, CPU-s and GB to a file at every look at it."""
+    with psutil.Popen(command) as study, record.open("a", buffering=1) as file:
+        while study.poll() is None:
+            with study.oneshot():
+                cpu, memory = study.cpu_times(), study.memory_info().rss / 1024**3
+            file.write(f"{time():.1f},{cpu.user + cpu.system:.2f},{memory:.4f}\n")
+            sleep(EVERY)
+    if study.returncode:
+        raise subprocess.CalledProcessError(study.returncode, command)
+
+
+def stages_of(folder: Path, record: Path) -> dict[str, Stage]:
+    """Give what the stages of a study cost, finished or not, by its ledger and the looks at it."""
+    stages: dict[str, Stage] = defaultdict(Stage)
+    spans: list[tuple[float, float, Stage]] = []
+    for page in sorted((folder / ".ledger").glob("*.json"), key=lambda page: page.stat().st_mtime):
+        entry, end = json.loads(page.read_text()), page.stat().st_mtime
+        part = "run" if page.stem.startswith("run-") else page.stem
+        stage = stages[STAGES.get(part, part)]
+        stage.cpu += entry["cpu_seconds"]
+        spans.append((end - entry["seconds"], end, stage))
+    rest, whole = stages[REST], stages["all"]
+    before = 0.0
+    for moment, cpu, memory in csv.reader(record.read_text().splitlines()):
+        during = (stage for start, end, stage in spans if start <= float(moment) <= end)
+        for stage in (next(during, rest), whole):
+            stage.memory = max(stage.memory, float(memory))
+        # A study that was interrupted begins at 0 again.
+        whole.cpu += float(cpu) - before if float(cpu) >= before else float(cpu)
+        before = float(cpu)
+    rest.cpu = 2 * whole.cpu - sum(stage.cpu for stage in stages.values())
+    return stages
+
+
+def measure(preset: str, folder: Path) -> dict[str, Stage]:
+    """Make a study, or what is left of it, and give the cost of each stage."""
     names = ", ".join(f'"{name}"' for name in SYSTEMS)
-    file = folder / f"{preset}.toml"
+    file, record = folder / f"{preset}.toml", folder / f"{preset}.csv"
     file.write_text(STUDY.format(preset=preset, systems=names))
     command = [sys.executable, "-m", "harness", "run", str(file), "--jobs", "1"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*command, "--output", str(folder / preset)], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    manifest = json.loads((folder / preset / "manifest.json").read_text())
-    costs: dict[str, float] = defaultdict(float)
-    for part, seconds in manifest["seconds"].items():
-        stage = "run" if part.startswith("run-") else part
-        costs[STAGES.get(stage, stage)] += seconds["cpu"]
-    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    costs["making the world, reading, report"] = whole - sum(costs.values())
-    facts = manifest["collection"]["ratings"]
-    sizes = {f"number of {name}": facts[name] for name in ("users", "items", "ratings")}
-    return {**sizes, **costs, "whole": whole, "GB": after.ru_maxrss / 1024**2}
+    watch([*command, "--output", str(folder / preset)], record)
+    return stages_of(folder / preset, record)
 
 
 def main() -> None:
     """Measure the presets that are named, or all, and print a row for each stage of each."""
-    for preset in sys.argv[1:] or PRESETS:
-        with TemporaryDirectory() as folder:
-            for name, number in measure(preset, Path(folder)).items():
-                shown = f"{number:.0f}" if number >= 1000 else f"{number:.3g}"
-                print(preset, name, shown, sep=",", flush=True)
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    print("preset", "stage", "CPU-s", "GB", sep=",")
+    for preset in sys.argv[2:] or PRESETS:
+        for name, stage in measure(preset, folder).items():
+            print(preset, name, f"{stage.cpu:.1f},{stage.memory:.2f}", sep=",", flush=True)
 
 
 if __name__ == "__main__":

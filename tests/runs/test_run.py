@@ -26,7 +26,7 @@ def test_items_must_be_int32() -> None:
     arrays(
         np.float64,
         st.tuples(st.integers(1, 4), st.integers(1, 12)),
-        elements=st.sampled_from([0.0, 0.5, 1.0, -3.0, np.nan, -np.inf]),
+        elements=st.sampled_from([0.0, 0.5, 1.0, -3.0, np.nan, -np.inf, np.inf]),
     ),
     st.integers(1, 14),
 )
