@@ -257,13 +257,13 @@ def tau_ap_a(estimates: Row, references: Row) -> Row:
         row, wanted, is_defined = _rounded(estimates[n], references[n])
         if not is_defined or _has_ties(wanted):
             continue
-        shares = 0.0
+        excess = 0.0
         for i in range(len(row)):
             n_above, n_right, n_tied = _look_above(row, wanted, i)
             for n_before in range(n_tied):
                 if n_above + n_before > 0:
-                    shares += (n_right + n_before / 2) / (n_above + n_before) / n_tied
-        values[n] = 2 * shares / (len(row) - 1) - 1
+                    excess += (2 * n_right - n_above) / (n_above + n_before) / n_tied
+        values[n] = excess / (len(row) - 1)
     return values
 
 

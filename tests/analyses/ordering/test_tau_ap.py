@@ -75,5 +75,10 @@ def test_tau_ap_makes_up_no_order_for_ties() -> None:
     assert np.isnan(tau_ap(X, Y_TIED))
 
 
+@pytest.mark.parametrize("n_systems", range(2, 30))
+def test_tau_ap_a_is_exactly_0_where_the_estimate_ties_all(n_systems: int) -> None:
+    assert tau_ap_a(np.ones(n_systems), np.arange(float(n_systems))) == 0
+
+
 def test_tau_ap_a_makes_up_no_order_for_ties_of_the_reference() -> None:
     assert np.isnan(tau_ap_a(X, Y_TIED))
