@@ -15,7 +15,14 @@ from pydantic import AfterValidator, Field
 from analyses.intervals.repeated_worlds import over_worlds
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_band, legend_beside
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    draw_band,
+    draw_whiskers,
+    label_curves,
+)
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -394,11 +401,12 @@ class ValiditySweep(Result):
         means, low, high = (array[place][where] for array in (self.means, *self.limits))
         spreads = deviation_of_defined(self.values)[place][where]
         for m, (label, style) in enumerate(categories(self.measures.labels)):
-            draw_band(ax, along, low[m], high[m], style)
-            ax.errorbar(along, means[m], spreads[m], label=label, elinewidth=0.5, **style)
+            draw_band(ax, along, (low[m], high[m]), style, label=label)
+            limits = means[m] - spreads[m], means[m] + spreads[m]
+            draw_whiskers(ax, along, means[m], limits, style, label=label)
         ax.set_ylabel(IN_WORDS.get(self.aspects[place], "tau-b with the truth"))
         ax.set_title(self._titled(self.aspects[place]))
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def _place(self, aspect: str | None) -> int:
