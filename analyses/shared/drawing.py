@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import Collection
 
-# Okabe & Ito (2008), without the yellow that vanishes on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
+COLOURS = ("#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#000000")
 DASHES = ("-", "--", "-.", ":")
 FAR = 100
 """Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
