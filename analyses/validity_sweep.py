@@ -437,8 +437,9 @@ class ValiditySweep(Result):
             "for chance over users; robustness: mean tau-b with itself on random samples of "
             f"{kept} of the judgements ({self.samples} samples); significant pairs: at "
             f"{self.alpha:g}; wrong: significant pairs that truly differ the other way round by "
-            f"{self.main}, as a share of the significant ones. Bands: 95 % of the mean, by "
-            f"Student's t over worlds; lines: one standard deviation of worlds (seed {self.seed})."
+            f"{self.main}, as a share of the significant ones. Of two measures at most, "
+            "bands: 95 % of the mean, by Student's t over worlds; lines: one standard deviation "
+            f"of worlds (seed {self.seed})."
         )
 
     def caption_of(self, part: str) -> str:
