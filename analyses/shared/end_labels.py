@@ -38,8 +38,9 @@ class EndLabels(Artist):
         self.leaders = [_leader(curve) for curve in curves]
         ax.add_artist(self)
         self.set_clip_on(False)
-        for part in self.get_children():
-            part.set_figure(ax.get_figure(root=True))
+        root = ax.get_figure(root=True)
+        for part in self.get_children() if root is not None else []:
+            part.set_figure(root)
 
     def get_children(self) -> list[Artist]:
         """Give lines and names."""
@@ -58,9 +59,9 @@ class EndLabels(Artist):
         return Bbox.union([name.get_window_extent(renderer) for name in self.names])
 
     def _place(self, renderer: RendererBase) -> None:
-        box, point = self.box, renderer.points_to_pixels(1.0)
+        box, point = self.box, float(np.asarray(renderer.points_to_pixels(1.0)))
         ends = np.array([right_end(curve, box) for curve in self.curves])
-        apart = LINE * point * max(name.get_fontsize() for name in self.names)
+        apart = LINE * point * max(float(name.get_fontsize()) for name in self.names)
         heights = spread(ends[:, 1], apart, (box.y0, box.y1))
         x = box.x1 + REACH * point
         for name, leader, end, y in zip(self.names, self.leaders, ends, heights, strict=True):
