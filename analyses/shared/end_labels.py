@@ -39,8 +39,9 @@ class EndLabels(Artist):
         ax.add_artist(self)
         self.set_clip_on(False)
         root = ax.get_figure(root=True)
-        for part in self.get_children() if root is not None else []:
-            part.set_figure(root)
+        if root is not None:
+            for part in self.get_children():
+                part.set_figure(root)
 
     def get_children(self) -> list[Artist]:
         """Give lines and names."""
