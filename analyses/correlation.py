@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
+LEAST_RANGE = 0.1
+"""Shades of a table of taus run over as much at least, so that little differences look little."""
+
 Floats = NDArray[np.float64]
 
 
@@ -345,20 +348,44 @@ class Correlation(Result):
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         ax = axes_or_new(ax)
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        chosen = [number for number, _, _ in curves]
-        labels = [label.removeprefix("@") for _, label, _ in curves]
-        _draw_table(ax, self.taus[np.ix_(chosen, chosen)], labels)
+        labels = {number: label.removeprefix("@") for number, label, _ in curves}
+        self._draw_table(ax, labels if metric else self._by_likeness(labels))
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
     def plot_measures(self, ax: Axes | None = None) -> Axes:
         """Draw a table of the report measures by their whole names."""
         ax = axes_or_new(ax)
-        reported = self.measures.reported
-        numbers = self.measures.numbers(reported)
-        _draw_table(ax, self.taus[np.ix_(numbers, numbers)], [str(m) for m in reported])
+        numbers = self.measures.numbers(self.measures.reported)
+        labels = {number: str(self.measures[number]) for number in numbers}
+        self._draw_table(ax, self._by_likeness(labels))
         ax.set_title(find_coefficient(self.coefficient).label)
         return ax
+
+    def _by_likeness(self, labels: Mapping[int, str]) -> dict[int, str]:
+        """Put measures that agree beside each other, those that agree least at the ends."""
+        return {number: labels[number] for number in order_by_likeness(self.taus, [*labels])}
+
+    def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
+        """Print every tau in a cell that is the darker, the higher it is among those drawn."""
+        from matplotlib import colormaps
+
+        taus, names = self.taus[np.ix_([*labels], [*labels])], list(labels.values())
+        others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, taus)
+        lowest = min(float(np.nanmin(others, initial=1.0)), 1.0 - LEAST_RANGE)
+        shades = colormaps["Blues"].with_extremes(bad="0.93")
+        ax.imshow(others, cmap=shades, vmin=lowest, vmax=1.0, aspect="auto")
+        ax.set_xticks(range(len(names)), names, rotation=90)
+        ax.set_yticks(range(len(names)), names)
+        ax.tick_params(length=0)
+        dark = lowest + 0.6 * (1.0 - lowest)
+        for (row, column), tau in np.ndenumerate(taus):
+            colour = "white" if row != column and tau > dark else "black"
+            size = 8 if len(names) < 9 else 6
+            text = _in_cell(tau)
+            printed = ax.text(column, row, text, ha="center", va="center", color=colour)
+            # Cells lie within the axes: the layout need not look at hundreds of them.
+            printed.set(fontsize=size, in_layout=False)
 
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals show."""
@@ -551,21 +578,25 @@ def _asymmetry(coefficient: Coefficient) -> str:
     return "" if coefficient.symmetric else " The column is the reference of the row."
 
 
-def _draw_table(ax: Axes, taus: NDArray[np.float64], labels: list[str]) -> None:
-    """Print every tau in a cell whose shade, from 0 or the lowest to 1, repeats it."""
-    lowest = float(np.nanmin(taus, initial=0.0))
-    ax.imshow(taus, cmap="Blues", vmin=lowest, vmax=1.0, aspect="auto")
-    ax.set_xticks(range(len(labels)), labels, rotation=90)
-    ax.set_yticks(range(len(labels)), labels)
-    ax.tick_params(length=0)
-    dark = lowest + 0.6 * (1.0 - lowest)
-    for (row, column), tau in np.ndenumerate(taus):
-        colour = "white" if tau > dark else "black"
-        size = 8 if len(labels) < 9 else 6
-        text = _in_cell(tau)
-        printed = ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
-        # Cells lie within the axes: the layout need not look at hundreds of them.
-        printed.set_in_layout(False)
+def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
+    """Put numbers in an order in which neighbours agree: of the tree that joins the most alike.
+
+    Examples
+    --------
+    >>> taus = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.3], [0.9, 0.3, 1.0]])
+    >>> order_by_likeness(taus, [0, 1, 2])
+    [0, 2, 1]
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(numbers) < 3:
+        return [*numbers]
+    some = np.nan_to_num(taus[np.ix_(numbers, numbers)])
+    apart = squareform(1 - (some + some.T) / 2, checks=False)
+    order = leaves_list(linkage(apart, "average", optimal_ordering=True)).tolist()
+    # Of an order and its reverse, that which begins nearer to the order given.
+    return [numbers[place] for place in (order if order[0] <= order[-1] else order[::-1])]
 
 
 def _in_cell(tau: float) -> str:

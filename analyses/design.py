@@ -15,7 +15,7 @@ from analyses.intervals.resampling import draw_weights
 from analyses.pilots import pilot_frames, pilot_sentences, pilot_tables
 from analyses.pilots.pilot import Pilot
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, scale_by_factors
+from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_by_factors
 from analyses.shared.measure import Measure
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
@@ -260,7 +260,7 @@ class Design(Pilot, Result):
         ax.set_xlabel(f"users (dotted: the pilot's {self.n_users:,})")
         ax.set_ylabel(f"pairs significant at {self.alpha:g}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, legend_beside, panel_title
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
@@ -49,12 +49,11 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-# Curves are drawn up to the pair after which all of them stay below this p-value.
-SHOWN_P = 0.001
-LEAST_SHOWN = 21
+SHOWN_P, LEVEL = 0.001, 0.05
+"""Where the axis of p-values ends, and what is not significant begins."""
+
+TICKS = (1.0, 0.1, 0.01, 0.001)
 MARKERS_PER_CURVE = 12
-# How much of its colour a band has.
-BAND = 0.12
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
@@ -556,33 +555,33 @@ class Discrimination(Result):
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
-        """Draw p-value curves: p in falling order against the rank of the pair.
+        """Draw p-value curves: the share of the pairs whose p is at most that of the axis.
 
-        The nearer a curve is to the origin, the more discriminative the measure. Where curves are
-        of several metrics, the legend gives the area below each, its DP, and a light band what
-        other users would give. There is a curve for each cut-off of a metric, or for each metric at
-        a cut-off; for each report measure if neither is given.
+        The axis is logarithmic, from 1 to .001. The higher a curve is, the more discriminative the
+        measure. Where curves are of metrics, their names give the sum of the p-values, DP; one or
+        two have a band of what other users would give. There is a curve for each cut-off of a
+        metric, or for each metric at a cut-off; for each report measure if neither is given.
 
         Raises
         ------
         InputError
             If both ``metric`` and ``cutoff`` are given, or nothing was measured there.
         """
-        chosen = curves_of(self.measures, metric=metric, cutoff=cutoff)
         ax = axes_or_new(ax)
-        falling = -np.sort(-self.p, axis=1)
-        n_shown = _n_shown(falling[[number for number, _, _ in chosen]])
-        ranks, marked = np.arange(1, n_shown + 1), max(1, n_shown // MARKERS_PER_CURVE)
-        for number, name, style in chosen:
+        falling, n_pairs = -np.sort(-self.p, axis=1), len(self.pairs)
+        percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
+        for number, name, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
             label = name if metric is not None else f"{name} (DP {_shown(self.dp[number])})"
-            line = {"marker": ".", **style}
-            ax.plot(ranks, falling[number, :n_shown], label=label, markevery=marked, **line)
+            some = np.append(falling[number, falling[number] >= SHOWN_P], SHOWN_P)
+            marked = max(1, len(some) // MARKERS_PER_CURVE)
+            line = {"marker": ".", **style, "drawstyle": "steps-pre"}
+            ax.plot(some, percent[: len(some)], label=label, markevery=marked, **line)
             if metric is None:
-                low, high = self.samples.curve_low[number], self.samples.curve_high[number]
-                band = low[:n_shown], high[:n_shown]
-                ax.fill_between(ranks, *band, color=style["color"], alpha=BAND, linewidth=0)
-        title = panel_title(self.measures, metric=metric, cutoff=cutoff)
-        self._frame_plot(ax, n_shown, title=title)
+                limits = self.samples.curve_low[number], self.samples.curve_high[number]
+                draw_band(ax, percent[:-1], limits, style, label=label, across=True)
+        self._frame_plot(ax)
+        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
+        label_curves(ax, ordered=metric is not None)
         return ax
 
     def caption(self, *, metric: str | None = None, cutoff: int | None = None) -> str:
@@ -610,17 +609,15 @@ class Discrimination(Result):
             return ""
         return f" Every DP has 1 for each of the {self._alike_in_words()}."
 
-    def _frame_plot(self, ax: Axes, n_shown: int, *, title: str) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        cut = "" if n_shown == self.p.shape[1] else f" (rest below {SHOWN_P})"
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.axhline(0.05, color="0.6", linewidth=0.8, zorder=0)
-        ax.set_xlabel("pair of systems, by falling p" + cut)
-        ax.set_ylabel("p-value (line at .05)")
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_title(title)
-        legend_beside(ax)
+    def _frame_plot(self, ax: Axes) -> None:
+        ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
+        ax.set_xscale("log")
+        ax.set_xlim(1.0, SHOWN_P)
+        ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        ax.minorticks_off()
+        ax.set_ylim(top=101)
+        ax.set_xlabel(f"p-value (grey: not significant at {LEVEL})")
+        ax.set_ylabel("pairs of systems with p at most that (%)")
 
     def _test_in_words(self) -> str:
         if self.test in TESTS_IN_WORDS:
@@ -713,9 +710,3 @@ def _shown(power: float) -> str:
     ('0.0123', '1,374')
     """
     return f"{power:,.0f}" if power >= 1000 else f"{power:.3g}"
-
-
-def _n_shown(curves: NDArray[np.float64]) -> int:
-    """Number of pairs up to the last p-value that can be told from 0 in a figure."""
-    n_visible = int((curves >= SHOWN_P).sum(axis=1).max()) + 1
-    return min(curves.shape[1], max(LEAST_SHOWN, n_visible))

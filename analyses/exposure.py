@@ -16,7 +16,7 @@ from scipy.special import entr
 from analyses.intervals.bands import band
 from analyses.intervals.resampling import CONFIDENCE, draw_weights
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from analyses.shared.work import CountedIn, Work
@@ -255,7 +255,7 @@ class Exposure(Result):
         ax.set_xlabel("cut-off")
         ax.set_ylabel(aspect)
         ax.set_title(aspect)
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

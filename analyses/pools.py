@@ -14,7 +14,7 @@ from analyses.intervals.bands import Resampling
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
@@ -207,14 +207,15 @@ class Pools(Result):
         low, high = _limits(values)
         for number, label, style in curves_of(self.measures, metric=None, cutoff=cutoff):
             if values.shape[-1] > 1:
-                draw_band(ax, np.asarray(self.depths), low[number], high[number], style)
+                limits = low[number], high[number]
+                draw_band(ax, np.asarray(self.depths), limits, style, label=label)
             ax.plot(self.depths, values[number, :, 0], label=label, **style)
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
         ax.set_xlabel("depth of the pool")
         ax.set_title(panel_title(self.measures, metric=None, cutoff=cutoff))
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def about(self, measure: Measure) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, categories, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -141,5 +141,5 @@ class Swaps(Result):
         ax.set_ylim(bottom=0)
         ax.set_xlabel("cut-off")
         ax.set_ylabel("pairs swapped")
-        legend_beside(ax)
+        label_curves(ax)
         return ax

@@ -20,7 +20,7 @@ from analyses.shared.drawing import (
     axes_or_new,
     curves_of,
     draw_whiskers,
-    legend_beside,
+    label_curves,
     panel_title,
     side_by_side,
 )
@@ -312,7 +312,7 @@ class Users(Result):
         shown = [*apart, self.sizes[-1]]
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
         ax.minorticks_off()
-        legend_beside(ax)
+        label_curves(ax, ordered=not with_spread)
         return ax
 
     def caption(self) -> str:

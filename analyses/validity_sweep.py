@@ -15,7 +15,14 @@ from pydantic import AfterValidator, Field
 from analyses.intervals.repeated_worlds import over_worlds
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_band, legend_beside
+from analyses.shared.drawing import (
+    axes_or_new,
+    categories,
+    chosen_panel,
+    draw_band,
+    draw_whiskers,
+    label_curves,
+)
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -410,11 +417,12 @@ class ValiditySweep(Result):
         means, low, high = (array[place][where] for array in (self.means, *self.limits))
         spreads = deviation_of_defined(self.values)[place][where]
         for m, (label, style) in enumerate(categories(self.measures.labels)):
-            draw_band(ax, along, low[m], high[m], style)
-            ax.errorbar(along, means[m], spreads[m], label=label, elinewidth=0.5, **style)
+            draw_band(ax, along, (low[m], high[m]), style, label=label)
+            limits = means[m] - spreads[m], means[m] + spreads[m]
+            draw_whiskers(ax, along, means[m], limits, style, label=label)
         ax.set_ylabel(IN_WORDS.get(self.aspects[place], "tau-b with the truth"))
         ax.set_title(self._titled(self.aspects[place]))
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def _place(self, aspect: str | None) -> int:
@@ -445,8 +453,9 @@ class ValiditySweep(Result):
             "for chance over users; robustness: mean tau-b with itself on random samples of "
             f"{kept} of the judgements ({self.samples} samples); significant pairs: at "
             f"{self.alpha:g}; wrong: significant pairs that truly differ the other way round by "
-            f"{self.main}, as a share of the significant ones. Bands: 95 % of the mean, by "
-            f"Student's t over worlds; lines: one standard deviation of worlds (seed {self.seed})."
+            f"{self.main}, as a share of the significant ones. Of two measures at most, "
+            "bands: 95 % of the mean, by Student's t over worlds; lines: one standard deviation "
+            f"of worlds (seed {self.seed})."
         )
 
     def caption_of(self, part: str) -> str:

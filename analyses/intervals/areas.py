@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.bands import band
 from analyses.intervals.systems import reach_over_systems, too_few
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, legend_beside, panel_title
+from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
@@ -64,7 +64,7 @@ class Curves:
         """Say in a caption what bands and intervals are; nothing of those that there are not."""
         n_replicates = self.replicates.shape[2]
         return (
-            f" Bands, drawn for {self._drawn()}, and intervals in tables: 95 % bootstrap "
+            " Bands, drawn of one measure or two, and intervals in tables: 95 % bootstrap "
             f"({n_replicates:,} replicates{seed}) over users, in random blocks,{samples} "
             "of what as many users have on average: centred on the curve; for areas as wide as "
             "their arcsines spread."
@@ -79,9 +79,6 @@ class Curves:
             " Intervals of areas over systems: delete-d jackknife "
             f"({self.within.shape[1]:,} random subsets of three quarters of the systems)."
         )
-
-    def _drawn(self) -> str:
-        return "metrics at one cut-off" if self.measures.reported.place else "report measures"
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering no loss changes; say that systems are few for intervals."""
@@ -100,18 +97,18 @@ class Curves:
         ]
 
     def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:
-        """Draw the taus against the share kept, from all to least; of metrics with bands."""
+        """Draw the taus against the share kept, from all to least; of two metrics with bands."""
         ax, percent = axes_or_new(ax), 100 * np.asarray(self.levels)
         low, high = self.band()
         for number, label, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
             if metric is None and self.replicates.size:
-                draw_band(ax, percent, low[number], high[number], style)
+                draw_band(ax, percent, (low[number], high[number]), style, label=label)
             ax.plot(percent, self.taus[number], label=label, **style)
         if len(percent) > 1:
             ax.set_xlim(percent.max(), percent.min())
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
-        legend_beside(ax)
+        label_curves(ax, ordered=metric is not None)
         return ax
 
     def areas(self) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from analyses.online.arms.frame_tables import frame_table
 from analyses.online.tables.experiment import Experiment
 from analyses.ordering import spearman
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
 from analyses.shared.result import Result, figure
 from runs import InputError
 
@@ -186,7 +186,7 @@ class RecallIntervals(Result):
         ax.set_xlabel("beta")
         ax.set_ylabel(f"rho at {self.cutoff}: {kind}")
         if len(curves) > 1:
-            legend_beside(ax)
+            label_curves(ax)
         return ax
 
 

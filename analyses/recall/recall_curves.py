@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.drawing import gradations, legend_beside
+from analyses.shared.drawing import gradations, label_curves
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def draw_recalls(
     some = sorted({round(place) for place in np.linspace(0, len(betas) - 1, 5)})
     above.set_xticks([betas[n] for n in some], [f"{effective_shares[n]:.0%}" for n in some])
     above.set_xlabel("effective share of hidden items", fontsize="small")
-    legend_beside(ax)
+    label_curves(ax, ordered=True)
     return ax
 
 

@@ -18,7 +18,7 @@ from analyses.shared.drawing import (
     axes_or_new,
     categories,
     has_positive,
-    legend_beside,
+    label_curves,
     scale_by_factors,
 )
 from analyses.shared.result import Result, figure, table
@@ -162,7 +162,7 @@ class AdaptiveSizes(Result):
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
         ax.set_xlabel("size that adaptive samples end at")
         ax.set_ylabel("scores for a user who ends at the size")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

@@ -22,7 +22,7 @@ from analyses.shared.drawing import (
     axes_or_new,
     categories,
     chosen_panel,
-    legend_beside,
+    label_curves,
     scale_by_factors,
 )
 from analyses.shared.measure import Measures
@@ -254,7 +254,7 @@ class Choice(Result):
         ax.set_title(self.measures.metrics[number])
         ax.set_xlabel("items scored for a user, in the mean")
         ax.set_ylabel("pairs of systems in order")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

@@ -18,7 +18,7 @@ from analyses.sampled.shared.settings import (
 )
 from analyses.sampled.shared.trials import Experiment, Way, experiment, takes
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import categories, legend_beside, scale_by_factors
+from analyses.shared.drawing import categories, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -129,7 +129,7 @@ class Cost(Experiment):
         scale_by_factors(ax, along="x")
         scale_by_factors(ax, along="y")
         ax.set(xlabel="items scored for a user", ylabel="relative error, %")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

@@ -31,7 +31,7 @@ from analyses.sampled.shared.trials import (
     without_cutoffs,
 )
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
+from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table, shown
 from qrels import FullRanks
@@ -368,7 +368,7 @@ class Estimates(Experiment):
         if lowest > 0 and frame["high"].max() > WIDE * lowest:
             scale_by_factors(ax, along="y")
         ax.set(xlabel="exact", ylabel="estimated from samples")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

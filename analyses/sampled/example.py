@@ -22,7 +22,7 @@ from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
 from analyses.sampled.samples.designs import FixedSize
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import text_rows, tidy
-from analyses.shared.drawing import axes_or_new, categories, gradations, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from qrels import FullRanks
@@ -149,7 +149,7 @@ class RankCurves:
         if self.by_factors:
             ax.set_xscale("log")
         ax.set(xlabel=self.rank_label, ylabel=self.value_label)
-        legend_beside(ax)
+        label_curves(ax, ordered=self.ordered)
         return ax
 
 

@@ -16,7 +16,7 @@ from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import GrowingSettings
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import categories, legend_beside, scale_by_factors
+from analyses.shared.drawing import categories, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -162,7 +162,7 @@ class Iterations(Experiment):
             scale_by_factors(ax, along="y")
             ax.set_ylabel("relative error in per cent")
         ax.set(title=part or self.metrics[0], xscale="log", xlabel="iterations of EM")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

@@ -18,7 +18,7 @@ from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.settings import SampleSettings, distinct
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import categories, draw_whiskers, legend_beside, scale_by_factors
+from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -181,7 +181,7 @@ class Priors(Experiment):
         self._mark_priors(ax)
         scale_by_factors(ax, along="y")
         ax.set_ylabel("relative error in per cent")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def _mark_priors(self, ax: Axes) -> None:

@@ -18,7 +18,7 @@ from analyses.shared.drawing import (
     COLOURS,
     axes_or_new,
     chosen_panel,
-    legend_beside,
+    label_curves,
     scale_by_factors,
 )
 from analyses.shared.result import Result, figure, table
@@ -183,7 +183,7 @@ class RankDistributions(Result):
             scale_by_factors(ax, along="x")
             ax.set_ylim(0, 1.02)
         ax.set(xlabel="rank of the relevant item", ylabel=chosen)
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

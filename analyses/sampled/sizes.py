@@ -28,7 +28,7 @@ from analyses.sampled.shared.facts import best_in_colour, crossed, tidy
 from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import COLOURS, DASHES, draw_band, legend_beside, scale_by_factors
+from analyses.shared.drawing import COLOURS, DASHES, draw_band, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -184,12 +184,13 @@ class Sizes(Experiment):
                 own = {**style, "linestyle": dash}
                 ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
                 if len(self.systems) <= MOST_COLOURS:
-                    draw_band(ax, np.array(self.negatives), curve - sd, curve + sd, own)
+                    limits = curve - sd, curve + sd
+                    draw_band(ax, np.array(self.negatives), limits, own, label=None)
         for dash, estimator in zip(DASHES, self.distinct, strict=False):
             ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
         self._scale(ax, np.append(expected, self.exact[number]))
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def _scale(self, ax: Axes, drawn: Floats) -> None:

@@ -28,7 +28,7 @@ from analyses.sampled.shared.settings import (
 )
 from analyses.sampled.shared.settings import Negatives as HowMany
 from analyses.shared.analysis import Given, SettingError, analysis
-from analyses.shared.drawing import axes_or_new, categories, chosen_panel, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table
@@ -444,7 +444,7 @@ class Strategies(Result):
         ax.set_xlim(min(-0.05, 1.1 * float(np.nanmin(self.means))), 1.05)
         ax.set_title(self.measures.metrics[number])
         ax.set_xlabel("share of the pairs, tau-b")
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def caption(self) -> str:

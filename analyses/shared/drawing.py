@@ -14,12 +14,25 @@ from runs import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
 
-# Okabe & Ito (2008), without the yellow that vanishes on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
+COLOURS = ("#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#000000")
 DASHES = ("-", "--", "-.", ":")
 FAR = 100
 """Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
+
+MOST_AT_ENDS, LONGEST_AT_END = 9, 16
+"""Curves that are named where they end, and characters of such a name."""
+
+MOST_WITH_BANDS = 2
+"""Curves whose bands or whiskers are drawn on the same axes: more are a grey mud."""
+
+SPREAD = "_spread of "
+"""The label of a band, or whiskers, begins so; legends leave out what begins with a line."""
+
+OTHERS = "0.8"
+"""Grey of the curves behind one that is singled out."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
@@ -119,9 +132,47 @@ def panel_title(measures: Measures, *, metric: str | None, cutoff: int | None) -
     return measures.compared(cutoff).place if metric is None else metric
 
 
-def legend_beside(ax: Axes) -> None:
-    """Put the legend right of the axes, where it covers nothing."""
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+def label_curves(ax: Axes, *, ordered: bool = False) -> None:
+    """Name curves where they end, or in a legend right of the axes, where it covers nothing.
+
+    A legend has what is ordered, as cut-offs are, what is no curve, many curves, and long names.
+    Of more than two curves the bands and whiskers are hidden: see `single_out`.
+    """
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    for spread in _spreads(ax):
+        spread.set_visible(len(labels) <= MOST_WITH_BANDS)
+    curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
+    direct = len(curves) == len(handles) <= MOST_AT_ENDS and max(map(len, labels), default=0)
+    if ordered or not 0 < direct <= LONGEST_AT_END:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+    else:
+        from analyses.shared.end_labels import EndLabels
+
+        EndLabels(ax, curves)
+
+
+def hidden_spreads(ax: Axes) -> list[str]:
+    """Name the curves whose bands or whiskers are drawn but hidden, as they are too many."""
+    hidden = [str(spread.get_label()) for spread in _spreads(ax) if not spread.get_visible()]
+    return [label.removeprefix(SPREAD) for label in dict.fromkeys(hidden)]
+
+
+def single_out(ax: Axes, name: str) -> None:
+    """Show one curve with its band or whiskers before all others in light grey, without names."""
+    for label in [*ax.artists, *filter(None, [ax.get_legend()])]:
+        label.remove()
+    for spread in _spreads(ax):
+        spread.set_visible(spread.get_label() == SPREAD + name)
+    for line in ax.lines:
+        if str(line.get_label()) != name and not str(line.get_label()).startswith("_"):
+            line.set(color=OTHERS, linewidth=0.8, linestyle="-", marker="", label="_", zorder=1)
+    ax.set_title(name)
+
+
+def _spreads(ax: Axes) -> list[Collection]:
+    return [c for c in ax.collections if str(c.get_label()).startswith(SPREAD)]
 
 
 def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
@@ -147,18 +198,17 @@ def has_positive(ax: Axes, *, along: Literal["x", "y"]) -> bool:
 def draw_band(
     ax: Axes,
     places: NDArray[np.floating],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    limits: tuple[NDArray[np.float64], NDArray[np.float64]],
     style: Mapping[str, Any],
+    *,
+    label: str | None,
+    across: bool = False,
 ) -> None:
-    """Draw a band below all curves: faint, so that many may lie over each other, with thin edges.
-
-    The edges have the dashes of the curve, so that bands can be told apart in grey.
-    """
-    colour, dash = style["color"], style["linestyle"]
-    ax.fill_between(places, low, high, color=colour, alpha=0.06, linewidth=0, zorder=1)
-    for limit in (low, high):
-        ax.plot(places, limit, color=colour, linestyle=dash, linewidth=0.5, alpha=0.6, zorder=1)
+    """Draw the band of a curve below all curves; across, if limits are along the x-axis."""
+    fill = ax.fill_betweenx if across else ax.fill_between
+    band = fill(places, *limits, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
+    if label is not None:
+        band.set_label(SPREAD + label)
 
 
 def draw_whiskers(
@@ -171,8 +221,10 @@ def draw_whiskers(
     label: str,
 ) -> None:
     """Draw a curve whose points have a thin line from the lower to the upper limit."""
-    ax.plot(places, values, label=label, **style)
-    ax.vlines(places, *limits, color=style["color"], linewidth=0.9, alpha=0.6, zorder=1)
+    (line,) = ax.plot(places, values, label=label, **style)
+    whiskers = ax.vlines(places, *limits, color=style["color"], linewidth=0.9, alpha=0.6, zorder=1)
+    if line.get_linestyle() != "None":
+        whiskers.set_label(SPREAD + label)
 
 
 def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[NDArray[np.float64]]:

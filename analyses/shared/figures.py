@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from analyses.shared.drawing import hidden_spreads, single_out
 from analyses.shared.result import METRIC, FigureFace, Result
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ N_COLUMNS = 3
 PANEL = (3.3, 2.7)
 ROOMY_PANEL = (1.3 * PANEL[0], 1.2 * PANEL[1])
 WIDE_PANEL = (5.4, 3.6)
+SMALL_PANEL = (2.4, 1.8)
 RESOLUTION = 160
 STYLE: Any = {
     "font.size": 8.5,
@@ -62,14 +64,16 @@ def draw_figure(
     chosen: Mapping[str, Any] | None = None,
     panels: Sequence[str] = (),
     most_columns: int = N_COLUMNS,
+    singly: bool = True,
     worded: Callable[[str], str] = str,
 ) -> Figure:
     """Draw a figure of a result, on one page, its axes labelled in the words of a study.
 
-    A figure of one panel takes the keywords that are chosen. Of a figure of several panels those
-    that are named are drawn, all by default.
+    A figure of one panel takes the keywords that are chosen, and curves whose bands would cover
+    each other are drawn once more, singly, unless that is not wanted. Of a figure of several panels
+    those that are named are drawn, all by default.
     """
-    figure = _draw_all(result, face, chosen, panels, most_columns)
+    figure = _draw_all(result, face, chosen, panels, most_columns, singly)
     for ax in figure.axes:
         ax.set_xlabel(worded(ax.get_xlabel()))
         ax.set_ylabel(worded(ax.get_ylabel()))
@@ -82,9 +86,16 @@ def _draw_all(
     chosen: Mapping[str, Any] | None,
     panels: Sequence[str],
     most_columns: int,
+    singly: bool,
 ) -> Figure:
     if face.panels is None:
-        return panel_of(lambda ax: face.draw(result, ax, **(chosen or {})))
+
+        def draw(ax: Axes) -> Axes:
+            return face.draw(result, ax, **(chosen or {}))
+
+        figure = panel_of(draw)
+        names = hidden_spreads(figure.axes[0]) if singly else []
+        return one_by_one(draw, names) if names else figure
     names = list(panels or face.panels_of(result))
     keyword = face.panels
     if len(names) == 1 and keyword != METRIC:
@@ -142,6 +153,30 @@ def side_by_side(
         for panel in spare:
             panel.axis("off")
         _share_legend(figure, panels, spare, title=legend)
+    return figure
+
+
+def one_by_one(draw: Callable[[Axes], Axes], names: Sequence[str]) -> Figure:
+    """Draw all curves on large axes, and beside and below them each with its band, singled out."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    places = [(n // 2, 2 + n % 2) for n in range(4)] + [(n // 4 + 1, n % 4) for n in range(4, 40)]
+    n_rows = max(2, 1 + places[len(names) - 1][0])
+    with rc_context(STYLE):
+        size = (4 * SMALL_PANEL[0], n_rows * SMALL_PANEL[1])
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.add_gridspec(n_rows, 4)
+        whole = figure.add_subplot(grid[:2, :2])
+        draw(whole)
+        limits = {"xlim": whole.get_xlim(), "ylim": whole.get_ylim()}
+        for name, (row, column) in zip(names, places, strict=False):
+            panel = figure.add_subplot(grid[row, column])
+            draw(panel)
+            single_out(panel, name)
+            panel.set(xlabel="", ylabel="", **limits)
+            outer = column == (2 if row < 2 else 0)
+            panel.tick_params(labelleft=outer, labelsize="small")
     return figure
 
 

@@ -88,8 +88,8 @@ def caption_of_curves(found: Comparison, curves: TruthCurves, *, is_random: bool
     how = "at random" if is_random else "of the most popular items first"
     return (
         f"Kendall's tau-b between the true ordering of {len(found.systems)} systems and that on "
-        f"what is left when judgements are lost {how} ({_range_of(curves)} kept). Bands: 95 % "
-        "over users, in random blocks, centred on the curve."
+        f"what is left when judgements are lost {how} ({_range_of(curves)} kept). "
+        "Bands, of two measures at most: 95 % over users, in random blocks, centred on the curve."
     )
 
 

@@ -14,7 +14,7 @@ from analyses.shared.drawing import (
     COLOURS,
     categories,
     draw_whiskers,
-    legend_beside,
+    label_curves,
     scale_by_factors,
     side_by_side,
 )
@@ -44,7 +44,7 @@ def draw_taus(
     ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="ideal, but for noise")
     ax.set_yticks(rows, labels)
     ax.set_xlabel(WITH_TRUTH)
-    legend_beside(ax)
+    label_curves(ax)
 
 
 def draw_robustness(
@@ -60,7 +60,7 @@ def draw_robustness(
     ax.set_xlim(right=1.01)
     ax.set_xlabel("robustness: mean tau-b with itself")
     ax.set_ylabel("validity: tau-b with the truth")
-    legend_beside(ax)
+    label_curves(ax)
 
 
 def draw_verdicts(ax: Axes, labels: Sequence[str], shares: Floats) -> None:
@@ -72,7 +72,7 @@ def draw_verdicts(ax: Axes, labels: Sequence[str], shares: Floats) -> None:
     ax.set_yticks(rows, labels)
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs of systems (%)")
-    legend_beside(ax)
+    label_curves(ax)
 
 
 def draw_sizes(ax: Axes, labels: Sequence[str], sizes: Sequence[int], taus: Floats) -> None:
@@ -84,4 +84,4 @@ def draw_sizes(ax: Axes, labels: Sequence[str], sizes: Sequence[int], taus: Floa
     scale_by_factors(ax, along="x")
     ax.set_xlabel("users")
     ax.set_ylabel(WITH_TRUTH)
-    legend_beside(ax)
+    label_curves(ax)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyses.shared.drawing import single_out
 from analyses.shared.figures import STYLE, as_svg
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
@@ -31,7 +32,6 @@ PANEL = (4.4, 2.7)
 TYPE, MARGIN = 13, 4
 """Size of formulas, and the space around them, in points."""
 
-ACCENT, OTHERS = "#0072B2", "0.78"
 COMPARISON = re.compile(r"\\([lg])e(?![a-z])")
 
 
@@ -242,28 +242,12 @@ def _draw(face: FigureFace, measured: Measured) -> tuple[str, Overlay] | None:
 
 
 def _emphasise(axes: Axes, label: str) -> bool:
-    """Leave colour and band to one curve, and tell whether there is one; take the legend away."""
-    labelled = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
-    own = next((line for line in labelled if _is_of(str(line.get_label()), label)), None)
+    """Leave colour and band to one curve, and tell whether there is one."""
+    names = axes.get_legend_handles_labels()[1]
+    own = next((name for name in names if _is_of(name, label)), None)
     if own is None:
         return False
-    from matplotlib.colors import to_rgba
-
-    kept = to_rgba(own.get_color())[:3]
-    for band in list(axes.collections):
-        colours: Any = band.get_facecolor()
-        if len(colours) and tuple(colours[0][:3]) != kept:
-            band.remove()
-        else:
-            band.set(color=ACCENT)
-    for line in labelled:
-        if line is own:
-            line.set(color=ACCENT, linestyle="-", linewidth=1.8, zorder=3)
-        else:
-            line.set(color=OTHERS, linestyle="-", linewidth=1.0, marker="", zorder=1)
-    legend = axes.get_legend()
-    if legend is not None:
-        legend.remove()
+    single_out(axes, own)
     axes.set_title("")
     return True
 

@@ -32,7 +32,7 @@ INCHES = {"single": 3.33, "double": 7.0}
 """Widths of one column and of both, in ACM's double-column layout."""
 
 COLUMNS = {"single": 2, "double": 3}
-SINGLE_HEIGHT, ROW_HEIGHT = 2.9, 1.9
+SINGLE_HEIGHT, ROW_HEIGHT, SMALL_ROW = 2.6, 1.9, 1.35
 TYPE = 8.0
 """Size of all type, in points; numbers in the cells of a table shrink to fit them."""
 
@@ -42,8 +42,8 @@ CHARACTER = 0.062
 HANDLE = 0.5
 """Width of a line in the legend with the space around it, in inches."""
 
-BAND_GREY, BAND_OPACITY = "0.8", 0.12
-"""All bands in grey are alike, and so light that seven upon each other hide no curve."""
+BAND_GREY, BAND_OPACITY = "0.6", 0.3
+"""All bands in grey are alike; no more than two are drawn upon each other."""
 
 LINE = 0.17
 """Height of a line of the legend, in inches."""
@@ -96,8 +96,9 @@ def print_figure(
 
     A figure of all metrics has the report measures, or those at a cut-off; one with a panel for
     each metric has all of them, or some. It takes one column, or two if it has several panels,
-    unless a width is asked for. In grey every curve has the grey of its luminance, as a printer
-    without colours does; dashes and markers tell curves apart.
+    unless a width is asked for; with two columns curves with bands are drawn singly, too. In
+    grey every curve has the grey of its luminance, as a printer without colours does; dashes and
+    markers tell curves apart.
 
     Raises
     ------
@@ -113,6 +114,7 @@ def print_figure(
         chosen=chosen,
         panels=metrics,
         most_columns=COLUMNS[columns],
+        singly=columns == "double",
         worded=worded,
     )
     _fit(figure, INCHES[columns])
@@ -165,15 +167,17 @@ def _fit(figure: Figure, width: float) -> None:
     from matplotlib.text import Text
 
     panels = [axes for axes in figure.axes if axes.axison]
-    n_columns = len({round(axes.get_position().x0, 3) for axes in panels})
-    n_rows = ceil(len(figure.axes) / n_columns)
-    height = SINGLE_HEIGHT if len(panels) == 1 else n_rows * ROW_HEIGHT
-    panel = (width / n_columns, height / n_rows)
+    places = [place for axes in panels if (place := axes.get_subplotspec()) is not None]
+    n_rows, n_columns = places[0].get_gridspec().get_geometry()
+    small = len(places[0].rowspan) > 1
+    row = SMALL_ROW if small else SINGLE_HEIGHT if n_rows * n_columns == 1 else ROW_HEIGHT
+    height = n_rows * row
     for text in figure.findobj(Text):
         text.set_fontsize(TYPE)
-    for axes in panels:
-        _fit_panel(axes, *panel)
-    if figure.legends or len(panels) == 1:
+    for axes, place in zip(panels, places, strict=False):
+        spans = len(place.colspan), len(place.rowspan)
+        _fit_panel(axes, width * spans[0] / n_columns, row * spans[1])
+    if figure.legends or any(axes.get_legend() for axes in panels[:1]):
         n_lines = _legend_below(figure, panels[0], width)
         height += 0 if len(panels) == 1 else n_lines * LINE
     figure.set_size_inches(width, height)

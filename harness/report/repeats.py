@@ -18,7 +18,7 @@ from analyses.shared.drawing import (
     MARKERS,
     axes_or_new,
     chosen_panel,
-    legend_beside,
+    label_curves,
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -263,7 +263,7 @@ class Repeats(Result):
         ax.set_yticks(rows, self.measures.reported.labels)
         ax.set_xlabel(self.in_words[place])
         ax.set_title(self.subjects[place])
-        legend_beside(ax)
+        label_curves(ax)
         return ax
 
     def _finding(self, place: int) -> str:

@@ -185,7 +185,7 @@ def test_a_table_of_report_measures_shows_every_tau() -> None:
     every = replace(found, measures=Measures(found.measures, reported=found.measures))
     ax = every.plot_measures(Figure().subplots())
     assert len(ax.texts) == 16
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@5", "P@10", "AP@5", "AP@10"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@5", "P@10", "AP@10", "AP@5"]
     assert len(found.plot_measures(Figure().subplots()).texts) == 4
 
 

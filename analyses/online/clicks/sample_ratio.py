@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.online.clicks.checks import Stickiness
 from analyses.online.clicks.local_time import local_days
 from analyses.online.clicks.rates import REACH
-from analyses.shared.drawing import axes_or_new, categories, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, label_curves
 from analyses.significance.corrections import holm
 from runs import InputError
 
@@ -90,7 +90,7 @@ class SampleRatio:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("day")
         axes.set_ylabel("share of new users / planned share")
-        legend_beside(axes)
+        label_curves(axes)
         return axes
 
     def caption(self) -> str:

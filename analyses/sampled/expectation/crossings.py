@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import expected_counts
-from analyses.shared.drawing import axes_or_new, categories, legend_beside
+from analyses.shared.drawing import axes_or_new, categories, label_curves
 from qrels import FullRanks
 from runs import InputError
 
@@ -67,7 +67,7 @@ class Consistency:
         axes.set_xscale("log")
         axes.set_xlabel("sampled negatives")
         axes.set_ylabel(f"expected {self.metric}")
-        legend_beside(axes)
+        label_curves(axes)
         return axes
 
     def caption(self) -> str:
