@@ -81,9 +81,11 @@ def heights_of_names(ax: Axes) -> dict[str, float]:
     """Heights of names, in sizes of their type, as they are drawn."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    FigureCanvasAgg(ax.get_figure(root=True)).draw()  # type: ignore[no-untyped-call]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
     (labels,) = (artist for artist in ax.artists if isinstance(artist, EndLabels))
-    size = labels.names[0].get_fontsize() * ax.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
+    size = float(labels.names[0].get_fontsize()) * figure.dpi / 72
     return {name.get_text(): name.get_position()[1] / size for name in labels.names}
 
 
