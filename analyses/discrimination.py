@@ -577,8 +577,10 @@ class Discrimination(Result):
             line = {"marker": ".", **style, "drawstyle": "steps-pre"}
             ax.plot(some, percent[: len(some)], label=label, markevery=marked, **line)
             if metric is None:
-                limits = self.samples.curve_low[number], self.samples.curve_high[number]
-                draw_band(ax, percent[:-1], limits, style, label=label, across=True)
+                low, high = self.samples.curve_low[number], self.samples.curve_high[number]
+                seen = min(np.count_nonzero(high >= SHOWN_P) + 1, n_pairs)
+                limits = low[:seen], high[:seen]
+                draw_band(ax, percent[:seen], limits, style, label=label, across=True)
         self._frame_plot(ax)
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         label_curves(ax, ordered=metric is not None)
