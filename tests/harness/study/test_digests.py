@@ -1,4 +1,4 @@
-"""Every byte of a small study's tables, runs and qrels, as a committed file has it.
+"""Every byte of a small study's tables, figures, runs and qrels, as a committed file has it.
 
 If a change of them is meant, write the file anew, and say why in the message of the commit::
 
@@ -15,7 +15,7 @@ import pytest
 from tests.harness.small import WHOLE, contents, run_text
 
 KEPT = Path(__file__).with_name("digests.json")
-PATTERNS = ("tables/*.csv", "runs/*.run", "qrels/*")
+PATTERNS = ("tables/*.csv", "figures/*.svg", "runs/*.run", "qrels/*")
 
 
 def digests_of(folder: Path) -> dict[str, str]:
@@ -29,7 +29,7 @@ def kept() -> dict[str, str]:
     return digests
 
 
-def test_tables_runs_and_qrels_have_the_bytes_that_they_had(finished: Path) -> None:
+def test_tables_figures_runs_and_qrels_have_the_bytes_that_they_had(finished: Path) -> None:
     before, now = kept(), digests_of(finished)
     changed = sorted(name for name in before | now if before.get(name) != now.get(name))
     if changed:
@@ -40,7 +40,7 @@ def test_tables_runs_and_qrels_have_the_bytes_that_they_had(finished: Path) -> N
         )
 
 
-@pytest.mark.parametrize("n_files", [("tables", 19), ("runs", 3), ("qrels", 1)])
+@pytest.mark.parametrize("n_files", [("tables", 19), ("figures", 17), ("runs", 3), ("qrels", 1)])
 def test_files_of_every_kind_are_compared(n_files: tuple[str, int]) -> None:
     folder, n = n_files
     assert len([name for name in kept() if name.startswith(f"{folder}/")]) == n
