@@ -138,15 +138,15 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
         "small": WorldSettings(
             n_users=600, n_items=1_000, n_ratings=40_000, min_ratings=20, gini=0.58
         ),
-        # With these two, loss of popular items and power come out as on real MovieLens data.
+        # With these two, loss of popular items comes out as on real MovieLens data.
         "ml-1m": WorldSettings(
             n_users=6_040,
             n_items=3_706,
             n_ratings=1_000_209,
             min_ratings=20,
             gini=0.634,
-            liking=1.0,
-            familiarity=1.5,
+            liking=0.9,
+            familiarity=2.0,
         ),
         # These Gini coefficients are guesses: popularity on larger data is steeper.
         "ml-10m": WorldSettings(
