@@ -63,7 +63,7 @@ class PublishedColumn:
             value, low, high, printed, ratio = map(float, numbers)
             yield name, Estimate(value, low, high), printed, ratio
 
-    @property
+    @cached_property
     def agreement(self) -> Estimate:
         """Tau-b of the two orderings, with an interval over users."""
         ours, theirs, replicates = self._places
@@ -76,7 +76,7 @@ class PublishedColumn:
     def agreement_over_systems(self) -> Estimate:
         """Tau-b with an interval over systems, where these are 8 or more."""
         ours, theirs, _ = self._places
-        observed = float(tau_b(ours, theirs))
+        observed = self.agreement.value
         if not self.are_systems:
             return Estimate(observed)
         limits = over_systems(
