@@ -44,7 +44,7 @@ from harness.scoring.replicated import averaged, deviations, spread
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
-from harness.study.input_parts import TRUE_QRELS, input_parts
+from harness.study.input_parts import TRUE_QRELS, InputPart, input_parts
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
@@ -177,6 +177,11 @@ class Stages:
         of_all = self.study, self.collection, self.store, self.n_jobs, self.progress
         return SystemLists(*of_all, needs, self.hidden_under)
 
+    @cached_property
+    def input(self) -> dict[str, InputPart]:
+        """What the study begins with, as parts of it."""
+        return input_parts(self.collection)
+
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
@@ -187,7 +192,7 @@ class Stages:
             for world in settings.other_worlds(self.study.seed)
         ]
         made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._answered]
-        return [*input_parts(self.collection), *made, *self._repeated]
+        return [*self.input, *made, *self._repeated]
 
     @property
     def analyses(self) -> list[str]:
@@ -279,7 +284,7 @@ class Stages:
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
-        for name, part in input_parts(self.collection).items():
+        for name, part in self.input.items():
             self._make(name, part.key, part.build, part.made_by)
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
