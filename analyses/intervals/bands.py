@@ -16,7 +16,7 @@ from analyses.intervals.drawn_runs import run_weights, which_runs
 from analyses.intervals.resampling import draw_weights, percentiles, random_blocks
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.exact_sums import grid_exponents
+from analyses.shared.exact_sums import exponents_of
 from analyses.shared.run_deviations import RunDeviations
 from runs.shared.threads import single_threaded
 
@@ -133,8 +133,8 @@ def _unit(*sums: NDArray[np.float64]) -> float:
 
     Weights add up to the number of blocks, so weighted sums fit the grid as plain ones do.
     """
-    largest = max(max(some.max(initial=0.0), -some.min(initial=0.0)) for some in sums)
-    return float(2.0 ** grid_exponents(np.full((1, 1, len(sums[0])), largest)).item())
+    ends = [end for some in sums for end in (some.max(initial=0.0), -some.min(initial=0.0))]
+    return float(2.0 ** exponents_of(np.max(ends), len(sums[0])))
 
 
 def band(

@@ -23,5 +23,9 @@ def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def grid_exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
     """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
     largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
-    _, exponents = np.frexp(largest * scores.shape[2])
-    return exponents - 51
+    return exponents_of(largest, scores.shape[2])
+
+
+def exponents_of(largest: NDArray[np.float64], count: int) -> NDArray[np.intc]:
+    """Give the k of the grid 2^k for sums of so many numbers that are no larger, likewise."""
+    return np.frexp(largest * count)[1] - 51
