@@ -13,7 +13,7 @@ from typing import Any
 
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Cell, Table, shown
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import ANSWER, FinishedStudy
 from harness.report.summary import summarise
 from harness.report.tables import areas
 
@@ -36,13 +36,15 @@ class Overlay:
 def render_report(study: FinishedStudy) -> bytes:
     """Make the report of a finished study."""
     manifest = study.manifest
+    sections = [_section(study, key, result) for key, result in study.results()]
     return render_page(
         "report.html",
         manifest=manifest,
         data=manifest["data"],
         summary=summarise(study),
         joint=[table for table in [areas(study)] if table.rows],
-        sections=[_section(study, key, result) for key, result in study.results()],
+        opening=[section for section in sections if section["key"] == ANSWER],
+        sections=[section for section in sections if section["key"] != ANSWER],
         frames=study.frames,
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
