@@ -25,9 +25,9 @@ from qrels.facts import judgement_facts, nothing_relevant
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
+from runs.run_file import RunFile, common_items, require_known_users
 from runs.shared.carried_ids import carried, id_table
 from runs.shared.files import read_bytes
-from runs.trec import RunFile, common_items, require_known_users
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from harness.study.replicate_tags import numbered, systems_of
 from harness.study.study import Study
 from qrels import Split
 from runs import InputError, InputWarning, Numbering, Run
-from runs.trec import RunFile, read_run, require_known_users
+from runs.formats import read_run
+from runs.run_file import RunFile, require_known_users
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

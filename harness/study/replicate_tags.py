@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runs import InputError
-from runs.trec import RunFile
+from runs.run_file import RunFile
 
 SYSTEM, REPLICATE = "system", "replicate"
 

@@ -70,9 +70,9 @@ from recommenders import (
 )
 from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
+from runs.formats import read_run
 from runs.replicates import Replicates
 from runs.shared.progress import Progress
-from runs.trec import read_run
 
 INFAP = "infAP is the paper's, not trec_eval's."
 

@@ -39,11 +39,12 @@ from recommenders import (
     workers_within,
 )
 from runs import InputError, Run
+from runs.formats import read_run
+from runs.parquet import run_to_parquet
 from runs.replicates import Replicates
 from runs.shared.clock import Cost
 from runs.shared.processes import processes
 from runs.shared.progress import Progress
-from runs.trec import format_run, read_run
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ class SystemLists:
         self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
 
     def _content(self, part: SystemPart, made: Any) -> bytes:
-        """Give what is in the file of a part: lists in TREC's form, or ranks as evidence."""
+        """Give what is in the file of a part: lists, or ranks as evidence."""
         if not isinstance(made, Run):
             return to_evidence(made)
         if not made.lengths.any():
@@ -287,7 +288,7 @@ class SystemLists:
         topics, items = self.collection.carried
         if part == TRUE_RUN and self.truth is not None:
             topics = self.truth.carried
-        return format_run(made, topics, items)
+        return run_to_parquet(made, topics, items)
 
     def _run_key(self, split: Split, system: str) -> str:
         name = self.study.systems.labels[system]

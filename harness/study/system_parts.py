@@ -31,12 +31,12 @@ class SystemPart:
         Examples
         --------
         >>> RUN.file("bm25/tuned")
-        'runs/bm25%2Ftuned.run'
+        'runs/bm25%2Ftuned.parquet'
         """
         return f"{self.folder}/{file_stem(system)}.{self.suffix}"
 
 
-RUN = SystemPart("run", "runs", "run")
+RUN = SystemPart("run", "runs", "parquet")
 """What a system recommends."""
 
 RANKS = SystemPart("ranks", "ranks", "npz")
@@ -45,7 +45,7 @@ RANKS = SystemPart("ranks", "ranks", "npz")
 HIDDEN = SystemPart("hidden", "hidden", "npz")
 """Where it ranks items that are hidden in turn."""
 
-TRUE_RUN = SystemPart("true-run", "truth/runs", "run")
+TRUE_RUN = SystemPart("true-run", "truth/runs", "parquet")
 """Its lists that the truth judges."""
 
 WHOLE = SystemPart("ranks-all", "ranks/all", "npz")

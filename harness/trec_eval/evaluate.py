@@ -15,7 +15,8 @@ from qrels import Judged, judge
 from qrels.facts import judgement_facts, warn_of_one_kind
 from qrels.trec import read_qrels
 from runs import Run
-from runs.trec import Precision, common_items, read_run, require_known_users
+from runs.formats import read_run
+from runs.run_file import Precision, common_items, require_known_users
 
 Topics: TypeAlias = Literal["qrels", "run"]
 

@@ -12,22 +12,27 @@ from harness.trec_eval.split_layouts import split_layouts
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
+from runs.formats import read_run
+from runs.run_file import RunFile, common_items
 from runs.shared.files import write_whole
-from runs.trec import common_items, read_run
+from runs.trec import format_run
 
-EXPORTED = ("runs/", "qrels/", "split/", "ids.csv")
-"""What is handed on as it is."""
+EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
+"""What is handed on."""
+
+AS_IT_IS = ("ids.csv", "truth/true.qrels")
 
 
 def export_study(study: Path, target: Path) -> list[Path]:
-    """Write runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
+    """Write TREC runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
 
     Of a study that begins with ratings, the split too: as RecBole's atomic files, and as the
     data frames that LensKit takes.
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
     with them stock trec_eval prints the paper's infAP.
-    Where numbers stand for ids, the table of ids goes with them.
+    Where numbers stand for ids, the table of ids goes with them; where the truth is known, what it
+    says, and the lists that it judges.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ def export_study(study: Path, target: Path) -> list[Path]:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
     level = int(finished.manifest["collection"]["relevance level"])
-    paths = sorted((study / "runs").glob("*.run"))
+    paths = sorted((study / "runs").glob("*.parquet"))
     run_files = [read_run(path) for path in paths]
     judged = read_qrels(study / "qrels" / "test.qrels")
     items = common_items(run_files, judged.items)
@@ -70,14 +75,21 @@ def export_study(study: Path, target: Path) -> list[Path]:
     }
     for path, file in zip(paths, run_files, strict=True):
         run = file.to_run(judged.users, items)
-        contents[Path("runs") / path.name] = path.read_bytes()
+        contents[Path("runs") / f"{path.stem}.run"] = _as_trec(file)
         pooled = format_qrels(pool(qrels, run), judged.users, items)
         contents[Path("qrels/pooled") / f"{path.stem}.qrels"] = pooled
-    if (study / "ids.csv").is_file():
-        contents[Path("ids.csv")] = (study / "ids.csv").read_bytes()
+    for path in sorted((study / "truth/runs").glob("*.parquet")):
+        contents[Path("truth/runs") / f"{path.stem}.run"] = _as_trec(read_run(path))
+    for name in AS_IT_IS:
+        if (study / name).is_file():
+            contents[Path(name)] = (study / name).read_bytes()
     for path, content in contents.items():
         write_whole(target / path, content)
     return [target / path for path in contents]
+
+
+def _as_trec(file: RunFile) -> bytes:
+    return format_run(file.to_run(file.users, file.items), file.users, file.items)
 
 
 def pool(qrels: Qrels, run: Run) -> Qrels:

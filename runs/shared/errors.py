@@ -13,15 +13,17 @@ class InputError(ValueError):
     __module__ = "runs"
 
     @classmethod
-    def at(cls, path: str | PathLike[str], line: int, finding: str) -> InputError:
-        """Name the file and its physical line (from 1) before the finding.
+    def at(
+        cls, path: str | PathLike[str], line: int, finding: str, *, unit: str = "line"
+    ) -> InputError:
+        """Name the file and its physical line, or row, from 1 before the finding.
 
         Examples
         --------
         >>> str(InputError.at("als.run", 12, "six fields expected, found 5."))
         'als.run, line 12: six fields expected, found 5.'
         """
-        return cls(f"{path}, line {line}: {finding}")
+        return cls(f"{path}, {unit} {line}: {finding}")
 
 
 class InputWarning(UserWarning):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -35,15 +37,31 @@ class Pairs(NamedTuple):
         """
         (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
         pairs = cls(users, items, user, item)
-        for second in pairs.repeated()[:1]:
-            first = int(((user == user[second]) & (item == item[second])).argmax())
-            raise InputError.at(
-                columns.path,
-                columns.line(second)[0],
-                f"item {items.ids[item[second]]} is duplicated for user {users.ids[user[second]]}, "
-                f"first in line {columns.line(first)[0]}.",
-            )
+        pairs.require_distinct(columns.path, lambda place: columns.line(place)[0], unit="line")
         return pairs
+
+    def require_distinct(
+        self, path: Path | str, number: Callable[[int], int], *, unit: str
+    ) -> None:
+        """Refuse an item that is duplicated for a user.
+
+        Parameters
+        ----------
+        path
+            The file, for the message.
+        number, unit
+            What the place of a pair is called: the number of its "line" or "row".
+        """
+        for second in self.repeated()[:1]:
+            user, item = self.user[second], self.item[second]
+            first = int(((self.user == user) & (self.item == item)).argmax())
+            raise InputError.at(
+                path,
+                number(int(second)),
+                f"item {self.items.ids[item]} is duplicated for user {self.users.ids[user]}, "
+                f"first in {unit} {number(first)}.",
+                unit=unit,
+            )
 
     def repeated(self) -> NDArray[np.intp]:
         """Give the positions, rising, of pairs that occur before."""

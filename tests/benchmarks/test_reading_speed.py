@@ -1,4 +1,4 @@
-"""Reading a run of 6,040 users x 100 items, against pytrec_eval's parser.
+"""Reading a run of 6,040 users x 100 items, as text and as Parquet, against pytrec_eval's parser.
 
 Run with ``pytest tests/benchmarks -s --benchmark-only``.
 """
@@ -11,7 +11,9 @@ import pytest
 import pytrec_eval
 
 from runs import Run
-from runs.trec import read_run
+from runs.formats import read_run
+from runs.parquet import run_from_parquet, run_to_parquet
+from runs.trec import format_run
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100
@@ -56,9 +58,18 @@ def test_reading(benchmark: Any, path: Path) -> None:
     reading = min(cpu_seconds(lambda: read_run(path)) for _ in range(ROUNDS))
     whole = min(cpu_seconds(lambda: ours(path)) for _ in range(ROUNDS))
     parsing = min(cpu_seconds(lambda: theirs(path)) for _ in range(ROUNDS))
+    named = run, file.users, file.items
+    text, content = format_run(*named), run_to_parquet(*named)
+    read_back = run_from_parquet("", content).to_run(file.users, file.items)
+    assert np.array_equal(read_back.items, run.items)
+    formatting = min(cpu_seconds(lambda: format_run(*named)) for _ in range(ROUNDS))
+    encoding = min(cpu_seconds(lambda: run_to_parquet(*named)) for _ in range(ROUNDS))
+    decoding = min(cpu_seconds(lambda: run_from_parquet("", content)) for _ in range(ROUNDS))
     benchmark.pedantic(read_run, args=(path,))
     print(
         f"\n{describe_machine()}\n{N_USERS:,} x {DEPTH}: read {reading:.3f} CPU-s, and ordered "
         f"{whole:.3f} CPU-s; pytrec_eval.parse_run {parsing:.3f} CPU-s; ratios "
-        f"{parsing / reading:.2f} and {parsing / whole:.2f}"
+        f"{parsing / reading:.2f} and {parsing / whole:.2f}. Written as text in {formatting:.3f} "
+        f"CPU-s ({len(text) / 1e6:.1f} MB), as Parquet in {encoding:.3f} ({len(content) / 1e6:.1f} "
+        f"MB), which is read in {decoding:.3f}"
     )

@@ -16,7 +16,9 @@ from harness.report.ledger import LEDGER
 from harness.study.run import run_study
 from harness.study.study import parse_study
 from qrels import splits
+from runs.parquet import run_from_parquet
 from runs.shared.progress import Silent
+from runs.trec import format_run
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -166,6 +168,13 @@ def write_run(folder: Path, tag: str, lists: Lists, *, name: str | None = None) 
         )
     )
     return path
+
+
+def as_trec(run: Path | bytes) -> str:
+    """Give the lines of a run that a study wrote."""
+    content = run if isinstance(run, bytes) else run.read_bytes()
+    file = run_from_parquet("a run of the study", content)
+    return format_run(file.to_run(file.users, file.items), file.users, file.items).decode()
 
 
 def write_qrels(folder: Path, judgements: Judgements) -> Path:

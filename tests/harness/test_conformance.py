@@ -24,7 +24,8 @@ from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, judge
 from qrels.trec import read_qrels
 from runs import InputWarning
-from runs.trec import common_items, read_run
+from runs.formats import read_run
+from runs.run_file import common_items
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
 TREC_EVAL = FOLDER / "trec_eval"

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, InputWarning, Numbering, Run
-from runs.trec import RunFile, common_items, format_run, parse_run, read_run
+from runs.formats import read_run
+from runs.run_file import RunFile, common_items
+from runs.trec import format_run, parse_run
 
 
 def written(folder: Path, text: str) -> Path:

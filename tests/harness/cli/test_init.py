@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from tests.harness.small import NO_ANALYSES, manifest_of, read_frame
+from tests.harness.small import NO_ANALYSES, as_trec, manifest_of, read_frame
 
 MISUSED = 2
 SYSTEMS = ("--system", "popularity", "--system", "random")
@@ -77,7 +77,7 @@ def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> Non
     assert 'duplicates = "last"' in text
     with (folder / "ids.csv").open(encoding="utf-8", newline="") as stream:
         named = {(row["kind"], row["number"]): row["id"] for row in csv.DictReader(stream)}
-    user, _, item, *_ = (folder / "runs/popularity.run").read_text().split(maxsplit=6)
+    user, _, item, *_ = as_trec(folder / "runs/popularity.parquet").split(maxsplit=6)
     assert named["user", user].startswith("Zoë, ")
     assert named["item", item].startswith("book ")
 

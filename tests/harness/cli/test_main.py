@@ -18,7 +18,7 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import read_study
 from recommenders import systems
 from runs import InputError
-from runs.trec import read_run
+from runs.formats import read_run
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,

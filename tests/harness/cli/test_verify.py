@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.harness.cli.test_main import harness
@@ -57,7 +58,7 @@ def test_who_reads_a_changed_study_is_told(
 
 
 def test_who_exports_a_changed_run_is_told(copied: Path, tmp_path: Path) -> None:
-    run = next((copied / "runs").glob("*.run"))
-    run.write_bytes(run.read_bytes() + b"\n")
+    run = next((copied / "runs").glob("*.parquet"))
+    pd.read_parquet(run)[:-1].to_parquet(run)
     answer = harness("export", copied, "--to", tmp_path / "exported")
     assert f"{run}: not as the study wrote it" in answer.stderr

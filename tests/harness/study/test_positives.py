@@ -51,7 +51,7 @@ def test_systems_that_are_not_named_learn_as_before(finished: Path, tmp_path: Pa
     text = WORLD + SYSTEMS + POSITIVES + METRICS + NO_ANALYSES
     runs = contents(run_text(text, tmp_path, output=tmp_path / "study"), "runs/*")
     before = contents(finished, "runs/*")
-    assert {name for name in runs if runs[name] != before[name]} == {"runs/puresvd.run"}
+    assert {name for name in runs if runs[name] != before[name]} == {"runs/puresvd.parquet"}
 
 
 @pytest.mark.parametrize(

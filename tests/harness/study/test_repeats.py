@@ -52,7 +52,7 @@ def test_every_seed_has_a_study_of_its_own(repeated: Path, found: Repeats) -> No
     assert found.seeds == tuple(seeds)
     folders = [repeated / "seeds" / str(seed) for seed in seeds[1:]]
     assert [FinishedStudy.at(folder).manifest["seed"] for folder in folders] == seeds[1:]
-    runs = [(folder / "runs/popularity.run").read_bytes() for folder in (repeated, *folders)]
+    runs = [(folder / "runs/popularity.parquet").read_bytes() for folder in (repeated, *folders)]
     assert len(set(runs)) == 3
 
 

@@ -125,7 +125,7 @@ def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_pat
     assert manifest["systems"] == ["ease", "slim"]
     assert "not other runs" in str(manifest["notes"])
     assert "2 systems (means over 5 runs, taken as given)" in str(manifest["data"])
-    assert len([*folder.glob("runs/*.run")]) == 5
+    assert len([*folder.glob("runs/*.parquet")]) == 5
 
 
 def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ cutoffs = [4]
     for name in ("scores.parquet", "truth/scores.parquet"):
         assert {*pd.read_parquet(folder / name).system} == systems
     assert read_frame(folder, "means").replicates.tolist() == [1, 1, 2]
-    assert len([*folder.glob("truth/runs/*.run")]) == 4
+    assert len([*folder.glob("truth/runs/*.parquet")]) == 4
 
 
 def test_a_run_of_a_system_that_is_trained_here_is_refused(tmp_path: Path) -> None:

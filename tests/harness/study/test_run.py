@@ -34,6 +34,7 @@ from tests.harness.small import (
     TREC_METRICS,
     WHOLE,
     WORLD,
+    as_trec,
     contents,
     every_file,
     made_again,
@@ -204,7 +205,7 @@ def test_a_finished_study_is_not_made_again(copied: Path) -> None:
     [
         ("tables/pvalues.csv", "discrimination"),
         ("figures/figure5_correlation_metrics.svg", "correlation"),
-        ("runs/popularity.run", "run-popularity"),
+        ("runs/popularity.parquet", "run-popularity"),
         ("qrels/test.qrels", "qrels"),
         ("world/truth.npz", "world"),
         ("truth/true.qrels", "true-qrels"),
@@ -247,7 +248,7 @@ def test_a_change_makes_again_what_depends_on_it(
 def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
     text = WORLD + SYSTEMS.replace('"random", ', "") + METRICS + NO_ANALYSES
     run_text(text, copied, output=copied)
-    assert sorted(contents(copied, "runs/*")) == ["runs/popularity.run", "runs/puresvd.run"]
+    assert sorted(contents(copied, "runs/*")) == ["runs/popularity.parquet", "runs/puresvd.parquet"]
 
 
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
@@ -341,8 +342,8 @@ def test_all_of_the_tested_and_trained_items_that_a_user_has_not_rated_are_candi
     train, test = (pd.read_csv(folder / f"split/{part}.csv", dtype=str) for part in PARTS)
     candidates = {*test.item} & {*train.item}
     assert len(candidates) < len({*test.item}) < len({*train.item})
-    lists = pd.read_csv(folder / "runs/random.run", sep=" ", header=None, dtype=str)
-    for user, listed in lists.groupby(0)[2]:
+    lists = pd.read_parquet(folder / "runs/random.parquet").astype(str)
+    for user, listed in lists.groupby("user")["item"]:
         assert {*listed} == candidates - {*train.item[train.user == user]}
 
 
@@ -375,7 +376,7 @@ def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
 
 @pytest.mark.slow
 def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
-    own = (finished / "runs/random.run").read_text().replace(" random\n", " theirs\n")
+    own = as_trec(finished / "runs/random.parquet").replace(" random\n", " theirs\n")
     (tmp_path / "theirs.run").write_text(own)
     text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
     means = read_frame(run_text(text, tmp_path, output=tmp_path / "study"), "means")
@@ -394,7 +395,7 @@ def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path)
 def test_a_given_run_that_does_not_fit_is_refused(
     tmp_path: Path, finished: Path, line: str, finding: str
 ) -> None:
-    user, _, item = (finished / "runs/random.run").read_text().split()[:3]
+    user, _, item = as_trec(finished / "runs/random.parquet").split()[:3]
     (tmp_path / "theirs.run").write_text(line.format(user=user, item=item))
     text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
     with pytest.raises(InputError, match=finding):

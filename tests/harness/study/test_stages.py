@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from harness.study.digests import digest
 from qrels.ratings.datasets import read_ratings
 from qrels.trec import read_qrels
-from runs.trec import read_run
+from runs.formats import read_run
 
 
 def test_arrays_of_different_shapes_have_different_digests() -> None:
@@ -24,19 +24,19 @@ def test_an_array_and_its_copy_have_equal_digests() -> None:
 
 
 def test_every_run_carries_the_name_of_its_system(finished: Path) -> None:
-    names = {path.stem: read_run(path).system for path in finished.glob("runs/*.run")}
+    names = {path.stem: read_run(path).system for path in finished.glob("runs/*.parquet")}
     assert names == {name: name for name in ("random", "popularity", "puresvd")}
 
 
 def test_runs_list_the_users_of_the_qrels(finished: Path) -> None:
     topics = read_qrels(finished / "qrels/test.qrels").users.ids.tolist()
-    assert read_run(finished / "runs/popularity.run").users.ids.tolist() == topics
+    assert read_run(finished / "runs/popularity.parquet").users.ids.tolist() == topics
 
 
 def test_runs_do_not_list_what_the_user_rated_in_training(finished: Path) -> None:
     qrels = read_qrels(finished / "qrels/test.qrels")
     ratings = read_ratings(finished / "world/ratings.csv")
-    run = read_run(finished / "runs/popularity.run")
+    run = read_run(finished / "runs/popularity.parquet")
     tested = pairs(qrels.users.ids[qrels.user], qrels.items.ids[qrels.item])
     rated = pairs(ratings.users.ids[ratings.user], ratings.items.ids[ratings.item])
     listed = pairs(run.users.ids[run.user], run.items.ids[run.item])

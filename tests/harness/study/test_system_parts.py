@@ -26,4 +26,4 @@ def test_a_run_is_always_a_page_of_the_ledger(system: str) -> None:
 
 @pytest.mark.parametrize("system", ["item-knn", "bm25@2", "k1=0.9", "größer"])
 def test_usual_names_are_left_as_they_are(system: str) -> None:
-    assert RUN.file(system) == f"runs/{system}.run"
+    assert RUN.file(system) == f"runs/{system}.parquet"

@@ -14,11 +14,13 @@ from click.testing import CliRunner
 from harness.cli.main import main
 from harness.readers.scores_parquet import scores_from_parquet
 from harness.study.study import parse_study
+from harness.trec_eval.export import export_study
 from harness.tuning.validation import validation_of
 from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
     TREC,
+    as_trec,
     contents,
     made_again,
     made_at,
@@ -82,7 +84,7 @@ def again(text: str, base: Path) -> set[str]:
 
 def lists_of(run: bytes) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in run.decode().splitlines():
+    for line in as_trec(run).splitlines():
         user, _, item, *_ = line.split()
         found.setdefault(user, []).append(item)
     return found
@@ -99,7 +101,7 @@ def judgements_of(folder: Path) -> dict[str, dict[str, int]]:
 def test_lists_of_the_truth_hold_the_judged_items_alone_and_all_of_them(judged: Path) -> None:
     folder = judged / "study"
     known = judgements_of(folder)
-    for run in contents(folder, "truth/runs/*.run").values():
+    for run in contents(folder, "truth/runs/*.parquet").values():
         lists = lists_of(run)
         assert lists.keys() == known.keys()
         for user, items in lists.items():
@@ -126,10 +128,23 @@ def test_other_tools_score_the_truth_the_same(judged: Path) -> None:
         arguments = ["evaluate", "--qrels", f"{folder}/truth/true.qrels", "-l", "8"]
         for name in names.values():
             arguments += ["-m", name]
-        output = CliRunner().invoke(main, [*arguments, f"{folder}/truth/runs/{system}.run"]).output
+        output = (
+            CliRunner().invoke(main, [*arguments, f"{folder}/truth/runs/{system}.parquet"]).output
+        )
         values = [float(line.split()[-1]) for line in output.splitlines() if "\tall\t" in line]
         expected = [means[[str(m) for m in scores.measures].index(name)] for name in names]
         assert values == pytest.approx(expected, abs=5e-5)
+
+
+def test_what_the_truth_judges_is_exported(judged: Path, tmp_path: Path) -> None:
+    truth = judged / "study/truth"
+    written = export_study(judged / "study", tmp_path / "exported")
+    runs = contents(tmp_path / "exported/truth", "runs/*")
+    assert runs == {f"runs/{p.stem}.run": as_trec(p).encode() for p in truth.glob("runs/*")}
+    assert len(runs) == len(RUNS)
+    exported = tmp_path / "exported/truth/true.qrels"
+    assert exported in written
+    assert exported.read_bytes() == (truth / "true.qrels").read_bytes()
 
 
 def test_what_was_read_and_counted_stands_in_the_manifest(judged: Path) -> None:
@@ -164,7 +179,7 @@ def test_a_truth_that_is_added_leaves_the_study_as_it_was(copied: Path) -> None:
 
 
 def test_a_lost_list_alone_is_made_again(copied: Path) -> None:
-    (copied / "study/truth/runs/item-knn.run").unlink()
+    (copied / "study/truth/runs/item-knn.parquet").unlink()
     assert again(BASE + TRUTH, copied) == {"true-run-item-knn"}
 
 
@@ -183,10 +198,10 @@ def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: 
     truth = TRUTH + 'candidates = "all"\n'
     folder = run_text(text + given + truth, copied, output=copied / "part")
     for system in ("popularity", "item-knn"):
-        usual = (copied / f"study/runs/{system}.run").read_bytes()
-        true = lists_of((folder / f"truth/runs/{system}.run").read_bytes())
+        usual = (copied / f"study/runs/{system}.parquet").read_bytes()
+        true = lists_of((folder / f"truth/runs/{system}.parquet").read_bytes())
         assert "u1" in true
-        assert "u1" not in lists_of((folder / f"runs/{system}.run").read_bytes())
+        assert "u1" not in lists_of((folder / f"runs/{system}.parquet").read_bytes())
         assert true.items() <= lists_of(usual).items()
 
 
@@ -220,7 +235,7 @@ def test_given_runs_are_condensed_to_what_is_truly_judged(given: Path) -> None:
     folder = run_text(
         TREC + NO_ANALYSES + '[truth]\npath = "true.txt"\n', given, output=given / "study"
     )
-    assert lists_of((folder / "truth/runs/full.run").read_bytes()) == {
+    assert lists_of((folder / "truth/runs/full.parquet").read_bytes()) == {
         "u1": ["b", "x"],
         "u2": ["d", "a"],
     }

@@ -23,7 +23,7 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.export import export_study
 from harness.trec_eval.measures import offered_names
 from runs import InputError
-from tests.harness.small import contents
+from tests.harness.small import as_trec, contents
 
 LEVEL = 4
 CUTOFFS = (1, 5, 20)
@@ -138,7 +138,8 @@ def test_ir_measures_agrees_on_bpref_of_whole_lists(
 
 
 def test_exported_runs_are_those_of_the_study(scored: Path, exported: Path) -> None:
-    assert contents(exported, "runs/*") == contents(scored, "runs/*")
+    ours = {f"runs/{path.stem}.run": as_trec(path).encode() for path in scored.glob("runs/*")}
+    assert contents(exported, "runs/*") == ours
 
 
 def test_exported_qrels_are_those_of_the_study(scored: Path, exported: Path) -> None:

@@ -1,0 +1,142 @@
+"""Runs in Parquet: they say what TREC's lines say, and bad ones are refused by row."""
+
+import re
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs import InputError, Numbering, Run
+from runs.formats import read_run
+from runs.parquet import run_from_parquet, run_to_parquet
+from runs.run_file import RunFile
+from runs.trec import format_run, parse_run
+
+IDS = st.text(st.sampled_from("aé7#~𝄞"), min_size=1, max_size=4).filter(lambda id: id[0] != "#")
+ROWS: dict[str, Any] = {
+    "system": ["s", "s", "s"],
+    "user": ["u", "u", "v"],
+    "item": ["a", "b", "a"],
+    "score": [2.0, 1.0, 2.0],
+}
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[Run, Numbering, Numbering]:
+    users = Numbering.of(draw(st.lists(IDS, min_size=1, max_size=5)))
+    items = Numbering.of(draw(st.lists(IDS, min_size=1, max_size=6)))
+    depth = len(items) + draw(st.integers(0, 2))
+    lists = np.full((len(users), depth), -1, dtype=np.int32)
+    for row in lists:
+        listed = draw(st.permutations(range(len(items))))[: draw(st.integers(1, len(items)))]
+        row[: len(listed)] = listed
+    return Run(draw(IDS), lists), users, items
+
+
+def columns_of(file: RunFile) -> list[list[Any]]:
+    users, items = file.users.ids[file.user], file.items.ids[file.item]
+    return [users.tolist(), items.tolist(), file.score.tolist()]
+
+
+@given(written())
+def test_parquet_says_what_lines_say(made: tuple[Run, Numbering, Numbering]) -> None:
+    by_line = parse_run(Path("a.run"), format_run(*made))
+    by_row = run_from_parquet("a.parquet", run_to_parquet(*made))
+    assert by_row.system == by_line.system
+    assert by_row.users.ids.tolist() == by_line.users.ids.tolist()
+    assert by_row.items.ids.tolist() == by_line.items.ids.tolist()
+    assert columns_of(by_row) == columns_of(by_line)
+
+
+@given(written())
+def test_a_run_comes_back(made: tuple[Run, Numbering, Numbering]) -> None:
+    run, users, items = made
+    file = run_from_parquet("a.parquet", run_to_parquet(run, users, items))
+    assert np.array_equal(file.to_run(users, items, depth=run.depth).items, run.items)
+
+
+def parquet_of(rows: Mapping[str, Any] | pd.DataFrame) -> bytes:
+    stream = BytesIO()
+    pd.DataFrame(rows).to_parquet(stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"user": [7, 7, 8], "score": [2, 1, 2]},
+        {"item": pd.Categorical(["a", "b", "a"], categories=["z", "b", "a"])},
+        {"score": np.array([2, 1, 2], dtype=np.float32), "more": [None, 1, 2]},
+        {"score": [2.0, -np.inf, np.inf]},
+    ],
+)
+def test_columns_of_other_kinds_are_taken(other: dict[str, Any]) -> None:
+    rows = ROWS | other
+    expected = [[str(name) for name in rows["user"]], [*rows["item"]], [*rows["score"]]]
+    assert columns_of(run_from_parquet("a.parquet", parquet_of(rows))) == expected
+
+
+def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "als.run"
+    path.write_bytes(parquet_of(ROWS))
+    assert columns_of(read_run(path)) == [[*ROWS[name]] for name in ("user", "item", "score")]
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"item": ["a", "a", "a"]}, "row 2: item a is duplicated for user u, first in row 1."),
+        ({"user": ["u", None, "v"]}, "row 2: the user is missing."),
+        ({"score": [1.0, None, 2.0]}, "row 2: the score is missing."),
+        ({"system": ["s", "s", "t"]}, "row 3: a run has one system, found 't' after 's' in row 1"),
+        ({"item": ["a", "new york", "a"]}, ": no run can have the item 'new york': it has a space"),
+        ({"item": ["a", "b\0", "a"]}, r": no run can have the item 'b\x00': it has a NUL"),
+        ({"item": ["a", "b" * 1001, "a"]}, ": an id or a name has at most 1,000 characters, found"),
+        ({"item": [1.5, 2.5, 1.5]}, ": the column item must hold text or integers, found double."),
+        ({"score": ["2", "1", "2"]}, ": the column score must hold numbers, found"),
+    ],
+)
+def test_bad_rows_are_refused(change: dict[str, Any], finding: str) -> None:
+    with pytest.raises(InputError, match=re.escape(finding)) as refused:
+        run_from_parquet("als.parquet", parquet_of(ROWS | change))
+    assert str(refused.value).startswith("als.parquet")
+
+
+def test_a_score_that_is_no_number_is_refused() -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    stream = BytesIO()
+    parquet.write_table(pa.table(ROWS | {"score": [1.0, float("nan"), 0.0]}), stream)
+    with pytest.raises(InputError, match=r"als\.parquet, row 2: the score is not a number\."):
+        run_from_parquet("als.parquet", stream.getvalue())
+
+
+def test_a_missing_column_is_named_with_those_found() -> None:
+    content = parquet_of({"system": ["s"], "user": ["u"], "doc_id": ["a"], "score": [1.0]})
+    finding = "a run has the columns system, user, item, score, found system, user, doc_id, score."
+    with pytest.raises(InputError, match=re.escape(finding)):
+        run_from_parquet("als.parquet", content)
+
+
+def test_no_row_is_refused() -> None:
+    with pytest.raises(InputError, match=r"als\.parquet: the file has no row"):
+        run_from_parquet("als.parquet", parquet_of(pd.DataFrame(ROWS)[:0]))
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", parquet_of(ROWS)[:-20]])
+def test_what_is_no_parquet_is_refused(content: bytes) -> None:
+    with pytest.raises(InputError, match=r"als\.parquet: not a Parquet file that can be read"):
+        run_from_parquet("als.parquet", content)
+
+
+def test_more_rows_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runs.parquet.BYTES_PER_ROW", 2**60)
+    with pytest.raises(InputError, match=r"als\.parquet: it has 3 rows, which free memory cannot"):
+        run_from_parquet("als.parquet", parquet_of(ROWS))
