@@ -322,7 +322,8 @@ def _removal(
     """
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     n_levels, n_orders = kept.shape[1:]
-    flat = kept.reshape(len(kept), -1)
+    # Where no items at a cut are equally popular, orders keep the same judgements.
+    flat, of_order = _distinct(kept)
     sums = sum_samples(np.concatenate([flat, everything], axis=1), blocks=resampling.blocks)
     means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
@@ -334,9 +335,9 @@ def _removal(
         agreements[:, without_relevant] = np.nan
 
     def by_order(agreements: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give agreements (n_measures, n_levels * n_orders, ...) with the orders last."""
+        """Give agreements (n_measures, n_distinct, ...) by level, with the orders last."""
         shape = (len(agreements), n_levels, n_orders, *agreements.shape[2:])
-        return np.moveaxis(agreements.reshape(shape), 2, -1)
+        return np.moveaxis(agreements.take(of_order, axis=1).reshape(shape), 2, -1)
 
     return Removal(
         *choice,
@@ -347,6 +348,17 @@ def _removal(
         area(levels, mean_of_defined(by_order(within)).swapaxes(1, 2)),
         kept.sum(axis=0).mean(axis=-1),
     )
+
+
+def _distinct(kept: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Give the masks that differ from those of the first order, and which each is.
+
+    Of masks (n_judgements, n_levels, n_orders), each level's first stands for those like it.
+    """
+    first = np.arange(kept.shape[2]) == 0
+    own = first | (kept != kept[:, :, :1]).any(axis=0)
+    number = np.cumsum(own.ravel()).reshape(own.shape) - 1
+    return kept[:, own], np.where(own, number, number[:, :1]).ravel()
 
 
 def keep_items(

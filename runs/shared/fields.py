@@ -21,6 +21,9 @@ BLANKS = b"\t\v\f\r"
 BLANKS_ALONE = tuple(bytes([blank]) for blank in BLANKS)
 SPACES = bytes.maketrans(BLANKS, b" " * len(BLANKS))
 COMMENT = re.compile(rb"(?m)^#.*\n?")
+LOOKED_AT = 1 << 17
+"""Characters that are looked at together: as many as stay in cache."""
+
 MOST_AT_ONCE = 2**30
 """Bytes that Arrow reads at once: all of most files."""
 
@@ -148,8 +151,13 @@ def _is_plain(content: bytes) -> bool:
     """Tell at a glance that no blank stands beside another or at an end, and that none is odd."""
     if any(odd in content for odd in (*BLANKS_ALONE, b"#")) or content[:1] <= b" ":
         return False
-    blank = np.frombuffer(content, np.uint8) <= ord(" ")
-    return content[-1:] != b" " and not (blank[1:] & blank[:-1]).any()
+    characters = np.frombuffer(content, np.uint8)
+    for start in range(0, len(content), LOOKED_AT):
+        # One more than the next part begins with, so that no neighbours are missed.
+        blank = characters[start : start + LOOKED_AT + 1] <= ord(" ")
+        if (blank[1:] & blank[:-1]).any():
+            return False
+    return content[-1:] != b" "
 
 
 def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
