@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 LossT = TypeVar("LossT", bound="RandomLoss")
 
+SAMPLES_AT_ONCE, MASKS_AT_ONCE = 200, 1 << 28
+"""Samples that are scored together, of some levels: of 200, each takes two thirds of the time that
+it takes of 50, and four times the memory. Beyond 256 MB of judgements kept or lost, fewer."""
+
 
 def lose_at_random(
     kind: type[LossT],
@@ -51,7 +55,7 @@ def lose_at_random(
 ) -> LossT:
     """Score systems on random samples of the judgements, and compare their orderings.
 
-    Levels are scored in threads.
+    Levels, some together, are scored in threads.
 
     Parameters
     ----------
@@ -76,12 +80,19 @@ def lose_at_random(
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
     subsets = system_subsets(n_systems, seed=seed)
 
-    def study(level: float) -> tuple[Any, ...]:
+    def study(some: Sequence[float]) -> list[tuple[Any, ...]]:
+        """Score the samples of some levels together."""
+        drawn = map(draw, some)
+        kept = [everything if each.all() else each for each in drawn]
+        sums = sum_samples(np.concatenate(kept, axis=1), blocks=resampling.blocks)
+        ends = np.cumsum([each.shape[1] for each in kept])
+        parts = np.split(sums, ends[:-1], axis=-1)
+        return [compare(*level) for level in zip(some, kept, parts, strict=True)]
+
+    def compare(
+        level: float, kept: NDArray[np.bool_], sums: NDArray[np.float64]
+    ) -> tuple[Any, ...]:
         """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
-        kept = draw(level)
-        if kept.all():
-            kept = everything
-        sums = sum_samples(kept, blocks=resampling.blocks)
         means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
         full = of_systems(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
         return (
@@ -94,12 +105,15 @@ def lose_at_random(
         )
 
     studied = []
-    tasks = (joblib.delayed(study)(level) for level in levels)
+    n_masks = n_samples * len(qrels.items)
+    at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
+    tasks = (joblib.delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
     workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
     with work.progress("Taking judgements away", len(levels)) as bar:
         for found in workers(tasks):
-            studied.append(found)
-            bar.advance()
+            for level in found:
+                studied.append(level)
+                bar.advance()
     taus, coefficients, resampled, within, without_relevant, n_kept = zip(*studied, strict=True)
     return kind(
         measures=work.scores.measures,
