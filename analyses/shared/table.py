@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from analyses.shared.latex import MACROS, bold_latex, key, latex, number, room_for
+
 Cell: TypeAlias = str | int | float
 Best: TypeAlias = Callable[[Sequence[float]], float]
 Text: TypeAlias = Callable[[str], str]
@@ -19,8 +21,6 @@ SMALLEST = 1e-12
 
 MISSING = "–"
 TERMINAL = 80
-NARROW = 6
-"""Columns of the widest table for one column of a page."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,13 @@ class Table:
         return stream.getvalue()
 
     def to_latex(self) -> str:
-        """Write a floating table for the package booktabs, the best number of a column bold."""
-        lines = [[latex(h) for h in self.headings], *self._cells(latex, _bold_latex)]
-        # Only so many columns of numbers fit one of the two columns of a page.
-        floating = "table" if len(self.headings) <= NARROW else "table*"
+        """Write a floating table for the package booktabs, the best number of a column bold.
+
+        It is as wide as one column, or both, in the largest letters that fit.
+        """
+        lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex)]
+        texts = [self.headings, *([shown(cell) for cell in row] for row in self.rows)]
+        floating, size = room_for([max(map(len, column)) for column in zip(*texts, strict=True)])
         head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
         return "\n".join(
             [
@@ -123,8 +126,8 @@ class Table:
                 f"\\begin{{{floating}}}",
                 f"  \\caption{{{latex(f'{self.title}. {self.note}')}}}",
                 f"  \\label{{tab:{self.name}}}",
-                r"  \centering",
-                f"  \\begin{{tabular}}{{l{'r' * (len(self.headings) - 1)}}}",
+                f"  \\centering{size}",
+                f"  \\begin{{tabular}}{{@{{}}l{'r' * (len(self.headings) - 1)}@{{}}}}",
                 r"    \toprule",
                 head,
                 r"    \midrule",
@@ -135,6 +138,29 @@ class Table:
                 "",
             ]
         )
+
+    def to_macros(self) -> str:
+        r"""Write every cell for a paper that asks for it: ``\harness{means}{ease}{P@10}``.
+
+        Of names, letters, digits and a few signs are kept (`analyses.shared.latex.key`); a heading
+        that was there before has its number among those alike: ``{95 2}``.
+
+        Examples
+        --------
+        >>> made = Table("p", "", "", ["metric", "95 %", "95 %"], [["P@5", 0.25, 2e-6]])
+        >>> print(*made.to_macros().splitlines()[-2:], sep="\n")
+        \harnessnumber{p}{P@5}{95}{0.2500}
+        \harnessnumber{p}{P@5}{95 2}{$2.0 \times 10^{-6}$}
+        """
+        keys = [key(heading) for heading in self.headings]
+        again = [keys[:place].count(each) for place, each in enumerate(keys)]
+        keys = [f"{each} {n + 1}" if n else each for each, n in zip(keys, again, strict=True)]
+        lines = [
+            number(self.name, str(row[0]), column, shown(cell))
+            for row in self.rows
+            for column, cell in zip(keys[1:], row[1:], strict=True)
+        ]
+        return f"{MACROS}{''.join(lines)}"
 
     def _cells(self, write: Text, bold: Text) -> list[list[str]]:
         """Round and write every cell, the best of its column in bold."""
@@ -150,6 +176,7 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
     "latex": Table.to_latex,
     "csv": Table.to_csv,
     "markdown": Table.to_markdown,
+    "macros": Table.to_macros,
 }
 
 
@@ -171,41 +198,6 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
         return f"< {SMALLEST:.0e}"
     is_lost = 0 < abs(cell) < 0.5 * 10**-decimals
     return f"{cell:.1e}" if is_lost else f"{cell:.{decimals}f}"
-
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "|": r"$|$",
-    "≤": r"$\le$",
-    "±": r"$\pm$",
-    MISSING: "--",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
-POWER = re.compile(r"(?:(< )1e|([0-9.]+)e)([+-])0*([0-9]+)")
-
-
-def latex(text: str) -> str:
-    r"""Write text as LaTeX: escape what has a meaning there, powers of ten as formulas.
-
-    Examples
-    --------
-    >>> print(latex("item_knn & 50 %"), latex("2.0e-06"), latex("< 1e-12"))
-    item\_knn \& 50 \% $2.0 \times 10^{-6}$ $< 10^{-12}$
-    """
-    found = POWER.fullmatch(text)
-    if found is None:
-        return "".join(SPECIAL.get(sign, sign) for sign in text)
-    below, factor, sign, digits = found.groups()
-    power = f"10^{{{sign.strip('+')}{digits}}}"
-    return f"$< {power}$" if below else f"${factor} \\times {power}$"
-
-
-def _bold_latex(text: str) -> str:
-    return f"\\textbf{{\\boldmath{text}}}" if text.startswith("$") else f"\\textbf{{{text}}}"
 
 
 def _markdown(text: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from analyses.shared.table import FORMATS
 from harness.cli.console import printed_table
 from harness.cli.options import PATH, redrawing
 
@@ -16,10 +17,11 @@ from harness.cli.options import PATH, redrawing
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "latex", "csv", "markdown"]),
+    type=click.Choice([*FORMATS]),
     default="text",
     show_default=True,
-    help="For reading, for a paper (booktabs), with all digits, for a web page.",
+    help="For reading, for a paper (booktabs), with all digits, for a web page, or as numbers that "
+    "the text of a paper asks for.",
 )
 @click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
@@ -38,7 +40,6 @@ def table(
     plugins: tuple[Path, ...],
 ) -> None:
     """Print a table of the study folder STUDY; without a name, list the tables."""
-    from analyses.shared.table import FORMATS
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
 

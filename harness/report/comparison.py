@@ -47,7 +47,7 @@ class Comparison:
         Raises
         ------
         InputError
-            If there are fewer than two, one is given twice, or they share no result.
+            If there are fewer than two, one is given twice, or they share nothing.
         """
         if len(studies) < 2:
             raise InputError(f"two studies at least are compared, got {len(studies)}.")
@@ -58,10 +58,10 @@ class Comparison:
         unique = len(set(names)) == len(names)
         labels = names if unique else [str(study.folder) for study in studies]
         made = cls(dict(zip(labels, studies, strict=True)))
-        if not made.quantities:
+        if not made.quantities and made.levels.table() is None:
             raise InputError(
                 f"{listed(labels)} share no analysis that gives a number for each measure, with a "
-                "report measure in common."
+                "report measure in common, and no systems that the same judgements judge."
             )
         return made
 

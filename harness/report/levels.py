@@ -69,8 +69,11 @@ class Levels:
             ]
             for measure, system, levels in self.rows()
         ]
-        headings = [h for other in others for h in (other, f"{other} – {first}, 95 %")]
-        note = "The same judgements; intervals are of the difference, over users, each by itself."
+        headings = [heading for other in others for heading in (other, "gain, 95 %")]
+        note = (
+            f"The same judgements. What a study gains over {first} stands behind it: an interval "
+            "over users, each by itself."
+        )
         return Table("levels", "Levels of the systems", note, ["", first, *headings], rows)
 
     def _gains(self, other: str) -> dict[tuple[str, str], Estimate]:

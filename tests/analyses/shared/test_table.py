@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from analyses.shared.table import Table, latex
+from analyses.shared.latex import latex
+from analyses.shared.table import Table
 
 
 def small(rows: list[list[str | float]]) -> Table:

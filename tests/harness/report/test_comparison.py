@@ -112,10 +112,17 @@ def test_one_study_is_no_comparison(finished: Path, times: int) -> None:
     assert ("two studies at least" if times == 1 else "is given twice") in result.output
 
 
-def test_studies_that_share_no_result_are_refused(finished: Path, scored: Path) -> None:
-    result = compare(finished, scored)
+def test_studies_that_share_nothing_are_refused(scored: Path, given: Path) -> None:
+    result = compare(scored, given)
     assert result.exit_code == 2
     assert "share no analysis" in result.output
+
+
+def test_studies_without_analyses_have_levels(finished: Path, scored: Path) -> None:
+    result = compare(finished, scored)
+    assert result.exit_code == 0
+    assert "Levels of the systems" in result.output
+    assert "puresvd" in result.output
 
 
 # Levels of systems
@@ -135,7 +142,7 @@ def test_levels_on_one_test_part_are_those_of_the_means(both: tuple[Path, Path])
 
 def test_systems_that_are_the_same_gain_nothing(both: tuple[Path, Path]) -> None:
     (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
-    assert levels.headings == ["", "small", "other", "other – small, 95 %"]
+    assert levels.headings == ["", "small", "other", "gain, 95 %"]
     assert {(row[1] == row[2], row[3]) for row in levels.rows} == {(True, "[0.0000, 0.0000]")}
 
 

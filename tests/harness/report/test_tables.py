@@ -96,7 +96,7 @@ def test_subsets_of_users_stand_side_by_side(copied: Path) -> None:
 def test_latex_rows_have_as_many_cells_as_columns(finished: Path, name: str) -> None:
     made = tabulate(FinishedStudy.at(finished), name)
     text = made.to_latex()
-    (columns,) = re.findall(r"\\begin\{tabular\}\{(l?r*)\}", text)
+    (columns,) = re.findall(r"\\begin\{tabular\}\{@\{\}(l?r*)@\{\}\}", text)
     assert [len(row) for row in cells_of(text)] == [len(columns)] * (1 + len(made.rows))
 
 
