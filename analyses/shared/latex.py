@@ -29,23 +29,24 @@ SPECIAL = {
     "–": "--",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
-POWER = re.compile(r"(?:(< )1e|([0-9.]+)e)([+-])0*([0-9]+)")
+POWER = re.compile(r"(< )?([0-9.]+)e([+-])0*([0-9]+)")
+MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def latex(text: str) -> str:
-    r"""Write text as LaTeX: escape what has a meaning there, powers of ten as formulas.
+    r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas.
 
     Examples
     --------
-    >>> print(latex("item_knn & 50 %"), latex("2.0e-06"), latex("< 1e-12"))
-    item\_knn \& 50 \% $2.0 \times 10^{-6}$ $< 10^{-12}$
+    >>> print(latex("item_knn & 50 %"), latex("2.0e-06"), latex("< 1e-12"), latex("-1 to 2"))
+    item\_knn \& 50 \% $2.0 \times 10^{-6}$ $< 10^{-12}$ $-$1 to 2
     """
     found = POWER.fullmatch(text)
     if found is None:
-        return "".join(SPECIAL.get(sign, sign) for sign in text)
-    below, factor, sign, digits = found.groups()
+        return MINUS.sub("$-$", "".join(SPECIAL.get(sign, sign) for sign in text))
+    below, factor, sign, digits = found.groups(default="")
     power = f"10^{{{sign.strip('+')}{digits}}}"
-    return f"$< {power}$" if below else f"${factor} \\times {power}$"
+    return f"${below}{power}$" if factor == "1" else f"${below}{factor} \\times {power}$"
 
 
 def bold_latex(text: str) -> str:

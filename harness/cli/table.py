@@ -39,11 +39,18 @@ def table(
     convention: str | None,
     plugins: tuple[Path, ...],
 ) -> None:
-    """Print a table of the study folder STUDY; without a name, list the tables."""
+    """Print a table of the study folder STUDY; without a name, list the tables.
+
+    Macros are of all tables without a name, with the sentences of the study.
+    """
+    from harness.report.macros import macros
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
 
     finished = FinishedStudy.at(study, plugins)
+    if name is None and format_ == "macros":
+        click.echo(macros(finished), nl=False)
+        return
     if name is None:
         with printed_table("table", "title", header=False) as add:
             for known, title in titles(finished).items():
