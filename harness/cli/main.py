@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import pkgutil
 import signal
 import sys
@@ -126,5 +125,3 @@ def _answer(error: BaseException) -> tuple[str, int]:
 @click.version_option(__version__, prog_name="harness")
 def main() -> None:
     """Study how far ranking metrics can be trusted to compare recommenders."""
-    # By default Python looks for cycles at every 700 new objects; a figure has tens of thousands.
-    gc.set_threshold(50_000)
