@@ -56,7 +56,6 @@ class ArmSettings(AnalysisSettings):
     window: Duration | None = Field(None, description="How soon, for implicit clicks: '30 min'.")
     credit: Credit = Field("all", description="Lists that an event credits.")
     over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
-    zone: str = Field("UTC", description="IANA name of the zone of days and weeks.")
     robots_per_day: Whole | None = Field(
         None, ge=1, description="Users with more lists in a day are robots and left out."
     )
@@ -83,7 +82,6 @@ class ArmSettings(AnalysisSettings):
             explicit=self.window is None,
             credit=self.credit,
             over_time=self.over_time,
-            zone=self.zone,
             robots=self.robots_per_day,
             replicates=self.replicates,
             shares=shares,

@@ -1,27 +1,23 @@
-"""Whether a log may be believed: sticky users, halves that do not differ, lists that nobody saw."""
+"""Whether a log may be believed: users who stay in their arm, lists that nobody saw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, ClickThrough, click_through, with_limits
-from analyses.online.clicks.tallies import Tallies, tally
+from analyses.online.clicks.rates import ClickThrough, click_through, with_limits
+from analyses.online.clicks.tallies import tally
 from analyses.online.logs.slates import Flags, Slates
 from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 Crossing = Literal["exclude", "first"]
-
-N_SPLITS: Final = 64
-"""Bits of a hash, each of which splits the users another way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,70 +65,6 @@ def stickiness(
     return Stickiness(
         users.astype(np.int64), arm[firsts].astype(np.int64), time[firsts].astype(np.int64), crossed
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Halves:
-    """Rates of one half of an arm's users less those of the other, for many ways to halve them.
-
-    Differences and standard errors have the shape (n_splits,): all had one model, so that the
-    truth is 0.
-    """
-
-    arm: str
-    n_users: int
-    differences: Floats
-    errors: Floats
-
-    @property
-    def covered(self) -> Flags:
-        """Whether the 95 % interval of each difference covers 0, of shape (n_splits,)."""
-        return np.abs(self.differences) <= REACH * self.errors
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per split: split (from 1), difference, error, low, high (95 %), covers_zero."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "split": np.arange(len(self.differences)) + 1,
-                "difference": self.differences,
-                **with_limits(self.differences, self.errors),
-                "covers_zero": self.covered,
-            }
-        )
-
-    def caption(self) -> str:
-        """Say what was split, and how many intervals cover 0."""
-        n_splits = len(self.differences)
-        return (
-            f"The {self.n_users:,} users of arm {self.arm} in halves, by each of {n_splits} bits "
-            f"of a hash of their ids: the 95 % interval of the difference covers 0, the truth, in "
-            f"{int(self.covered.sum())} of {n_splits} splits; about {0.95 * n_splits:.0f} are due."
-        )
-
-
-def halves(tallies: Tallies, hashes: NDArray[np.uint64]) -> Halves:
-    """Split the users of one arm in halves by hashes of shape (n_users,), and compare their rates.
-
-    Where the intervals miss 0 more often than they promise, those of the differences between arms
-    cannot be trusted either. Refused are several arms, and too few users for two in each half.
-    """
-    if len(tallies.arms) != 1:
-        raise InputError(f"halves are made of one arm, got {len(tallies.arms)}.")
-    found = []
-    for bit in range(N_SPLITS):
-        half = (hashes[tallies.user] >> np.uint64(bit)) & np.uint64(1)
-        split = replace(tallies, arms=("one", "other"), arm=half.astype(np.int64))
-        rates = click_through(split)
-        found.append((np.diff(rates.rates).item(), np.sqrt(rates.covariances.trace())))
-    differences, errors = np.array(found).T
-    n_users = len(np.unique(tallies.user))
-    if not np.isfinite(errors).all():
-        raise InputError(
-            f"{n_users} users of arm {tallies.arms[0]!r} are too few for two in each half."
-        )
-    return Halves(tallies.arms[0], n_users, differences, errors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,14 +145,10 @@ class Question(Section):
         description="Who was shown more lists than that on a day is taken for a robot; every rate "
         "with and without them.",
     )
-    zone: str = Field("UTC", description="Of days and weeks, such as Europe/Prague.")
     over_time: OverTime = Field(
         "pooled",
         description="All lists together; or the mean over versions, weighted by users (Kasalický "
         "2021).",
-    )
-    halves: str | None = Field(
-        None, description="Check the intervals on halves of this arm, which do not differ."
     )
     placebo: Path | None = Field(
         None,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.arm_truth import Truth
-from analyses.online.clicks.checks import Halves, Placebo
+from analyses.online.clicks.checks import Placebo
 from analyses.online.clicks.cycles import PERIODS, Periodicity
 from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
@@ -101,7 +101,6 @@ class Clicks(Result):
     periods: Mapping[str, ClickThrough]
     hours: Floats
     cycles: Periodicity | None
-    halves: Halves | None
     policy: OffPolicy | None
     placebo: Placebo | None
     known: Known
@@ -152,7 +151,7 @@ class Clicks(Result):
         """Give all tables in full, by name; those of what is not known or asked are left out."""
         import pandas as pd
 
-        parts = {"halves": self.halves, "placebo": self.placebo, "off_policy": self.policy}
+        parts = {"placebo": self.placebo, "off_policy": self.policy}
         cycles, known = self.cycles, self.known
         frames: dict[str, pd.DataFrame | None] = {
             "arms": _joined({name: group.rates.to_frame() for name, group in self.groups.items()}),
@@ -168,7 +167,6 @@ class Clicks(Result):
             else None,
             "cycles": cycles.to_frame() if cycles else None,
             "bins": cycles.bins() if cycles else None,
-            "day_profile": cycles.profile() if cycles else None,
             "settings": pd.DataFrame(known.settings) if known.settings else None,
             "truth": known.truth.to_frame() if known.truth else None,
             "estimates": pd.DataFrame(known.off_policy) if known.off_policy else None,
@@ -212,8 +210,7 @@ class Clicks(Result):
         """Say which arm is clicked most; first what forbids to say so."""
         group = "" if self.per_day is None else "Without robots: "
         said = verdict(self.chosen.rates, mismatch=bool(self.alarm), group=group)
-        halves = [] if self.halves is None else [self.halves.caption()]
-        return [*([self.alarm] if self.alarm else []), said, *halves]
+        return [*([self.alarm] if self.alarm else []), said]
 
     def cautions(self) -> Sequence[str]:
         """Say what weakens the rates, and what is to be said of the models."""
@@ -411,9 +408,6 @@ class Clicks(Result):
         """Draw the rate of an arm by the hour, and the fitted rates of all."""
         return self.draw_part("cycles", ax, draw="plot", arm=arm)
 
-    plot_day_profile = part_figure(
-        "day_profile", "Click-through rates over the day", of="cycles", draw="plot_profile"
-    )
     plot_off_policy = part_figure(
         "off_policy", "Clicks that other lists would have had", of="policy"
     )

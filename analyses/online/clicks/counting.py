@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.checks import Halves, Placebo, Stickiness, halves, placebo, stickiness
+from analyses.online.clicks.checks import Placebo, Stickiness, placebo, stickiness
 from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group, Known
 from analyses.online.clicks.cycles import PERIODS, Periodicity, periodicity
 from analyses.online.clicks.durations import in_words
-from analyses.online.clicks.local_time import wall_clock
 from analyses.online.clicks.matching import MatchedLog, intake_of, match_in_shards
 from analyses.online.clicks.off_policy import items_instead, off_policy, read_target
 from analyses.online.clicks.rates import click_through, click_through_by_period
@@ -29,7 +28,6 @@ from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags, busy_users
 from qrels.interactions.shards import Reading
 from runs import InputError
 from runs.shared.progress import Progress
-from runs.shared.streams import id_hashes
 
 WHOLE_LOG = ("all",)
 """The one period of a log that names no versions."""
@@ -79,7 +77,7 @@ class Lists:
         if int(np.ptp(self.time)) < 2 * PERIODS[0] / 24 * MILLISECONDS_PER_DAY:
             return None
         columns: dict[str, Any] = {"time": self.time, "arm": self.arm, "arms": self.arms}
-        return periodicity(self.accepted, **columns, zone=question.zone, seed=question.seed)
+        return periodicity(self.accepted, **columns, seed=question.seed)
 
 
 def study_log(
@@ -156,7 +154,6 @@ def _estimate(
         periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(tallies),
         hours=_hours(log, chosen),
         cycles=chosen.cycles(question),
-        halves=_halves(log, chosen, question),
         policy=None
         if question.policy is None or logs is None
         else off_policy(logs.slates, read_target(question.policy, logs.slates)),
@@ -238,12 +235,6 @@ def _hours(log: MatchedLog, lists: Lists) -> NDArray[np.float64]:
 
 def _check(logs: Logs | MatchedLog, question: Question) -> None:
     """Refuse what cannot be answered, before anything slow."""
-    wall_clock(np.zeros(1, dtype=np.int64), zone=question.zone)
-    shown = logs.shown
-    if question.halves is not None and question.halves not in shown.arms:
-        raise InputError(
-            f"`--halves`: the arms are {', '.join(shown.arms)}, got {question.halves!r}."
-        )
     if question.placebo is not None and question.explicit:
         raise InputError("--placebo needs a --window: no click names a list that was not shown.")
     has_periods = logs.models is not None or logs.shown.version is not None
@@ -279,20 +270,11 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
     }
     members = users.select(is_member[users.users])
     split = (
-        sample_ratio(members, arms=lists.arms, shares=question.shares, zone=question.zone)
+        sample_ratio(members, arms=lists.arms, shares=question.shares)
         if len(lists.arms) > 1
         else None
     )
     return Group(rates, pooled, by_type, split)
-
-
-def _halves(log: MatchedLog, lists: Lists, question: Question) -> Halves | None:
-    if question.halves is None:
-        return None
-    own = lists.select(lists.arm == lists.arms.index(question.halves))
-    alone = np.zeros(len(own), dtype=np.int64)
-    own = replace(own, arms=(question.halves,), arm=alone, periods=WHOLE_LOG, period=alone)
-    return halves(own.tallies(), id_hashes(log.shown.users.ids, "halves"))
 
 
 def _placebo(logs: Logs, lists: Lists, question: Question) -> Placebo | None:

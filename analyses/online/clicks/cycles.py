@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import CONFIDENCE, draw_weights, percentiles
-from analyses.online.clicks.local_time import wall_clock
+from analyses.intervals.resampling import CONFIDENCE, draw_weights
 from analyses.online.clicks.small_multiples import draw_among
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
@@ -35,15 +34,12 @@ class Periodicity:
 
     Periods are the lengths in hours of the cycles that the log holds twice. Amplitudes are half the
     difference between the top and the bottom of each, with a 95 % interval over days; peaks hours
-    after midnight (or Monday's) of the top, in the zone; p is Hotelling's that there is no cycle,
+    after midnight (or Monday's) of the top, in UTC; p is Hotelling's that there is no cycle,
     all of shape (n_periods,). Bins are of an hour: their middles in milliseconds since 1970 in UTC,
-    (n_bins,), and lists shown, accepted and the rate of the model, (n_arms, n_bins). Hourly are
-    lists shown and accepted on each day in each hour, (2, n_days, 24), and the weights of days how
-    often replicates draw each, (n_replicates, n_days).
+    (n_bins,), and lists shown, accepted and the rate of the model, (n_arms, n_bins).
     """
 
     arms: tuple[str, ...]
-    zone: str
     periods: tuple[float, ...]
     amplitudes: Floats
     low: Floats
@@ -54,8 +50,8 @@ class Periodicity:
     n_slates: NDArray[np.int64]
     n_accepted: NDArray[np.int64]
     fitted: Floats
-    hourly: NDArray[np.int64]
-    day_weights: Floats
+    n_days: int
+    replicates: int
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cycle: period (hours), amplitude, low, high (95 %, over days), peak and p."""
@@ -81,16 +77,6 @@ class Periodicity:
             }
         )
 
-    def profile(self) -> pd.DataFrame:
-        """Rate in each hour of the day: hour, slates, accepted, rate, low, high (95 %, by days)."""
-        import pandas as pd
-
-        shown, accepted = self.hourly.sum(axis=1)
-        low, high = percentiles(_rates(*(self.day_weights @ self.hourly)).T)
-        rate = _rates(shown, accepted)
-        columns = {"slates": shown, "accepted": accepted, "rate": rate, "low": low, "high": high}
-        return pd.DataFrame({"hour": np.arange(24), **columns})
-
     def plot(self, ax: Axes | None = None, *, arm: str | None = None) -> Axes:
         """Draw the fitted rate of one arm over time before those of all, with its days as dots."""
         axes = axes_or_new(ax)
@@ -107,26 +93,14 @@ class Periodicity:
         axes.set_ylabel("click-through rate")
         return axes
 
-    def plot_profile(self, ax: Axes | None = None) -> Axes:
-        """Draw the rate by the hour of the day, with its band over days."""
-        axes = axes_or_new(ax)
-        frame = self.profile()
-        low, high = frame["low"].to_numpy(), frame["high"].to_numpy()
-        axes.plot(frame["hour"], frame["rate"], color="#0072B2")
-        axes.fill_between(frame["hour"].to_numpy(), low, high, alpha=0.15, linewidth=0)
-        axes.set_xticks(np.arange(0, 24, 3))
-        axes.set_xlabel(f"hour of the day ({self.zone})")
-        axes.set_ylabel("click-through rate")
-        return axes
-
     def caption(self) -> str:
         """Say what was fitted, and which cycle the log is too short for."""
         left_out = [f"{period:g} h" for period in PERIODS if period not in self.periods]
         short = f" Too short for a cycle of {', '.join(left_out)}." if left_out else ""
         return (
-            f"Click-through rates in bins of 1 h over {self.hourly.shape[1]} days, weighted by "
-            f"their lists; cycles in the time of {self.zone}, beside a level and a trend for each "
-            f"of {len(self.arms)} arms. Intervals: 95 %, {len(self.day_weights):,} bootstrap "
+            f"Click-through rates in bins of 1 h over {self.n_days} days, weighted by "
+            f"their lists; cycles in the time of UTC, beside a level and a trend for each "
+            f"of {len(self.arms)} arms. Intervals: 95 %, {self.replicates:,} bootstrap "
             f"replicates of whole days.{short}"
         )
 
@@ -137,13 +111,12 @@ def periodicity(
     time: NDArray[np.int64],
     arm: NDArray[np.integer],
     arms: Sequence[str],
-    zone: str = "UTC",
     replicates: int = 1000,
     seed: int,
 ) -> Periodicity:
     r"""Fit daily and weekly cycles to the click-through rates of hours.
 
-    The rate of arm a in the hour t of the wall clock is
+    The rate of arm a in the hour t is
 
     .. math:: \alpha_a + \beta_a t
         + \sum_{P \in \{24, 168\}} c_P \cos\frac{2 \pi t}{P} + s_P \sin\frac{2 \pi t}{P}
@@ -162,7 +135,7 @@ def periodicity(
         raise InputError(f"cycles of a day need a log of 48 hours or more, got {span:.1f}.")
     periods = tuple(period for period in PERIODS if span >= 2 * period)
     times, shown, taken = _bins(accepted, time=time, arm=arm, n_arms=len(arms))
-    hours = _wall_hours(times, zone=zone)
+    hours = times / MILLISECONDS_PER_HOUR - FIRST_MONDAY
     days, day = np.unique(np.floor(hours / 24), return_inverse=True)
     draws = draw_weights(len(days), replicates=replicates, seed=seed)
     weights = np.concatenate([some for _, some in draws])
@@ -176,7 +149,6 @@ def periodicity(
     turns = np.arctan2(cycles[:, 1], cycles[:, 0]) / (2 * np.pi)
     return Periodicity(
         arms=tuple(arms),
-        zone=zone,
         periods=periods,
         amplitudes=amplitudes,
         low=low,
@@ -187,8 +159,8 @@ def periodicity(
         n_slates=shown,
         n_accepted=taken,
         fitted=design @ whole,
-        hourly=_hourly(accepted, _wall_hours(time, zone=zone), days),
-        day_weights=weights,
+        n_days=len(days),
+        replicates=replicates,
     )
 
 
@@ -205,11 +177,6 @@ def _bins(
     )
     times = (np.arange(n_bins) + begin) * MILLISECONDS_PER_HOUR + MILLISECONDS_PER_HOUR // 2
     return times, shown.reshape(n_arms, n_bins), taken.reshape(n_arms, n_bins)
-
-
-def _wall_hours(time: NDArray[np.int64], *, zone: str) -> Floats:
-    """Hours that a clock on the wall has run since a Monday's midnight."""
-    return wall_clock(time, zone=zone) / MILLISECONDS_PER_HOUR - FIRST_MONDAY
 
 
 def _design(hours: Floats, *, n_arms: int, periods: Sequence[float]) -> Floats:
@@ -269,13 +236,6 @@ def _amplitudes(
     variances = np.einsum("pi,pij,pj->p", directions, covariances, directions)
     reach = stdtrit(degrees, 0.5 + CONFIDENCE / 2) * np.sqrt(variances * n_days / (n_days - 1))
     return amplitudes, np.maximum(amplitudes - reach, 0.0), amplitudes + reach, np.asarray(p)
-
-
-def _hourly(accepted: NDArray[np.bool_], hours: Floats, days: Floats) -> NDArray[np.int64]:
-    """Count lists shown and accepted by day and hour, of shape (2, n_days, 24)."""
-    cells = np.searchsorted(days, np.floor(hours / 24)) * 24 + np.floor(hours).astype(np.int64) % 24
-    counts = [np.bincount(cells, w, minlength=len(days) * 24) for w in (None, accepted)]
-    return np.stack(counts).astype(np.int64).reshape(2, len(days), 24)
 
 
 def _rates(shown: NDArray[np.number], accepted: NDArray[np.number]) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.checks import Stickiness
-from analyses.online.clicks.local_time import local_days
 from analyses.online.clicks.rates import REACH
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY
 from analyses.shared.drawing import axes_or_new, categories, label_curves
 from analyses.significance.corrections import holm
 from runs import InputError
@@ -112,7 +112,6 @@ def sample_ratio(
     *,
     arms: Sequence[str],
     shares: Mapping[str, float] | None = None,
-    zone: str = "UTC",
 ) -> SampleRatio:
     """Test whether users came to the arms in the planned shares, overall and day by day.
 
@@ -120,8 +119,7 @@ def sample_ratio(
     day of the first list alone, so that days are independent, and an arm that makes its users
     come back is not accused.
 
-    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of a zone, by
-    its IANA name.
+    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of UTC.
 
     Raises
     ------
@@ -133,7 +131,8 @@ def sample_ratio(
     Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
     """
     planned = _planned(arms, shares)
-    days, day = local_days(users.first_time, zone=zone)
+    dates, day = np.unique(users.first_time // MILLISECONDS_PER_DAY, return_inverse=True)
+    days = np.datetime_as_string(dates.astype("datetime64[D]"))
     cells = day * len(arms) + users.first_arm
     daily = np.bincount(cells, minlength=len(days) * len(arms)).reshape(-1, len(arms))
     return SampleRatio(tuple(arms), planned, daily.sum(axis=0), days, daily)

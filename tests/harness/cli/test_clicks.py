@@ -17,10 +17,10 @@ from tests.analyses.online.logs.writing import CLICKS, LISTS, MODELS, write_csv
 pytestmark = pytest.mark.usefixtures("logs_of_1970")
 
 MISUSED = 2
-FIGURES = {"arms", "sample_ratio", "over_time", "day_profile"}
+FIGURES = {"arms", "sample_ratio", "over_time"}
 TABLES = {
     *("rates", "arms", "differences", "facts", "types", "sample_ratio", "periods"),
-    *("cycles", "bins", "day_profile", "halves"),
+    *("cycles", "bins"),
 }
 
 
@@ -69,7 +69,7 @@ def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> None:
     for name in ("one", "two"):
-        clicks(*log, "--window", "10 min", "--halves", "A", "--output", tmp_path / name)
+        clicks(*log, "--window", "10 min", "--output", tmp_path / name)
     one, two = (
         {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("one", "two")
     )
@@ -94,7 +94,7 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_json_has_all_tables(log: list[Path]) -> None:
-    answer = clicks(*log, "--window", "10 min", "--types", "--halves", "A", "--format", "json")
+    answer = clicks(*log, "--window", "10 min", "--types", "--format", "json")
     document = json.loads(answer.stdout)
     assert set(document) >= TABLES
     assert "within 10 min" in document["captions"]["clicks"]
@@ -111,18 +111,7 @@ def test_latex_has_a_table_for_each(log: list[Path]) -> None:
 
 @pytest.mark.slow
 def test_a_folder_holds_tables_and_figures_with_captions(log: list[Path], tmp_path: Path) -> None:
-    answer = clicks(
-        *log,
-        "--window",
-        "10 min",
-        "--types",
-        "--halves",
-        "A",
-        "--robots",
-        "50",
-        "--output",
-        tmp_path,
-    )
+    answer = clicks(*log, "--window", "10 min", "--types", "--robots", "50", "--output", tmp_path)
     assert answer.exit_code == 0, answer.stderr
     figures = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png", "txt")}
     tables = {f"{name}.csv" for name in TABLES}

@@ -58,7 +58,7 @@ permutations = 50
 COMPUTED = ("tables", "evidence", "ranks", "log")
 FILES = ("recommendations", "interactions", "models", "assignment")
 TABLES = {
-    "arms", "bins", "cycles", "day_profile", "differences", "estimates", "facts",
+    "arms", "bins", "cycles", "differences", "estimates", "facts",
     "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
     "online_null", "online_orderings", "online_rhos", "online_validations",
     "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",

@@ -16,7 +16,6 @@ def observed(
     daily: float = 0.0,
     weekly: float = 0.0,
     spread: float = 0.0,
-    zone: str = "UTC",
     replicates: int = 100,
 ) -> Periodicity:
     """Two arms that begin on a Monday; rates peak at 18 h and on Wednesdays, days differ."""
@@ -38,7 +37,6 @@ def observed(
         time=time + MONDAY,
         arm=arm,
         arms=["A", "B"],
-        zone=zone,
         replicates=replicates,
         seed=seed,
     )
@@ -49,11 +47,6 @@ def test_cycles_are_found_with_their_peaks() -> None:
     np.testing.assert_allclose(found.amplitudes, [0.08, 0.05], atol=0.005)
     np.testing.assert_allclose(found.peaks / [24, 168], [18 / 24, 60 / 168], atol=0.02)
     assert (found.p < 0.001).all()
-
-
-def test_peaks_are_in_the_time_of_the_zone() -> None:
-    found = observed(1, n_slates=100_000, daily=0.08, zone="Asia/Tokyo")
-    assert found.peaks[0] == pytest.approx((18 + 9) % 24, abs=0.5)
 
 
 @pytest.mark.validity
@@ -88,15 +81,6 @@ def test_a_trend_is_no_cycle() -> None:
     assert found.amplitudes.max() < 0.01
 
 
-def test_the_profile_of_a_day_adds_up_all_lists() -> None:
-    found = observed(1, daily=0.1)
-    profile = found.profile()
-    assert len(profile) == 24
-    assert profile["slates"].sum() == found.n_slates.sum()
-    assert profile["accepted"].sum() == found.n_accepted.sum()
-    assert profile["rate"].idxmax() in (16, 17, 18, 19)
-
-
 def test_bins_are_rows_of_a_table() -> None:
     found = observed(1, days=3, n_slates=50)
     bins = found.bins()
@@ -115,4 +99,3 @@ def test_an_arm_is_drawn_before_all_others() -> None:
     assert own.get_ydata() == pytest.approx(found.fitted[1])
     assert other.get_ydata() == pytest.approx(found.fitted[0])
     assert len(np.asarray(dots.get_ydata())) == 3
-    assert len(found.plot_profile().get_lines()) == 1

@@ -60,7 +60,7 @@ def require_same(paths: list[Path], **asked: Any) -> Clicks:
 
 
 ASKED: Mapping[str, dict[str, Any]] = {
-    "window": {"halves": "A"},
+    "window": {},
     "last list": {"credit": "last", "crossing": "first"},
     "explicit": {"explicit": True},
     "over time": {"over_time": "thesis"},

@@ -46,12 +46,6 @@ def test_users_count_once_on_their_first_day() -> None:
     assert users_of((3, 2), (1, 4)).daily.tolist() == [[3, 2], [1, 4]]
 
 
-def test_days_are_those_of_the_zone() -> None:
-    users = stickiness(np.arange(2), np.arange(2), np.array([23, 25]) * 3_600_000)
-    days = sample_ratio(users, arms=["A", "B"], zone="Europe/Prague").days
-    assert days.tolist() == ["1970-01-02"]
-
-
 def test_a_planned_split_is_no_mismatch() -> None:
     assert not users_of((900, 100), shares={"B": 1, "A": 9}).mismatch
 
@@ -96,12 +90,6 @@ def test_one_arm_has_no_ratio() -> None:
     users = stickiness(np.arange(2), np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64))
     with pytest.raises(InputError, match=r"needs two arms or more, got 1\."):
         sample_ratio(users, arms=["A"])
-
-
-def test_an_unknown_zone_is_refused() -> None:
-    users = stickiness(np.arange(2), np.arange(2), np.zeros(2, dtype=np.int64))
-    with pytest.raises(InputError, match=r"must have an IANA name .*, got 'Prague'"):
-        sample_ratio(users, arms=["A", "B"], zone="Prague")
 
 
 def test_the_figure_has_a_line_for_each_arm_and_a_band_for_chance() -> None:

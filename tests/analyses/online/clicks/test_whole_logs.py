@@ -82,24 +82,6 @@ def test_cycles_need_two_days(tmp_path: Path) -> None:
     assert found.periods == (24.0,)
 
 
-def test_halves_are_of_an_arm_of_the_log(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"`--halves`: the arms are A, B, got 'C'\."):
-        studied(tmp_path, experiment(), halves="C")
-
-
-def test_halves_depend_on_ids_alone(tmp_path: Path) -> None:
-    alone = studied(tmp_path, experiment({"A": (60, 0.2)}), halves="A").halves
-    beside = studied(tmp_path, experiment({"A": (60, 0.2), "0": (9, 0.5)}), halves="A").halves
-    assert alone is not None
-    assert beside is not None
-    assert alone.differences.tolist() == beside.differences.tolist()
-
-
-def test_an_unknown_zone_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="IANA name"):
-        studied(tmp_path, experiment({"A": (5, 0.5)}), zone="Prague")
-
-
 def test_versions_have_their_hours(tmp_path: Path) -> None:
     """Of four days, two each; without a table of models, from the first list to the last."""
     frame = studied(tmp_path, experiment(days=4)).frames()["periods"]
