@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
-from harness.online.arm_search import SearchSection
 from harness.online.simulation.arms import Lottery, NeighbourModel, SystemModel
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
@@ -99,7 +98,6 @@ class ExperimentSection(SimulationSettings):
     world: ClickWorldSettings | None = None
     logs: LogsSection | None = None
     users: UsersSection = UsersSection()
-    search: SearchSection | None = None
     arms: dict[str, ArmSection] = Field(default_factory=dict)
     hiding: HidingSection = HidingSection()
 
@@ -109,18 +107,17 @@ class ExperimentSection(SimulationSettings):
             raise ValueError(
                 "an experiment begins with [experiment.world] or with [experiment.logs]"
             )
-        simulated = self.model_fields_set & {*SimulationSettings.model_fields, "search"}
+        simulated = self.model_fields_set & {*SimulationSettings.model_fields}
         if self.logs is not None and simulated:
             raise ValueError(
                 f"`{min(simulated)}` is of simulated worlds; with [experiment.logs], "
                 "[experiment.arms.NAME] says what model each arm served"
             )
         served = [name for name, arm in self.arms.items() if arm.model != "lottery"]
-        n_arms = len(served) + (self.search.models if self.search else 0)
-        if n_arms < 3:
+        if len(served) < 3:
             raise ValueError(
-                f"at least 3 models are compared, got {n_arms}: name them as "
-                "[experiment.arms.NAME], or [experiment.search] for some"
+                f"at least 3 models are compared, got {len(served)}: name them as "
+                "[experiment.arms.NAME]"
             )
         for name, arm in self.arms.items():
             if arm.model not in SETTINGS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.off_policy import cross_fitted, off_policy
 from analyses.online.logs.interactions import Intake
 from analyses.online.logs.read_log import Logs, read_logs
-from harness.online.arm_search import Search, search_models
 from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
 from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
@@ -68,9 +67,8 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         history = interactions_of(world.history())
         bar.advance()
     test_users = _test_users(study, history)
-    found = _search(run, history, test_users)
-    named = [*study.arms.items(), *_searched(found).items()]
-    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in named]
+    served = study.arms.items()
+    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in served]
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
         experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
@@ -86,8 +84,8 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     truth = experiment.truth
     return files | _facts(
         test_users,
-        named,
-        [] if found is None else [found.caption()],
+        study.arms,
+        [],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
         truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
         estimates=_estimate(experiment, arms, seed=study.seed, progress=run.progress),
@@ -119,25 +117,7 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     )
     remark = "The models of the log were trained anew, as the study describes them."
     files = _rank(run, "Training and ranking", hidden, trained, len(starts))
-    return files | _facts(test_users, [*study.arms.items()], [remark])
-
-
-def _search(run: ExperimentRun, history: Interactions, test_users: Numbering) -> Search | None:
-    """Search for models of different quality, if the study asks for it."""
-    study, section = run.study, run.study.experiment.search
-    if section is None:
-        return None
-    how: dict[str, Any] = {"seed": study.seed, "n_jobs": run.n_jobs, "progress": run.progress}
-    with study.errors_at("experiment", "search"):
-        return search_models(history, section, section.space, test_users=test_users, **how)
-
-
-def _searched(found: Search | None) -> dict[str, ArmSection]:
-    """Name the models that a search found, the best first: als-01, als-02, .. ."""
-    return {
-        f"als-{number:02}": ArmSection(model="als-knn", settings=asdict(settings))
-        for number, settings in enumerate(found.models if found else (), start=1)
-    }
+    return files | _facts(test_users, study.arms, [remark])
 
 
 def _rank(
@@ -161,7 +141,7 @@ def _rank(
 
 def _facts(
     test_users: Numbering,
-    arms: Sequence[tuple[str, ArmSection]],
+    arms: Mapping[str, ArmSection],
     remarks: Sequence[str],
     *,
     shares: Mapping[str, float] | None = None,
@@ -174,7 +154,9 @@ def _facts(
         "shares": shares,
         "truth": truth,
         "off-policy": estimates,
-        "settings": [{"arm": name, "model": own.model, **own.settings} for name, own in arms],
+        "settings": [
+            {"arm": name, "model": own.model, **own.settings} for name, own in arms.items()
+        ],
         "remarks": remarks,
     }
     return {FACTS: json.dumps(facts, indent=1).encode()}
