@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import ClickThrough, click_through, with_limits
 from analyses.online.clicks.tallies import tally
-from analyses.online.logs.slates import Flags, Slates
-from runs import InputError
+from analyses.online.logs.slates import Flags
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,17 +102,20 @@ class Placebo:
 
 
 def placebo(
-    slates: Slates, alternatives: Slates, accept: Callable[[Slates], NDArray[np.bool_]]
+    accepted: Flags,
+    by_chance: Flags,
+    *,
+    user: NDArray[np.integer],
+    arm: NDArray[np.integer],
+    arms: Sequence[str],
 ) -> Placebo:
     """Compare lists with others that could have been shown to the same users at the same times.
 
-    What tells which lists count as accepted gives the shape (n_slates,). An item that both hold is
-    accepted in both, so that the excess is that of what they do not share.
+    Accepted lists, those of the others that would have been, users and arms are of shape
+    (n_slates,). An item that both hold is accepted in both, so that the excess is that of what they
+    do not share.
     """
-    same = (slates.user, alternatives.user), (slates.arm, alternatives.arm)
-    if not all(np.array_equal(*pair) for pair in (*same, (slates.time, alternatives.time))):
-        raise InputError("a placebo must be for the users, arms and times of the lists shown.")
-    accepted, by_chance = accept(slates).astype(np.int64), accept(alternatives).astype(np.int64)
-    of: dict[str, Any] = {"user": slates.user, "arm": slates.arm, "arms": slates.arms}
+    of: dict[str, Any] = {"user": user, "arm": arm, "arms": arms}
     shown, others = (click_through(tally(credits, **of)) for credits in (accepted, by_chance))
-    return Placebo(shown, others, click_through(tally(accepted - by_chance, **of), exact=False))
+    more = accepted.astype(np.int64) - by_chance
+    return Placebo(shown, others, click_through(tally(more, **of), exact=False))

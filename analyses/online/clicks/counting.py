@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -278,15 +277,13 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
 
 
 def _placebo(logs: Logs, lists: Lists, question: Question) -> Placebo | None:
-    """Compare the lists that count with others for the same users and times."""
+    """Compare the lists that count with others for the same users and times.
+
+    Interactions are credited among all lists of the log, whether these count or not, in both.
+    """
     if question.placebo is None or question.window is None:
         return None
-    counts = np.zeros(len(logs.slates), dtype=np.bool_)
-    counts[lists.slate] = True
-    alternatives = logs.slates.showing(items_instead(question.placebo, logs.slates))
-    shown, others = (
-        replace(slates.select(counts), arm=lists.arm.astype(np.int32))
-        for slates in (logs.slates, alternatives)
-    )
-    how: dict[str, Any] = {"window": question.window, "credit": question.credit}
-    return placebo(shown, others, partial(followed, events=logs.events, **how))
+    others = logs.slates.showing(items_instead(question.placebo, logs.slates))
+    by_chance = followed(others, logs.events, window=question.window, credit=question.credit)
+    of: dict[str, Any] = {"user": lists.user, "arm": lists.arm, "arms": lists.arms}
+    return placebo(lists.accepted, by_chance[lists.slate], **of)
