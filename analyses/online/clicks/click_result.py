@@ -397,9 +397,13 @@ class Clicks(Result):
         return _table("facts", "The log", "Shares say how far the tables fit together.", known)
 
     plot_arms = part_figure("arms", "Click-through rates of the arms", of="shown_rates")
-    plot_sample_ratio = part_figure(
-        "sample_ratio", "Users of the arms, and the planned shares", of="daily_split"
+
+    @figure(
+        "sample_ratio", "Users of the arms, and the planned shares", panels="arm", of="daily_split"
     )
+    def plot_sample_ratio(self, ax: Axes | None = None, *, arm: str) -> Axes:
+        """Draw an arm's share of each day's new users, as a multiple of what was planned."""
+        return self.draw_part("daily_split", ax, draw="plot", arm=arm)
 
     @figure(
         "over_time", "Click-through rates over time (figures 4.1 to 4.5)", panels="arm", of="cycles"

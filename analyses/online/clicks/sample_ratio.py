@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.online.clicks.checks import Stickiness
 from analyses.online.clicks.rates import REACH
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY
-from analyses.shared.drawing import axes_or_new, categories, label_curves
+from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.significance.corrections import holm
 from runs import InputError
 
@@ -74,23 +74,21 @@ class SampleRatio:
             }
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw every arm's share of each day's new users, as a multiple of what was planned.
+    def plot(self, ax: Axes | None = None, *, arm: str | None = None) -> Axes:
+        """Draw an arm's share of each day's new users, as a multiple of what was planned.
 
-        The band is where 95 % of the shares of the arm with the smallest plan would be.
+        The band is where 95 % of such shares would be, by chance.
         """
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.days))
-        ratios = self.daily / (self.daily.sum(axis=1, keepdims=True) * self.shares)
-        for (arm, style), ratio in zip(categories(self.arms), ratios.T, strict=True):
-            axes.plot(places, ratio, label=arm, **style)
-        reach = REACH * np.sqrt((1 / self.shares.min() - 1) / self.daily.sum(axis=1))
-        band = axes.fill_between(places, 1 - reach, 1 + reach, color="#DDDDDD", linewidth=0)
-        band.set(zorder=0, label="95 % by chance")
+        axes, number = axes_or_new(ax), chosen_panel(self.arms, arm)
+        places, planned = np.arange(len(self.days)), self.shares[number]
+        reach = REACH * np.sqrt((1 / planned - 1) / self.daily.sum(axis=1))
+        axes.fill_between(places, 1 - reach, 1 + reach, color="#DDDDDD", linewidth=0)
+        ratios = self.daily[:, number] / (self.daily.sum(axis=1) * planned)
+        axes.plot(places, ratios, color="#0072B2", linewidth=1.4)
         axes.set_ylim(bottom=0)
+        axes.set_title(self.arms[number])
         axes.set_xlabel("day")
-        axes.set_ylabel("share of new users / planned share")
-        label_curves(axes)
+        axes.set_ylabel("share of new users / planned")
         return axes
 
     def caption(self) -> str:

@@ -92,6 +92,9 @@ def test_one_arm_has_no_ratio() -> None:
         sample_ratio(users, arms=["A"])
 
 
-def test_the_figure_has_a_line_for_each_arm_and_a_band_for_chance() -> None:
-    labels = users_of((3, 2), (1, 4)).plot().get_legend_handles_labels()[1]
-    assert labels == ["A", "B", "95 % by chance"]
+def test_an_arm_is_drawn_with_its_own_band_of_chance() -> None:
+    axes = users_of((30, 20), (10, 40), shares={"A": 4, "B": 1}).plot(arm="B")
+    (own,) = axes.get_lines()
+    assert own.get_ydata() == pytest.approx([2.0, 4.0])
+    reach = axes.collections[0].get_datalim(axes.transData).y1 - 1
+    assert reach == pytest.approx(1.96 * np.sqrt(4 / 50), 1e-4)
