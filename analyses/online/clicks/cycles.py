@@ -82,12 +82,12 @@ class Periodicity:
         axes = axes_or_new(ax)
         days = (self.times - self.times[0]) / (24 * MILLISECONDS_PER_HOUR)
         number, starts = self.arms.index(arm or self.arms[0]), np.arange(0, len(self.times), 24)
-        shown, taken = (
-            np.add.reduceat(of[number], starts) for of in (self.n_slates, self.n_accepted)
-        )
-        axes.plot(days[starts] + 0.5, _rates(shown, taken), ".", color="#0072B2")
+        counts = (self.n_slates, self.n_accepted)
+        rates = _rates(*(np.add.reduceat(of, starts, axis=1) for of in counts))
+        axes.plot(days[starts] + 0.5, rates[number], ".", color="#0072B2")
         draw_among(axes, days, self.fitted, number)
-        axes.set_ylim(bottom=0)
+        # The same in all panels, so that none is cut off.
+        axes.set_ylim(0, 1.05 * max(np.nanmax(rates), self.fitted.max()))
         axes.set_title(self.arms[number])
         axes.set_xlabel("days")
         axes.set_ylabel("click-through rate")

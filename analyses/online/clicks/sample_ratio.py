@@ -80,12 +80,14 @@ class SampleRatio:
         The band is where 95 % of such shares would be, by chance.
         """
         axes, number = axes_or_new(ax), chosen_panel(self.arms, arm)
-        places, planned = np.arange(len(self.days)), self.shares[number]
-        reach = REACH * np.sqrt((1 / planned - 1) / self.daily.sum(axis=1))
+        places, new = np.arange(len(self.days)), self.daily.sum(axis=1, keepdims=True)
+        ratios = self.daily / (new * self.shares)
+        reaches = REACH * np.sqrt((1 / self.shares - 1) / new)
+        reach = reaches[:, number]
         axes.fill_between(places, 1 - reach, 1 + reach, color="#DDDDDD", linewidth=0)
-        ratios = self.daily[:, number] / (self.daily.sum(axis=1) * planned)
-        axes.plot(places, ratios, color="#0072B2", linewidth=1.4)
-        axes.set_ylim(bottom=0)
+        axes.plot(places, ratios[:, number], color="#0072B2", linewidth=1.4)
+        # The same in all panels, so that none is cut off.
+        axes.set_ylim(0, 1.05 * max(ratios.max(), 1 + reaches.max()))
         axes.set_title(self.arms[number])
         axes.set_xlabel("day")
         axes.set_ylabel("share of new users / planned")

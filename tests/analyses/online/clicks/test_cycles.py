@@ -95,7 +95,9 @@ def test_less_than_two_days_are_refused() -> None:
 
 def test_an_arm_is_drawn_before_all_others() -> None:
     found = observed(1, days=3, n_slates=500)
-    dots, other, own = found.plot(arm="B").get_lines()
+    axes = found.plot(arm="B")
+    assert axes.get_ylim() == found.plot(arm="A").get_ylim()
+    dots, other, own = axes.get_lines()
     assert own.get_ydata() == pytest.approx(found.fitted[1])
     assert other.get_ydata() == pytest.approx(found.fitted[0])
     assert len(np.asarray(dots.get_ydata())) == 3

@@ -93,7 +93,9 @@ def test_one_arm_has_no_ratio() -> None:
 
 
 def test_an_arm_is_drawn_with_its_own_band_of_chance() -> None:
-    axes = users_of((30, 20), (10, 40), shares={"A": 4, "B": 1}).plot(arm="B")
+    found = users_of((30, 20), (10, 40), shares={"A": 4, "B": 1})
+    axes = found.plot(arm="B")
+    assert axes.get_ylim() == found.plot(arm="A").get_ylim()
     (own,) = axes.get_lines()
     assert own.get_ydata() == pytest.approx([2.0, 4.0])
     reach = axes.collections[0].get_datalim(axes.transData).y1 - 1
