@@ -426,7 +426,11 @@ def _condensed(judged: Judged) -> Judged:
 
 def _best_lists(judged: Judged) -> Judged:
     grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)[:, ::-1]
-    return judged.with_lists(grades, None)
+    best = judged.with_lists(grades, None)
+    # These lists are among what is known of the judgements: they may not hold it themselves, or
+    # all of it stays until Python looks for cycles, gigabytes of a truth.
+    vars(best)["_of_judgements"] = judged._of_judgements.copy()
+    return best
 
 
 def _count_relevant(judged: Judged) -> NDArray[np.intp]:
