@@ -159,9 +159,9 @@ class ArmRecalls(Result):
         shares = np.mean([grid.effective_shares for grid in self.grids], axis=0)
         axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs}
         means = np.mean(own, axis=0)[side]
-        ax = draw_recalls(axes_or_new(ax), means, **axes, effective_shares=shares[side])
+        axes |= {"effective_shares": shares[side], "title": panel}
+        ax = draw_recalls(axes_or_new(ax), means, **axes)
         ax.set_ylabel("recall")
-        ax.set_title(panel)
         return ax
 
 

@@ -120,9 +120,9 @@ class RecallGrid:
             betas=self.betas,
             cutoffs=self.cutoffs,
             effective_shares=self.effective_shares[number],
+            title=validation,
         )
         ax.set_ylabel(self.stratification.metric)
-        ax.set_title(validation)
         return ax
 
     def caption(self) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+ABOVE = 28.0
+"""Points between axes and their title, which leave room for the shares and what they are."""
+
 
 def draw_recalls(
     ax: Axes,
@@ -24,8 +27,9 @@ def draw_recalls(
     betas: Sequence[float],
     cutoffs: Sequence[int],
     effective_shares: Floats,
+    title: str,
 ) -> Axes:
-    """Draw recall over beta, a line per cut-off.
+    """Draw recall over beta, a line per cut-off, under a title.
 
     Values are of shape (n_betas, n_cutoffs). The effective share of the hidden items at each beta
     (ESS / n), of shape (n_betas,), is named above, since the level of a recall says nothing about
@@ -47,6 +51,7 @@ def draw_recalls(
     some = sorted({round(place) for place in np.linspace(0, len(betas) - 1, 5)})
     above.set_xticks([betas[n] for n in some], [f"{effective_shares[n]:.0%}" for n in some])
     above.set_xlabel("effective share of hidden items", fontsize="small")
+    ax.set_title(title, pad=ABOVE)
     label_curves(ax, ordered=True)
     return ax
 
