@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
@@ -43,9 +45,39 @@ def processes(
         return ClusterWorkers(client, needs, in_order=return_as == "generator")
     if options.get("prefer") != "threads":
         options |= {"initializer": end_with, "initargs": (os.getpid(),)}
-    workers: Callable[[Iterable[Any]], Iterator[Any]]
+    workers: Callable[[Iterable[Any]], Generator[Any]]
     workers = joblib.Parallel(n_jobs, return_as=return_as, **options)
-    return workers
+
+    def begun(tasks: Iterable[Any]) -> Iterator[Any]:
+        came: list[int] = []
+        with signals_kept(came):
+            results = workers(tasks)
+        try:
+            for number in came[:1]:
+                signal.raise_signal(number)
+        except KeyboardInterrupt as heard:
+            time.sleep(0.1)  # What ends workers fails at tasks that are not yet with them.
+            results.throw(heard)
+        return results
+
+    return begun
+
+
+@contextmanager
+def signals_kept(came: list[int]) -> Iterator[None]:
+    """Keep the signals that would interrupt: joblib cannot end workers while it starts them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ends = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    former = {each: heard for each in ends if callable(heard := signal.getsignal(each))}
+    for each in former:
+        signal.signal(each, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for each, heard in former.items():
+            signal.signal(each, heard)
 
 
 def end_with(parent: int) -> None:
