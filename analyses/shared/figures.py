@@ -161,22 +161,24 @@ def one_by_one(draw: Callable[[Axes], Axes], names: Sequence[str]) -> Figure:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    places = [(n // 2, 2 + n % 2) for n in range(4)] + [(n // 4 + 1, n % 4) for n in range(4, 40)]
-    n_rows = max(2, 1 + places[len(names) - 1][0])
+    rows_below = ceil(max(0, len(names) - 4) / 4)
+    heights = [2, rows_below][: 1 + (rows_below > 0)]
     with rc_context(STYLE):
-        size = (4 * SMALL_PANEL[0], n_rows * SMALL_PANEL[1])
+        size = (4 * SMALL_PANEL[0], sum(heights) * SMALL_PANEL[1])
         figure = Figure(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(n_rows, 4)
-        whole = figure.add_subplot(grid[:2, :2])
+        # Rows below have columns of their own: names stand beside the large axes.
+        parts = figure.add_gridspec(len(heights), height_ratios=heights)
+        grids = [parts[n].subgridspec(n_rows, 4) for n, n_rows in enumerate(heights)]
+        cells = [grid[n] for grid in grids for n in range(4 * grid.nrows)]
+        whole = figure.add_subplot(grids[0][:, :2])
         draw(whole)
         limits = {"xlim": whole.get_xlim(), "ylim": whole.get_ylim()}
-        for name, (row, column) in zip(names, places, strict=False):
-            panel = figure.add_subplot(grid[row, column])
+        for number, (name, cell) in enumerate(zip(names, [*cells[2:4], *cells[6:]], strict=False)):
+            panel = figure.add_subplot(cell)
             draw(panel)
             single_out(panel, name)
             panel.set(xlabel="", ylabel="", **limits)
-            outer = column == (2 if row < 2 else 0)
-            panel.tick_params(labelleft=outer, labelsize="small")
+            panel.tick_params(labelleft=number % (2 if number < 4 else 4) == 0, labelsize="small")
     return figure
 
 

@@ -53,8 +53,7 @@ def draw_robustness(
     """Draw a point a measure, with the interval of its validity."""
     each = zip(categories(labels), robustness, taus, *limits, strict=True)
     for (label, style), robust, valid, low, high in each:
-        point = style | {"linestyle": "none", "markersize": 6}
-        ax.plot([robust], [valid], label=label, **point)
+        ax.plot([robust], [valid], label=label, **style)
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(right=1.01)
