@@ -357,8 +357,8 @@ def test_the_command_for_logs_prints_such_tables(
     clicks.rename("interactions.parquet")
     block = block_with("text", "harness clicks")
     command, *shown = block.splitlines()
-    answer = CliRunner().invoke(main, [*split(command)[2:], "--quiet", "--replicates", "2"])
-    titles = ("Click-through", "Differences", "Users per", "Cycles", "The log", "Without robots")
+    answer = CliRunner().invoke(main, [*split(command)[2:], "--quiet"])
+    titles = ("Click-through", "Differences", "Users per", "The log", "Without robots")
     printed = answer.stdout.splitlines()
     assert [line for line in printed if line.startswith(titles[:-1])] == [
         line for line in shown if line.startswith(titles[:-1])
@@ -482,7 +482,7 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
 
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
     study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
-    assert [*study.arms] == ["cosines-10", "als-32", "ease", "lottery"]
+    assert [*study.arms] == ["cosines-10", "als-32", "ease"]
 
 
 def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the log of an experiment says of its arms: rates, users, cycles, and the truth if known."""
+"""What the log of an experiment says of its arms: rates, users, days, and the truth if known."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def clicks(
     """Say which arm of an experiment is clicked more, from logs as Parquet or CSV.
 
     Prints the click-through rate of every arm with intervals over users, the differences of the
-    arms, whether users are split as planned (if not, no winner is named), cycles of day and week,
-    and how far the tables fit together.
+    arms, whether users are split as planned (if not, no winner is named), and how far the tables
+    fit together.
     """
     from analyses.online.clicks.counting import study_log
     from analyses.shared.publish import PRINTED, write_results

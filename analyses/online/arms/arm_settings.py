@@ -75,7 +75,7 @@ class ArmSettings(AnalysisSettings):
             clip=self.clip,
         )
 
-    def question(self, *, shares: Mapping[str, float] | None, seed: int) -> Question:
+    def question(self, *, shares: Mapping[str, float] | None) -> Question:
         """Ask the same of a log as the command `clicks`."""
         return Question(
             window=None if self.window is None else milliseconds(self.window),
@@ -83,9 +83,7 @@ class ArmSettings(AnalysisSettings):
             credit=self.credit,
             over_time=self.over_time,
             robots=self.robots_per_day,
-            replicates=self.replicates,
             shares=shares,
-            seed=seed,
         )
 
     @model_validator(mode="after")

@@ -68,7 +68,7 @@ class BothSides:
     @cached_property
     def counted(self) -> tuple[Clicks, Tallies]:
         """The online side: rates, and counts by user, arm and period."""
-        question = self.settings.question(shares=self.record.shares, seed=self.seed)
+        question = self.settings.question(shares=self.record.shares)
         logs, known = self.record.logs, self.record.known
         return count_clicks(logs, question, progress=self.progress, known=known)
 
@@ -113,25 +113,24 @@ class BothSides:
 
     @cached_property
     def experiment(self) -> Experiment:
-        """Both sides by arm: recalls, other metrics at beta 0, and off-policy estimates.
+        """Both sides by arm: recalls, and other metrics at beta 0.
 
         Offline values are means over the periods (2.6).
         """
-        settings, rates, estimates = self.settings, self.counted[0].chosen.rates, self._estimates()
+        settings, rates = self.settings, self.counted[0].chosen.rates
         kinds = list(product(settings.metrics, VALIDATIONS))
         others = [f"{of}({way})@{cutoff}" for of, way in kinds for cutoff in settings.cutoffs]
         means = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
         # What moves the recalls of all arms alike moves none past another.
         again = self.values_again - np.nanmean(self.values_again, axis=2, keepdims=True)
         errors = [np.nanstd(again, axis=0, ddof=1), *(self._errors_of(*kind) for kind in kinds)]
-        own, own_errors = zip(*estimates.values(), strict=True) if estimates else ((), ())
         return Experiment(
             self.name,
             self.arms,
-            (*map(str, self.variants), *others, *estimates),
-            np.vstack([*means, *own]),
+            (*map(str, self.variants), *others),
+            np.vstack(means),
             rates.rates[self.columns],
-            np.vstack([*errors, *own_errors]),
+            np.vstack(errors),
             np.nan_to_num(rates.errors[self.columns]),
         )
 
@@ -157,19 +156,6 @@ class BothSides:
                 asked: Any = {"validation": validation, "betas": [0.0], "cutoffs": cutoffs}
                 return errors_of_means(whole, counts, stratification=how, **asked)[:, 0].T
         return np.zeros((len(cutoffs), len(self.arms)))
-
-    def _estimates(self) -> dict[str, tuple[Floats, Floats]]:
-        """Give off-policy estimates of the arms and errors by estimator, where all have one."""
-        rows = {(row["estimator"], row["arm"]): row for row in self.record.known.off_policy}
-        names = dict.fromkeys(name for name, _ in rows)
-        return {
-            name: (
-                np.array([float(rows[name, arm]["clicks_per_slate"]) for arm in self.arms]),
-                np.array([float(rows[name, arm]["error"]) for arm in self.arms]),
-            )
-            for name in names
-            if all((name, arm) in rows for arm in self.arms)
-        }
 
     @property
     def recalls(self) -> Experiment:

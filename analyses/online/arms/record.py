@@ -21,7 +21,7 @@ class Record:
 
     The items of test users are hidden, whom no model learnt from. By arm and period there are
     ranks, and when the model became live, in milliseconds since 1970 in UTC. Planned shares of the
-    arms may be known, and what else is: their settings, truth, off-policy estimates, remarks.
+    arms may be known, and what else is: their settings, truth, remarks.
     """
 
     logs: Logs

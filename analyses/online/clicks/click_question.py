@@ -150,23 +150,12 @@ class Question(Section):
         description="All lists together; or the mean over versions, weighted by users (Kasalický "
         "2021).",
     )
-    placebo: Path | None = Field(
-        None,
-        description="Lists that another model would have made, under the same rec_id: how many "
-        "seem accepted although nobody saw them.",
-    )
     policy: Path | None = Field(
         None,
         description="Other lists, under the same rec_id: what they would have earned, by the "
         "propensities and clicks of RECOMMENDATIONS; or with a column propensity, the chance "
         "that a stochastic policy shows what the log showed.",
     )
-    replicates: Whole = Field(
-        400,
-        ge=0,
-        description="Resamples of the users behind the bootstrap intervals; 0 for none.",
-    )
-    seed: Whole = Field(0, ge=0, lt=2**63, description="Of the resamples.")
 
     @model_validator(mode="after")
     def _says_what_a_click_is(self) -> Question:

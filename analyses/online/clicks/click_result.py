@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.arm_truth import Truth
-from analyses.online.clicks.checks import Placebo
-from analyses.online.clicks.cycles import PERIODS, Periodicity
+from analyses.online.clicks.daily_rates import DailyRates
 from analyses.online.clicks.off_policy import OffPolicy
 from analyses.online.clicks.rates import ClickThrough
 from analyses.online.clicks.sample_ratio import SampleRatio
@@ -31,6 +30,7 @@ ALPHA: Final = 0.05
 EVERYONE: Final = "all"
 PEOPLE: Final = "without robots"
 RED: Final = "#C00000"
+WEEK: Final = 7
 
 COUNTED: Final = ("users", "lists", "accepted", "rate", "error", "95 % interval")
 """What stands in every table of rates."""
@@ -39,7 +39,6 @@ COLUMNS: Final = {
     "lists": "slates",
     "pooled rate": "pooled_rate",
     "mean of users": "mean_of_users",
-    "binomial error (too small)": "binomial_error_too_small",
     "clicks per list": "clicks_per_slate",
 }
 """Where columns of frames are called otherwise than in tables."""
@@ -67,13 +66,12 @@ class Group:
 class Known:
     """What is known of an experiment beside its log.
 
-    Settings of the arms, a row each; the truth, of simulated worlds; clicks per list as estimated
-    from the lists that an arm drew; and what is to be said of the models.
+    Settings of the arms, a row each; the truth, of simulated worlds; and what is to be said of the
+    models.
     """
 
     settings: Rows = ()
     truth: Truth | None = None
-    off_policy: Rows = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -85,8 +83,8 @@ class Clicks(Result):
     which a user is a robot; whether shares were planned; what becomes of the lists of users of two
     arms. Crossed are users of two arms, lists those that count. Groups are everyone and, if asked,
     then those who are not robots, of whom there are rates by version of the models (none if the log
-    names none), and how long versions were live, of shape (n_arms, n_periods); cycles of day and
-    week (None if the log has less than two days); what else was asked; and what else is known.
+    names none), and how long versions were live, of shape (n_arms, n_periods); rates by day (None
+    if there is but one); what else was asked; and what else is known.
     """
 
     accepted_when: str
@@ -100,9 +98,8 @@ class Clicks(Result):
     groups: Mapping[str, Group]
     periods: Mapping[str, ClickThrough]
     hours: Floats
-    cycles: Periodicity | None
+    daily: DailyRates | None
     policy: OffPolicy | None
-    placebo: Placebo | None
     known: Known
 
     @property
@@ -151,8 +148,7 @@ class Clicks(Result):
         """Give all tables in full, by name; those of what is not known or asked are left out."""
         import pandas as pd
 
-        parts = {"placebo": self.placebo, "off_policy": self.policy}
-        cycles, known = self.cycles, self.known
+        known = self.known
         frames: dict[str, pd.DataFrame | None] = {
             "arms": _joined({name: group.rates.to_frame() for name, group in self.groups.items()}),
             "rates": self.plain_rates(),
@@ -165,13 +161,11 @@ class Clicks(Result):
             "periods": _by(self.periods, label="period").assign(hours=self.hours.T.ravel())
             if self.periods
             else None,
-            "cycles": cycles.to_frame() if cycles else None,
-            "bins": cycles.bins() if cycles else None,
+            "days": _by(self.daily.by_day, label="day") if self.daily else None,
             "settings": pd.DataFrame(known.settings) if known.settings else None,
             "truth": known.truth.to_frame() if known.truth else None,
-            "estimates": pd.DataFrame(known.off_policy) if known.off_policy else None,
+            "off_policy": self.policy.to_frame() if self.policy else None,
         }
-        frames |= {name: part.to_frame() for name, part in parts.items() if part}
         return {name: frame for name, frame in frames.items() if frame is not None}
 
     def _every_type(self) -> pd.DataFrame:
@@ -214,7 +208,7 @@ class Clicks(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say what weakens the rates, and what is to be said of the models."""
-        return [*self._about_log(), *self._about_time(), *self.known.remarks]
+        return [*self._about_log(), *self.known.remarks]
 
     def _about_log(self) -> Iterator[str]:
         facts, n_crossed = self.facts, self.n_crossed
@@ -224,39 +218,30 @@ class Clicks(Result):
                 f"{self.fate}."
             )
         yield from facts.cautions()
+        n_days = len(self.daily.by_day) if self.daily else 1
+        if n_days < WEEK:
+            yield f"The log has {n_days} of the 7 days of a week, which may differ."
         if self.window and self.chosen.rates.n_accepted.sum() == 0:
             yield f"No list is accepted: is {self.window} long enough, and in one clock?"
-
-    def _about_time(self) -> Iterator[str]:
-        day, week = (f"{2 * hours / 24:.0f} days" for hours in PERIODS)
-        if self.cycles is None:
-            yield f"The log is too short for cycles: a day needs {day}, a week {week}."
-        elif len(self.cycles.periods) < len(PERIODS):
-            yield f"The log is too short for the cycle of a week, which needs {week}."
 
     @table("clicks_rates", "click-through rates of the arms (table 4.2)")
     def rates_table(self) -> Table:
         """Tabulate the rates of every group."""
         pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
         thesis = ("pooled rate",) if self.chosen.rates.over_time == "thesis" else ()
-        more = (*thesis, *self._bootstrap, "mean of users", "binomial error (too small)")
+        more = (*thesis, "mean of users")
         frame = self._tables["arms"].assign(pooled_rate=pooled)
         rows = [
             {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, *more)} for row in _rows(frame)
         ]
         return _table("rates", "Click-through rates", self.caption(), rows)
 
-    @property
-    def _bootstrap(self) -> tuple[str, ...]:
-        """Heading of the intervals of the bootstrap, if there are any."""
-        return ("bootstrap",) if self.chosen.rates.replicates.shape[1] else ()
-
     @table("clicks_differences", "differences of the arms' click-through rates")
     def differences_table(self) -> Table:
         """Tabulate the differences of every two arms."""
         rows = [
             {"arms": _label(f"{row['arm_a']} - {row['arm_b']}", row)}
-            | _cells(row, "difference", "error", "95 % interval", *self._bootstrap)
+            | _cells(row, "difference", "error", "95 % interval")
             | {"p": row["p"], "p (Holm)": row["p_holm"]}
             for row in _rows(self._tables["differences"])
         ]
@@ -310,36 +295,13 @@ class Clicks(Result):
         note = "A period is the time in which a version of an arm's model was live."
         return _table("periods", "Click-through rates by version of the model", note, rows)
 
-    @table("clicks_cycles", "cycles of click-through rates over day and week")
-    def cycles_table(self) -> Table:
-        """Tabulate the cycles, if the log is long enough."""
-        rows = [
-            {"cycle": f"{row['period']:g} h"}
-            | _cells(row, "amplitude", "95 % interval")
-            | {"peak": f"{row['peak']:.1f} h", "p": row["p"]}
-            for row in _rows(self._tables.get("cycles"))
-        ]
-        said = "" if self.cycles is None else self.cycles.caption()
-        note = f"{said} Peaks: hours after midnight, or after Monday's midnight."
-        return _table("cycles", "Cycles of the rates", note, rows)
-
-    @table("clicks_placebo", "click-through rates beside those of lists not shown")
-    def placebo_table(self) -> Table:
-        """Tabulate the rates of lists that were not shown, if asked."""
-        headings = ("arm", "rate", "placebo", "excess", "error", "95 % interval")
-        rows = [_cells(row, *headings) for row in _rows(self._tables.get("placebo"))]
-        note = "" if self.placebo is None else self.placebo.caption()
-        return _table("placebo", "Rates beside those of lists not shown", note, rows)
-
     @table("clicks_policy", "clicks that lists which were not shown would have had")
     def policy_table(self) -> Table:
-        """Tabulate off-policy estimates, of a policy or of the arms of an experiment."""
+        """Tabulate off-policy estimates, if asked."""
         rows = [
-            {name: row[name] for name in ("arm",) if name in row}
-            | _cells(row, "estimator", "clicks per list", "error", "95 % interval")
+            _cells(row, "estimator", "clicks per list", "error", "95 % interval")
             | {"effective size": f"{row['effective_size']:,.0f}"}
-            for name in ("off_policy", "estimates")
-            for row in _rows(self._tables.get(name))
+            for row in _rows(self._tables.get("off_policy"))
         ]
         note = "" if self.policy is None else self.policy.caption()
         return _table("policy", "Lists that were not shown", note, rows)
@@ -406,11 +368,11 @@ class Clicks(Result):
         return self.draw_part("daily_split", ax, draw="plot", arm=arm)
 
     @figure(
-        "over_time", "Click-through rates over time (figures 4.1 to 4.5)", panels="arm", of="cycles"
+        "over_time", "Click-through rates over time (figures 4.1 to 4.5)", panels="arm", of="daily"
     )
     def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
-        """Draw the rate of an arm by the hour, and the fitted rates of all."""
-        return self.draw_part("cycles", ax, draw="plot", arm=arm)
+        """Draw the rates of an arm by day before those of the others."""
+        return self.draw_part("daily", ax, draw="plot", arm=arm)
 
     plot_off_policy = part_figure(
         "off_policy", "Clicks that other lists would have had", of="policy"
@@ -486,9 +448,8 @@ def _joined(frames: Mapping[str, pd.DataFrame], *, label: str = "users_counted")
 
 
 def _by(rates: Mapping[str, ClickThrough], *, label: str) -> pd.DataFrame:
-    """Put rates of several kinds, which are not bootstrapped, below each other."""
-    frame = _joined({name: found.to_frame() for name, found in rates.items()}, label=label)
-    return frame.drop(columns=["bootstrap_low", "bootstrap_high"])
+    """Put rates of several kinds below each other."""
+    return _joined({name: found.to_frame() for name, found in rates.items()}, label=label)
 
 
 def _table(name: str, title: str, note: str, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -506,17 +467,16 @@ def _label(name: str, row: Mapping[str, Any]) -> str:
     return name if group == EVERYONE else f"{name}, {group}"
 
 
-def _interval(row: Mapping[str, Any], prefix: str = "") -> str:
-    return f"{_rounded(row[f'{prefix}low'])} to {_rounded(row[f'{prefix}high'])}"
+def _interval(row: Mapping[str, Any]) -> str:
+    return f"{_rounded(row['low'])} to {_rounded(row['high'])}"
 
 
 def _cells(row: Mapping[str, Any], *headings: str) -> dict[str, Cell]:
     """Write cells of a row under their headings: counts whole, other numbers rounded."""
-    intervals = {"95 % interval": "", "bootstrap": "bootstrap_"}
     cells: dict[str, Cell] = {}
     for heading in headings:
-        if heading in intervals:
-            cells[heading] = _interval(row, intervals[heading])
+        if heading == "95 % interval":
+            cells[heading] = _interval(row)
         else:
             value = row[COLUMNS.get(heading, heading)]
             cells[heading] = f"{value:,}" if isinstance(value, int) else _rounded(value)

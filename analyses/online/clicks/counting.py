@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.checks import Placebo, Stickiness, placebo, stickiness
+from analyses.online.clicks.checks import Stickiness, stickiness
 from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group, Known
-from analyses.online.clicks.cycles import PERIODS, Periodicity, periodicity
+from analyses.online.clicks.daily_rates import DailyRates
 from analyses.online.clicks.durations import in_words
 from analyses.online.clicks.matching import MatchedLog, intake_of, match_in_shards
-from analyses.online.clicks.off_policy import items_instead, off_policy, read_target
+from analyses.online.clicks.off_policy import off_policy, read_target
 from analyses.online.clicks.rates import click_through, click_through_by_period
 from analyses.online.clicks.sample_ratio import sample_ratio
 from analyses.online.clicks.tallies import Tallies, tally
 from analyses.online.logs import Logs, read_logs
-from analyses.online.logs.acceptance import followed
 from analyses.online.logs.read_log import open_tables
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Flags, busy_users
 from qrels.interactions.shards import Reading
@@ -62,21 +61,22 @@ class Lists:
 
     def tallies(self, accepted: Flags | None = None) -> Tallies:
         """Count what each user was shown and accepted; accepted as by one type, if given."""
-        return tally(
-            self.accepted if accepted is None else accepted,
-            user=self.user,
-            arm=self.arm,
-            arms=self.arms,
-            period=self.period,
-            periods=self.periods,
-        )
+        chosen = self.accepted if accepted is None else accepted
+        return self._tallied(chosen, self.period, self.periods)
 
-    def cycles(self, question: Question) -> Periodicity | None:
-        """Fit cycles of day and week, if the lists are of two days at least."""
-        if int(np.ptp(self.time)) < 2 * PERIODS[0] / 24 * MILLISECONDS_PER_DAY:
+    def by_day(self) -> DailyRates | None:
+        """Estimate the rates of each day (UTC), if there are several."""
+        dates, day = np.unique(self.time // MILLISECONDS_PER_DAY, return_inverse=True)
+        if len(dates) == 1:
             return None
-        columns: dict[str, Any] = {"time": self.time, "arm": self.arm, "arms": self.arms}
-        return periodicity(self.accepted, **columns, seed=question.seed)
+        names = np.datetime_as_string(dates.astype("datetime64[D]")).tolist()
+        return DailyRates(click_through_by_period(self._tallied(self.accepted, day, names)))
+
+    def _tallied(
+        self, accepted: Flags, period: NDArray[np.int64], periods: Sequence[str]
+    ) -> Tallies:
+        who: dict[str, Any] = {"user": self.user, "arm": self.arm, "arms": self.arms}
+        return tally(accepted, **who, period=period, periods=periods)
 
 
 def study_log(
@@ -152,11 +152,10 @@ def _estimate(
         groups=groups,
         periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(tallies),
         hours=_hours(log, chosen),
-        cycles=chosen.cycles(question),
+        daily=chosen.by_day(),
         policy=None
         if question.policy is None or logs is None
         else off_policy(logs.slates, read_target(question.policy, logs.slates)),
-        placebo=None if logs is None else _placebo(logs, chosen, question),
         known=known or Known(),
     )
     return found, tallies
@@ -234,8 +233,6 @@ def _hours(log: MatchedLog, lists: Lists) -> NDArray[np.float64]:
 
 def _check(logs: Logs | MatchedLog, question: Question) -> None:
     """Refuse what cannot be answered, before anything slow."""
-    if question.placebo is not None and question.explicit:
-        raise InputError("--placebo needs a --window: no click names a list that was not shown.")
     has_periods = logs.models is not None or logs.shown.version is not None
     if question.over_time == "thesis" and not has_periods:
         raise InputError(
@@ -260,8 +257,7 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
     if len(kept) == 0:
         raise InputError(f"`--robots {question.robots}` leaves nobody: take a larger number.")
     tallies, over_time = kept.tallies(), question.over_time
-    drawn: dict[str, Any] = {"replicates": question.replicates, "seed": question.seed}
-    rates = click_through(tallies, over_time=over_time, **drawn)
+    rates = click_through(tallies, over_time=over_time)
     pooled = rates if over_time == "pooled" else click_through(tallies)
     by_type = {
         name: click_through(kept.tallies(accepted), over_time=over_time)
@@ -274,16 +270,3 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
         else None
     )
     return Group(rates, pooled, by_type, split)
-
-
-def _placebo(logs: Logs, lists: Lists, question: Question) -> Placebo | None:
-    """Compare the lists that count with others for the same users and times.
-
-    Interactions are credited among all lists of the log, whether these count or not, in both.
-    """
-    if question.placebo is None or question.window is None:
-        return None
-    others = logs.slates.showing(items_instead(question.placebo, logs.slates))
-    by_chance = followed(others, logs.events, window=question.window, credit=question.credit)
-    of: dict[str, Any] = {"user": lists.user, "arm": lists.arm, "arms": lists.arms}
-    return placebo(lists.accepted, by_chance[lists.slate], **of)

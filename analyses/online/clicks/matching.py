@@ -115,12 +115,11 @@ def match_in_shards(
 
     Refused are lists of two users with one id, and what needs all lists at once.
     """
-    for name, asked in (("placebo", question.placebo), ("policy", question.policy)):
-        if asked is not None:
-            raise InputError(
-                f"--{name} compares lists place by place, which takes the whole log in memory: "
-                f"say --shards 1; it would be read in {n_shards} shards."
-            )
+    if question.policy is not None:
+        raise InputError(
+            "--policy compares lists place by place, which takes the whole log in memory: say "
+            f"--shards 1; it would be read in {n_shards} shards."
+        )
     recommending.require_columns(tables["recommendations"])
     tables["interactions"].require(*interacting.NEEDED)
     with reading.apart() as folder:

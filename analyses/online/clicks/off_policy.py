@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,12 @@ from analyses.shared.drawing import axes_or_new
 from qrels.interactions.columns import read_floats, read_ids, read_positions
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
-from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-
-FOLDS: Final = 5
-STRENGTH: Final = 10.0
-"""Lists that the rate of a position is worth."""
 
 
 class Target(NamedTuple):
@@ -134,7 +129,7 @@ def off_policy(
 
     The log needs clicks and propensities. A target is numbers of items at the places of the log, of
     shape (n_places,), or a `Target`. A model of the reward must not know the clicks of the users
-    that it is used for, see `cross_fitted`. Weights above ``clip`` are cut down to it, which trades
+    that it is used for. Weights above ``clip`` are cut down to it, which trades
     variance for bias.
 
     Raises
@@ -257,38 +252,6 @@ def _unsupported_share(slates: Slates, shown: NDArray[np.int32]) -> float:
     column, n_items = slates.position - 1, len(slates.items)
     known = np.isin(column * n_items + shown, column * n_items + slates.item)
     return float(1 - known.mean())
-
-
-def cross_fitted(slates: Slates, shown: NDArray[np.int32], *, seed: int) -> Target:
-    """Add a model of the clicks to a target that shows items for sure, of shape (n_places,).
-
-    Users fall into folds. For those of one, the chance of a click is the rate of the item at the
-    position among the users of the others, as if it had been shown there `STRENGTH` times more with
-    the rate of the position.
-    """
-    if slates.clicked is None:
-        raise InputError("a model of clicks needs a log with clicks.")
-    fold = (random_uniforms(slates.user, seed, "folds") * FOLDS).astype(np.int64)[slates.slate]
-    rates = _rates_of_others(slates, slates.clicked, fold)
-    column = slates.position - 1
-    return _deterministic(slates, shown)._replace(
-        logged=rates[fold, slates.item, column], shown=rates[fold, shown, column]
-    )
-
-
-def _rates_of_others(slates: Slates, clicked: NDArray[np.bool_], fold: NDArray[np.int64]) -> Floats:
-    """Give the rates outside of each fold, of shape (folds, n_items, n_positions)."""
-    column = slates.position - 1
-    shape = (FOLDS, len(slates.items), int(column.max()) + 1)
-    cells = np.ravel_multi_index((fold, slates.item, column), shape)
-    n_cells = int(np.prod(shape))
-    inside = [np.bincount(cells, w, minlength=n_cells).reshape(shape) for w in (None, clicked)]
-    n_shown, n_clicked = (counts.sum(axis=0) - counts for counts in inside)
-    positions = n_clicked.sum(axis=1, keepdims=True) / np.maximum(
-        n_shown.sum(axis=1, keepdims=True), 1
-    )
-    rates: Floats = (n_clicked + STRENGTH * positions) / (n_shown + STRENGTH)
-    return rates
 
 
 def read_target(path: Path, slates: Slates) -> NDArray[np.int32] | Target:

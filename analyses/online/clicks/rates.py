@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import percentiles
-from analyses.online.clicks.poisson_bootstrap import replicate_sums
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new
 from analyses.significance.corrections import holm
@@ -39,7 +37,6 @@ class ClickThrough:
     nothing) are of shape (n_arms,), as are means over users of the rate of each user's own lists,
     of which a robot counts as one. Covariances of the rates, (n_arms, n_arms), are by the delta
     method over users: outside the diagonal not 0 where arms share users, NaN for an arm with one.
-    Replicates are rates of the Poisson bootstrap over users, of shape (n_arms, n_replicates).
     """
 
     arms: tuple[str, ...]
@@ -50,7 +47,6 @@ class ClickThrough:
     rates: Floats
     covariances: Floats
     means_of_users: Floats
-    replicates: Floats
 
     @property
     def errors(self) -> Floats:
@@ -63,23 +59,15 @@ class ClickThrough:
         reach = REACH * self.errors
         return np.maximum(self.rates - reach, 0.0), np.minimum(self.rates + reach, 1.0)
 
-    @property
-    def errors_too_small(self) -> Floats:
-        """Standard errors as if lists were independent, which those of one user are not."""
-        variances = self.rates * (1 - self.rates)
-        return np.sqrt(_ratio(np.maximum(variances, 0.0), self.n_slates))
-
     def to_frame(self) -> pd.DataFrame:
         """One row per arm.
 
         Columns arm, users, slates, accepted, rate, error, low, high (95 %, delta method over users;
-        by Clopper and Pearson where none or all are accepted), bootstrap_low, bootstrap_high (95 %;
-        NaN without replicates), mean_of_users, binomial_error_too_small and over_time.
+        by Clopper and Pearson where none or all are accepted), mean_of_users and over_time.
         """
         import pandas as pd
 
         low, high = self.limits
-        bootstrap_low, bootstrap_high = _percentiles(self.replicates)
         return pd.DataFrame(
             {
                 "arm": self.arms,
@@ -90,10 +78,7 @@ class ClickThrough:
                 "error": self.errors,
                 "low": low,
                 "high": high,
-                "bootstrap_low": bootstrap_low,
-                "bootstrap_high": bootstrap_high,
                 "mean_of_users": self.means_of_users,
-                "binomial_error_too_small": self.errors_too_small,
                 "over_time": self.over_time,
             }
         )
@@ -101,8 +86,7 @@ class ClickThrough:
     def differences(self) -> pd.DataFrame:
         """One row per pair of arms.
 
-        Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method),
-        bootstrap_low, bootstrap_high (95 %; a user who is in both arms has one weight), p
+        Columns arm_a, arm_b, difference (a less b), error, low, high (95 %, delta method), p
         (two-sided, of the difference divided by its error as a normal deviate) and p_holm (adjusted
         for the number of pairs, which the intervals are not).
         """
@@ -115,7 +99,6 @@ class ClickThrough:
         variances = np.diag(self.covariances)
         both = variances[a] + variances[b] - 2 * self.covariances[a, b]
         errors = np.sqrt(np.maximum(both, 0.0))
-        low, high = _percentiles(self.replicates[a] - self.replicates[b])
         p = 2 * ndtr(-_ratio(np.abs(differences), errors))
         return pd.DataFrame(
             {
@@ -123,8 +106,6 @@ class ClickThrough:
                 "arm_b": [self.arms[number] for number in b],
                 "difference": differences,
                 **with_limits(differences, errors),
-                "bootstrap_low": low,
-                "bootstrap_high": high,
                 "p": p,
                 "p_holm": holm(p) if len(p) else p,
             }
@@ -165,14 +146,7 @@ def with_limits(values: Floats, errors: Floats) -> dict[str, Floats]:
     }
 
 
-def click_through(
-    tallies: Tallies,
-    *,
-    over_time: OverTime = "pooled",
-    replicates: int = 0,
-    seed: int = 0,
-    exact: bool = True,
-) -> ClickThrough:
+def click_through(tallies: Tallies, *, over_time: OverTime = "pooled") -> ClickThrough:
     r"""Estimate the click-through rate of every arm, and how sure it is.
 
     With :math:`n_u` lists shown to user u, :math:`y_u` of them accepted and U users,
@@ -182,9 +156,8 @@ def click_through(
 
     Over time this is R over all periods (``"pooled"``), or the mean of the R of the periods,
     weighted by the number of the arm's users in them (``"thesis"``; Kasalický 2021, equation 2.7),
-    which gives a user with one list the weight of one with a thousand. Without replicates there is
-    no bootstrap. Where nothing is accepted, or everything, the interval is that of Clopper and
-    Pearson (1934), as if lists were independent; unless what is added up are no clicks.
+    which gives a user with one list the weight of one with a thousand. Where nothing is accepted,
+    or everything, the interval is that of Clopper and Pearson (1934), as if lists were independent.
 
     Examples
     --------
@@ -201,11 +174,9 @@ def click_through(
         raise InputError(f"`over_time` must be 'pooled' or 'thesis', got {over_time!r}.")
     sums = tallies.sums()
     n_users, means_of_users = _of_users(tallies)
-    replicated = replicate_sums(tallies, replicates=replicates, seed=seed)
     covariances = _covariances(tallies, _influences(tallies, sums, over_time), n_users)
-    if exact:
-        least = _exact_variances(tallies)
-        np.fill_diagonal(covariances, np.maximum(np.diag(covariances), least))
+    least = _exact_variances(tallies)
+    np.fill_diagonal(covariances, np.maximum(np.diag(covariances), least))
     return ClickThrough(
         arms=tallies.arms,
         over_time=over_time,
@@ -215,7 +186,6 @@ def click_through(
         rates=rates_of(sums, over_time=over_time),
         covariances=covariances,
         means_of_users=means_of_users,
-        replicates=rates_of(replicated, over_time=over_time),
     )
 
 
@@ -252,16 +222,6 @@ def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
 def _ratio(numerator: NDArray[np.number], denominator: NDArray[np.number]) -> Floats:
     missing = np.full(np.shape(numerator), np.nan)
     return np.divide(numerator, denominator, out=missing, where=denominator > 0)
-
-
-def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:
-    """Give the ends of intervals; NaN without replicates, or where all are one number."""
-    if replicates.size == 0:
-        missing = np.full(replicates.shape[:-1], np.nan)
-        return missing, missing
-    low, high = percentiles(replicates)
-    varies = high > low
-    return np.where(varies, low, np.nan), np.where(varies, high, np.nan)
 
 
 def _of_users(tallies: Tallies) -> tuple[NDArray[np.int64], Floats]:

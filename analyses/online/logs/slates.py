@@ -145,13 +145,6 @@ class Slates(Shown):
             version=_kept(self.version, kept),
         )
 
-    def showing(self, item: NDArray[np.int32]) -> Slates:
-        """Show other items to the same users at the same times; nothing is known of their clicks.
-
-        Items are given by their numbers, of shape (n_places,).
-        """
-        return replace(self, item=item, clicked=None, propensity=None)
-
 
 def _kept(column: NDArray[Values] | None, kept: Flags) -> NDArray[Values] | None:
     return None if column is None else column[kept]

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
-from harness.online.simulation.arms import Lottery, NeighbourModel, SystemModel
+from harness.online.simulation.arms import NeighbourModel, SystemModel
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
@@ -61,7 +61,7 @@ class ArmSection(Section):
 
     model: str = Field(
         "item-cosines",
-        description="als-knn, item-cosines, lottery, or a system of the harness or of yours.",
+        description="als-knn, item-cosines, or a system of the harness or of yours.",
     )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(
@@ -69,10 +69,8 @@ class ArmSection(Section):
         description="Of als-knn: see EmbeddingSettings; neighbours and shrinkage.",
     )
 
-    def served(self, *, seed: int) -> NeighbourModel | SystemModel | Lottery:
+    def served(self, *, seed: int) -> NeighbourModel | SystemModel:
         """Make the model, which has not learnt anything yet."""
-        if self.model == "lottery":
-            return Lottery()
         if self.model == "item-cosines":
             return NeighbourModel(ItemCosines(**self.settings))
         if self.model == "als-knn":
@@ -113,10 +111,9 @@ class ExperimentSection(SimulationSettings):
                 f"`{min(simulated)}` is of simulated worlds; with [experiment.logs], "
                 "[experiment.arms.NAME] says what model each arm served"
             )
-        served = [name for name, arm in self.arms.items() if arm.model != "lottery"]
-        if len(served) < 3:
+        if len(self.arms) < 3:
             raise ValueError(
-                f"at least 3 models are compared, got {len(served)}: name them as "
+                f"at least 3 models are compared, got {len(self.arms)}: name them as "
                 "[experiment.arms.NAME]"
             )
         for name, arm in self.arms.items():
@@ -190,7 +187,6 @@ class ExperimentStudy(StudyFile):
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "als-knn": tuple(asdict(EmbeddingSettings())),
     "item-cosines": ("neighbours", "shrinkage"),
-    "lottery": (),
 }
 """Settings of the models of arms."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +12,13 @@ import numpy as np
 from analyses.online.arms.record import Place, Record
 from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
-from analyses.online.clicks.off_policy import cross_fitted, off_policy
 from analyses.online.logs.interactions import Intake
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
-from harness.online.simulation.arms import Arm, Lottery, NeighbourRecommender, SystemRecommender
+from harness.online.simulation.arms import Arm, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
 from harness.online.simulation.log_writing import log_files
-from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
+from harness.online.simulation.simulation import simulate
 from harness.study.store import Store
 from harness.study.system_parts import file_stem
 from qrels.interactions.held_out_users import draw_test_users, split_users
@@ -88,7 +86,6 @@ def _simulated(run: ExperimentRun) -> dict[str, bytes]:
         [],
         shares=dict(zip(experiment.arms, experiment.shares.tolist(), strict=True)),
         truth={"arms": truth.arms} | {name: getattr(truth, name).tolist() for name in TABLES},
-        estimates=_estimate(experiment, arms, seed=study.seed, progress=run.progress),
     )
 
 
@@ -109,10 +106,9 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     hidden = hidden_before(events, logs.facts.first_time, test_users=test_users)
     others = events.select(~np.isin(events.user, np.unique(hidden.user)))
     served = {name: arm.served(seed=study.seed) for name, arm in study.arms.items()}
-    models = {name: each for name, each in served.items() if not isinstance(each, Lottery)}
-    starts = {place: at for place, at in starts_of(logs).items() if place[0] in models}
+    starts = starts_of(logs)
     trained = (
-        (place, models[place[0]].fit(others.select(others.time < start)))
+        (place, served[place[0]].fit(others.select(others.time < start)))
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
@@ -146,14 +142,12 @@ def _facts(
     *,
     shares: Mapping[str, float] | None = None,
     truth: Mapping[str, Any] | None = None,
-    estimates: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, bytes]:
-    """Write down what else is kept; of logs neither shares, nor truth, nor estimates."""
+    """Write down what else is kept; of logs neither shares nor truth."""
     facts = {
         "test users": test_users.ids.tolist(),
         "shares": shares,
         "truth": truth,
-        "off-policy": estimates,
         "settings": [
             {"arm": name, "model": own.model, **own.settings} for name, own in arms.items()
         ],
@@ -175,29 +169,6 @@ def _read_logs(study: ExperimentStudy) -> Logs:
     return read_logs(section.recommendations, section.interactions, **beside, intake=intake)
 
 
-def _estimate(
-    experiment: SimulatedExperiment, arms: list[Arm], *, seed: int, progress: Progress
-) -> list[Any]:
-    """Estimate the clicks of every arm from the lists that an arm drew with known chances."""
-    drawn = [arm.name for arm in arms if isinstance(arm.model, Lottery)]
-    if not drawn:
-        return []
-    number = experiment.arms.index(drawn[0])
-    slates = experiment.slates.select(experiment.slates.arm == number)
-    others = [arm.name for arm in arms if arm.name not in drawn]
-    rows: list[Any] = []
-    with progress("Estimating off policy", len(others)) as bar:
-        for name in others:
-            shown = lists_of_arm(experiment, name, slates)
-            # Too few lists for anything of this arm to match: there is no estimate.
-            with suppress(InputError):
-                frame = off_policy(slates, cross_fitted(slates, shown, seed=seed)).to_frame()
-                frame.insert(0, "arm", name)
-                rows += frame.drop(columns="unsupported_share").to_dict("records")
-            bar.advance()
-    return rows
-
-
 def read_record(study: ExperimentStudy, store: Store) -> Record:
     """Read a record back from the study folder."""
     facts = json.loads(store.read(FACTS))
@@ -209,7 +180,6 @@ def read_record(study: ExperimentStudy, store: Store) -> Record:
     truth = facts["truth"] and Truth(
         tuple(facts["truth"]["arms"]), *(np.array(facts["truth"][name]) for name in TABLES)
     )
-    rows = (tuple(facts[name]) for name in ("off-policy", "remarks"))
     return Record(
         logs=logs,
         events=interactions_of(logs.events),
@@ -217,7 +187,7 @@ def read_record(study: ExperimentStudy, store: Store) -> Record:
         ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
         starts={place: starts[place] for place in kept},
         shares=facts["shares"],
-        known=Known(tuple(facts["settings"]), truth, *rows),
+        known=Known(tuple(facts["settings"]), truth, tuple(facts["remarks"])),
     )
 
 

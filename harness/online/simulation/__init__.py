@@ -2,7 +2,6 @@
 
 from harness.online.simulation.arms import (
     Arm,
-    Lottery,
     Model,
     NeighbourModel,
     SystemModel,
@@ -15,7 +14,7 @@ from harness.online.simulation.click_world import (
     make_click_world,
 )
 from harness.online.simulation.log_writing import log_files, write_history
-from harness.online.simulation.simulation import SimulatedExperiment, lists_of_arm, simulate
+from harness.online.simulation.simulation import SimulatedExperiment, simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
@@ -25,14 +24,12 @@ __all__ = [
     "ClickWorld",
     "ClickWorldSettings",
     "ItemCosines",
-    "Lottery",
     "Model",
     "NeighbourModel",
     "SimulatedExperiment",
     "SimulationSettings",
     "SystemModel",
     "interactions_of",
-    "lists_of_arm",
     "log_files",
     "make_click_world",
     "simulate",

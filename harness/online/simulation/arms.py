@@ -15,7 +15,7 @@ from recommenders import train
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_of_entry
 from runs import InputError, Numbering, top_items
-from runs.shared.streams import id_hashes, random_uniforms
+from runs.shared.streams import id_hashes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,36 +56,8 @@ class Arm:
     """What some of the users are served: how many, the weight says, relative to others."""
 
     name: str
-    model: Model | Lottery
+    model: Model
     weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class Lottery:
-    """Shows lists drawn at random, all equally likely, whatever the user's profile.
-
-    The chance of an item at any place is one over the number of items, from which estimates of what
-    other policies would earn are made.
-    """
-
-    def draw(
-        self, users: NDArray[np.integer], *, n_items: int, depth: int, key: tuple[int | str, ...]
-    ) -> Lists:
-        """Draw a list of distinct items for each user, of shape (n, depth), by a key's stream.
-
-        Examples
-        --------
-        >>> Lottery().draw(np.arange(2), n_items=3, depth=3, key=("test",)).sum(axis=1).tolist()
-        [3, 3]
-        """
-        lists = np.empty((len(users), depth), dtype=np.int32)
-        open_rows, attempt = np.arange(len(users)), 0
-        while len(open_rows):
-            places = users[open_rows, None].astype(np.int64) * depth + np.arange(depth)
-            luck = random_uniforms(places.ravel(), *key, attempt)
-            lists[open_rows] = (luck * n_items).astype(np.int32).reshape(-1, depth)
-            open_rows, attempt = open_rows[_has_repetition(lists[open_rows])], attempt + 1
-        return lists
 
 
 @dataclass(frozen=True)

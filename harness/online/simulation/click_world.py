@@ -191,23 +191,17 @@ class ClickWorld:
         likings = self.likings(self.tastes(users), items)
         return likings + novelty + readiness - settings.reluctance
 
-    def click_chance(
-        self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        *,
-        shift: float | Floats = 0.0,
-    ) -> Floats:
+    def click_chance(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
         r"""Give the exact chance of each click.
 
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
-                  \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i) + r_u + x)
+                  \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i) + r_u)
 
         Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
-        chances; the shift x is one for all or of shape (n,).
+        chances.
         """
-        odds = self.click_odds(users, items) + np.broadcast_to(shift, users.shape)[:, None]
-        return attention(items.shape[1], self.settings.position) * logistic(odds)
+        chances = logistic(self.click_odds(users, items))
+        return attention(items.shape[1], self.settings.position) * chances
 
     def history(self, users: slice = slice(None)) -> Events:
         """Draw what a range of users did before now, in their order and that of time.

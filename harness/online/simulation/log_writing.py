@@ -96,8 +96,6 @@ def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
         "items": lists(slates.items.ids[slates.item]),
         "clicked": lists(slates.clicked),
     }
-    if slates.propensity is not None:
-        recommendations["propensity"] = lists(slates.propensity)
     interactions = {
         "time": events.time,
         "user": events.users.ids[events.user],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.logs.events import Events
-from harness.online.simulation.arms import Arm, Lottery, Recommender, assign, recommended
+from harness.online.simulation.arms import Arm, Recommender, assign, recommended
 from harness.online.simulation.click_world import MINUTE, ClickWorld, interactions_of
 from harness.online.simulation.simulation_settings import SimulationSettings
 from harness.online.simulation.visits import Actions, Visits, plan_visits, profiles_before
@@ -51,7 +51,6 @@ class Shown:
     items: Lists
     clicked: NDArray[np.bool_]
     chances: Floats
-    propensities: Floats
 
     @classmethod
     def joined(cls, parts: Sequence[Shown]) -> Shown:
@@ -67,7 +66,7 @@ class Shown:
 class Served:
     """An arm's period: its model, its lists, and clicks, with the numbers of their lists."""
 
-    policy: Recommender | Lottery
+    model: Recommender
     shown: list[Shown]
     clicks: Actions
 
@@ -132,8 +131,7 @@ class Stage:
 
     def serve(self, arm: int, period: Period) -> Served:
         """Let an arm learn, and answer the first request of every user, then the second, ..."""
-        model = self.arms[arm].model
-        policy = model if isinstance(model, Lottery) else model.fit(period.learnt)
+        model = self.arms[arm].model.fit(period.learnt)
         mine, visits, log = self.assigned == arm, period.visits, period.log
         views = visits.views
         pool = Actions.joined([log.select(mine[log.user]), views.select(mine[views.user])])
@@ -145,51 +143,34 @@ class Stage:
             user, time = visits.user[asks], visits.time[asks]
             pool = pool.select(np.isin(pool.user, user))
             profiles = profiles_before(pool, user, time, n_items=len(self.world.items))
-            lists, made = self._answer(arm, policy, user, time, profiles, (period.number, number))
+            lists, made = self._answer(arm, model, user, time, profiles, (period.number, number))
             parts.append(lists)
             clicks.append(replace(made, slate=made.slate + n_shown))
             n_shown += len(user)
             pool = Actions.joined([pool, made])
-        return Served(policy, parts, Actions.joined(clicks))
+        return Served(model, parts, Actions.joined(clicks))
 
     def _answer(
         self,
         arm: int,
-        policy: Recommender | Lottery,
+        model: Recommender,
         user: Ints,
         time: Ints,
         profiles: csr_array[Any],
         key: tuple[int, int],
     ) -> tuple[Shown, Actions]:
         """Show a list to each user, and let them click within the next minute."""
-        items, propensities = self._lists(arm, policy, user, profiles, key)
-        chances = self.world.click_chance(user, items, shift=self.settings.readiness.at(time))
+        items = recommended(model, profiles, depth=self.settings.depth, arm=self.arms[arm].name)
+        chances = self.world.click_chance(user, items)
         luck = self._luck(user, "clicks", *key)
         clicked = luck[:, :, 0] < chances
         columns = (np.full(len(user), arm), np.full(len(user), key[0]))
-        shown = Shown(user, time, *columns, items, clicked, chances, propensities)
+        shown = Shown(user, time, *columns, items, clicked, chances)
         row, column = np.nonzero(clicked)
         chosen = luck[row, column]
         later = time[row] + 1 + (chosen[:, 1] * (MINUTE - 1)).astype(np.int64)
         types = self.world.types_of(chosen[:, 2])
         return shown, Actions.of(user[row], items[row, column], later, types, row)
-
-    def _lists(
-        self,
-        arm: int,
-        policy: Recommender | Lottery,
-        user: Ints,
-        profiles: csr_array[Any],
-        key: tuple[int, int],
-    ) -> tuple[Lists, Floats]:
-        """Make lists, and say how likely they were."""
-        depth = self.settings.depth
-        if isinstance(policy, Lottery):
-            n_items, key_of_lists = profiles.shape[1], (self.settings.seed, "lists", *key)
-            items = policy.draw(user, n_items=n_items, depth=depth, key=key_of_lists)
-            return items, np.full(items.shape, 1 / n_items)
-        items = recommended(policy, profiles, depth=depth, arm=self.arms[arm].name)
-        return items, np.ones(items.shape)
 
     def _luck(self, user: Ints, *key: int | str) -> Floats:
         """Draw three uniform numbers for each place of each user's list."""

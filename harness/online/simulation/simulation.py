@@ -13,11 +13,11 @@ from analyses.online.clicks.arm_truth import Truth
 from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Slates
-from harness.online.simulation.arms import Arm, Lottery, Recommender, require_arms
+from harness.online.simulation.arms import Arm, Recommender, require_arms
 from harness.online.simulation.click_world import ClickWorld
 from harness.online.simulation.serving import Served, Shown, Stage
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.online.simulation.visits import Actions, profiles_before
+from harness.online.simulation.visits import Actions
 from runs import InputError, Numbering
 
 Floats = NDArray[np.float64]
@@ -28,12 +28,11 @@ Ints = NDArray[np.int64]
 class SimulatedExperiment:
     """The log of an experiment, and the truth behind it.
 
-    Slates are in the order of time, with clicks and, if an arm draws its lists, propensities (1 for
-    those that do not); the exact chance of each click has the shape (n_places,). Events are history
-    and experiment, in the order of users and time; ``slate`` is that of a click. There is one
-    version for each arm and period. Users are assigned to arms, int32 of shape (n_users,), -1 for
-    those who could not come, in planned shares that add up to 1; boundaries are where periods
-    begin, and the last ends. ``recommenders[arm][period]`` was live.
+    Slates are in the order of time, with clicks; the exact chance of each click has the shape
+    (n_places,). Events are history and experiment, in the order of users and time; ``slate`` is
+    that of a click. There is one version for each arm and period. Users are assigned to arms, int32
+    of shape (n_users,), -1 for those who could not come, in planned shares that add up to 1;
+    boundaries are where periods begin, and the last ends. ``recommenders[arm][period]`` was live.
     """
 
     slates: Slates
@@ -44,7 +43,7 @@ class SimulatedExperiment:
     shares: Floats
     boundaries: tuple[int, ...]
     truth: Truth
-    recommenders: tuple[tuple[Recommender | Lottery, ...], ...]
+    recommenders: tuple[tuple[Recommender, ...], ...]
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -67,10 +66,10 @@ def simulate(
 ) -> SimulatedExperiment:
     """Run an experiment.
 
-    At the beginning of each period all models learn from everything before. Users come by the
-    traffic of the hour, ask for lists, and get those of their arm's model for their profile at that
-    moment: what they have interacted with is never shown. They click by the world's exact chances,
-    within a minute; clicks enter their profile, as do the items that they choose unasked.
+    At the beginning of each period all models learn from everything before. Users come, ask for
+    lists, and get those of their arm's model for their profile at that moment: what they have
+    interacted with is never shown. They click by the world's exact chances, within a minute; clicks
+    enter their profile, as do the items that they choose unasked.
 
     All draws are keyed by what they are for. The same users come at the same times whatever the
     arms are, and nothing depends on how many arms are served at a time. No model learns from test
@@ -138,7 +137,7 @@ def _experiment_of(
         boundaries=stage.settings.boundaries,
         truth=_truth(stage, shown),
         recommenders=tuple(
-            zip(*([part.policy for part in period] for period in served), strict=True)
+            zip(*([part.model for part in period] for period in served), strict=True)
         ),
     )
 
@@ -170,7 +169,6 @@ def _models(stage: Stage) -> Models:
 
 def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
     depth = stage.settings.depth
-    draws = any(isinstance(arm.model, Lottery) for arm in stage.arms)
     versions = Numbering.of(models.names)
     names = models.names[shown.arm * stage.settings.periods + shown.period]
     return Slates(
@@ -186,32 +184,4 @@ def _slates(stage: Stage, shown: Shown, models: Models) -> Slates:
         first=np.arange(len(shown) + 1) * depth,
         item=shown.items.ravel(),
         clicked=shown.clicked.ravel(),
-        propensity=shown.propensities.ravel() if draws else None,
     )
-
-
-def lists_of_arm(experiment: SimulatedExperiment, arm: str, slates: Slates) -> NDArray[np.int32]:
-    """Ask an arm's models for the lists of other users, at the times when these asked.
-
-    For a placebo (`Slates.showing`) and for off-policy estimates of the arm from the log of one
-    that draws its lists. Given are items of shape (n_places,), in the order of the slates, which
-    are some of the experiment. An arm that draws its lists is refused.
-    """
-    if arm not in experiment.arms:
-        raise InputError(f"there is no arm {arm!r}; there are {', '.join(experiment.arms)}.")
-    import pandas as pd
-
-    depth = int(slates.lengths[0]) if len(slates) else 0
-    lists = np.empty((len(slates), depth), dtype=np.int32)
-    period = np.searchsorted(experiment.boundaries, slates.time, side="right") - 1
-    turn = pd.Series(slates.user).groupby(slates.user).cumcount().to_numpy()
-    for number, model in enumerate(experiment.recommenders[experiment.arms.index(arm)]):
-        if isinstance(model, Lottery):
-            raise InputError(f"arm {arm!r} draws its lists; what it would have shown is unknown.")
-        for chosen in range(int(turn.max(initial=-1)) + 1):
-            rows = np.flatnonzero((period == number) & (turn == chosen))
-            rows = rows[np.argsort(slates.user[rows])]
-            users, times = slates.user[rows], slates.time[rows]
-            profiles = profiles_before(experiment.events, users, times, n_items=len(slates.items))
-            lists[rows] = model.recommend(profiles, depth=depth)
-    return lists.ravel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.online.simulation.click_world import DAY, NOW
-from harness.online.simulation.traffic import Cycles
 from runs.shared.settings import Section
 
 
@@ -36,27 +35,6 @@ class SimulationSettings(Section):
     views_per_visit: float = Field(
         default=1.0, ge=0.0, le=50.0, description="Mean organic interactions of a visit."
     )
-    traffic_daily: float = Field(
-        default=0.6, ge=0.0, le=1.0, description="Amplitude of the traffic by day."
-    )
-    traffic_weekly: float = Field(
-        default=0.2, ge=0.0, le=1.0, description="Amplitude of the traffic by week."
-    )
-    odds_daily: float = Field(
-        default=0.2, ge=-5.0, le=5.0, description="Amplitude of the log odds of a click by day."
-    )
-    odds_weekly: float = Field(
-        default=0.1, ge=-5.0, le=5.0, description="Amplitude of the log odds of a click by week."
-    )
-    daily_peak: float = Field(
-        default=20.0, ge=0.0, lt=24.0, description="Hour of the day (UTC) of both peaks."
-    )
-    weekly_peak: float = Field(
-        default=156.0,
-        ge=0.0,
-        lt=168.0,
-        description="Hour of the week, from Monday 0:00 UTC, of both peaks: Sunday noon.",
-    )
     salt: str = Field(default="", description="Changes who is in which arm.")
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 
@@ -70,16 +48,3 @@ class SimulationSettings(Section):
         """Give where a period (from 0) begins and ends, in these milliseconds."""
         begin, end = self.boundaries[period : period + 2]
         return begin, end
-
-    @property
-    def traffic(self) -> Cycles:
-        """How traffic goes up and down."""
-        return self._cycles(self.traffic_daily, self.traffic_weekly)
-
-    @property
-    def readiness(self) -> Cycles:
-        """How the log odds of a click go up and down."""
-        return self._cycles(self.odds_daily, self.odds_weekly)
-
-    def _cycles(self, daily: float, weekly: float) -> Cycles:
-        return Cycles(daily, weekly, daily_peak=self.daily_peak, weekly_peak=self.weekly_peak)

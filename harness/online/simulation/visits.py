@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.online.simulation.click_world import MINUTE, ClickWorld
-from harness.online.simulation.traffic import traffic_times
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def plan_visits(
     number = _counted(counts)
     luck = _by_number(user, number, *key)
     start, end = settings.span(period)
-    begin = traffic_times(luck[:, 0], settings.traffic, begin=start, end=end)
+    begin = start + (luck[:, 0] * (end - start)).astype(np.int64)
     n_lists = 1 + poisson_counts(luck[:, 1], settings.lists_per_visit - 1)
     n_views = poisson_counts(luck[:, 2], settings.views_per_visit)
     owner = np.repeat(np.arange(len(user)), n_lists)

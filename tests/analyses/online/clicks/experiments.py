@@ -76,6 +76,6 @@ def written_as_csv(folder: Path, log: Mapping[str, dict[str, list[Any]]]) -> lis
 def studied(folder: Path, log: Mapping[str, dict[str, list[Any]]], **asked: Any) -> Clicks:
     """Study a log; clicks count within a while, unless they are explicit."""
     window = {} if "explicit" in asked else {"window": WINDOW}
-    question = Question(**window | {"replicates": 5} | asked)
+    question = Question(**window | asked)
     lists, clicks = written(folder, log)
     return study_log(lists, clicks, question, progress=Silent())

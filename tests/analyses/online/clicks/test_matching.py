@@ -42,7 +42,7 @@ def awkward() -> Log:
 
 def study(paths: list[Path], *, shards: int, **asked: Any) -> Clicks:
     window = {} if "explicit" in asked else {"window": WINDOW}
-    question = Question(**window | {"replicates": 5, "robots": 5, "types": True} | asked)
+    question = Question(**window | {"robots": 5, "types": True} | asked)
     lists, clicks = paths
     return study_log(lists, clicks, question, reading=Reading(shards), progress=Silent())
 
@@ -124,10 +124,10 @@ def test_lists_of_two_users_with_one_id_are_refused_in_shards(tmp_path: Path) ->
         study(written(tmp_path, log), shards=7)
 
 
-def test_a_placebo_needs_the_whole_log(tmp_path: Path) -> None:
+def test_a_policy_needs_the_whole_log(tmp_path: Path) -> None:
     lists, clicks = written(tmp_path, experiment())
-    with pytest.raises(InputError, match="--placebo compares lists place by place"):
-        study([lists, clicks], shards=2, placebo=lists)
+    with pytest.raises(InputError, match="--policy compares lists place by place"):
+        study([lists, clicks], shards=2, policy=lists)
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_a_cluster_changes_nothing(tmp_path: Path) -> None:
     for table in log.values():
         table["time"] = [1_770_000_000_000 + time for time in table["time"]]
     lists, clicks = written(tmp_path, log)
-    question = Question(window=WINDOW, replicates=5)
+    question = Question(window=WINDOW)
     (tmp_path / "scratch").mkdir()
     readings = Reading(1), Reading(3, scratch=tmp_path / "scratch", dask="local")
     whole, cut = (

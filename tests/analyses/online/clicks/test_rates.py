@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import ClickThrough, click_through, click_through_by_period
+from analyses.online.clicks.poisson_bootstrap import replicate_sums
+from analyses.online.clicks.rates import (
+    ClickThrough,
+    click_through,
+    click_through_by_period,
+    rates_of,
+)
 from analyses.online.clicks.tallies import Tallies, tally
 from runs import InputError
 from tests.analyses.online.experiments import simulated
@@ -43,8 +50,7 @@ def test_the_error_is_that_of_the_delta_method() -> None:
 
 def test_with_one_list_each_the_error_is_nearly_binomial() -> None:
     found = click_through(of_users(*[(1, 1)] * 300, *[(0, 1)] * 700))
-    np.testing.assert_allclose(found.errors_too_small[0], np.sqrt(0.3 * 0.7 / 1000))
-    np.testing.assert_allclose(found.errors[0], found.errors_too_small[0], rtol=1e-3)
+    np.testing.assert_allclose(found.errors[0], np.sqrt(0.3 * 0.7 / 1000), rtol=1e-3)
 
 
 def test_errors_of_independent_arms_add_up() -> None:
@@ -57,7 +63,7 @@ def test_errors_of_independent_arms_add_up() -> None:
 def test_arms_with_the_same_users_do_not_differ_by_chance() -> None:
     user, accepted = np.repeat(np.arange(9), 2), np.repeat([1, 0, 1, 1, 0, 0, 1, 0, 0], 2)
     shared = tally(accepted, user=user, arm=np.tile([0, 1], 9), arms=["A", "B"])
-    difference = click_through(shared, replicates=20).differences().set_index(["arm_a", "arm_b"])
+    difference = click_through(shared).differences().set_index(["arm_a", "arm_b"])
     columns = ["difference", "error", "low", "high"]
     np.testing.assert_allclose(difference[columns].to_numpy(), 0.0, atol=1e-12)
 
@@ -118,9 +124,11 @@ def of_many_periods(seed: int) -> Tallies:
     return tally(accepted, user=user, arm=arm, arms=["A"], period=period, periods=["1", "2", "3"])
 
 
-def test_both_kinds_of_interval_agree_over_periods() -> None:
-    found = click_through(of_many_periods(1), over_time="thesis", replicates=400, seed=3)
-    np.testing.assert_allclose(found.replicates.std(), found.errors[0], rtol=0.15)
+def test_errors_over_periods_are_those_of_resampled_users() -> None:
+    counts = of_many_periods(1)
+    found = click_through(counts, over_time="thesis")
+    again = rates_of(replicate_sums(counts, replicates=400, seed=3), over_time="thesis")
+    np.testing.assert_allclose(again.std(), found.errors[0], rtol=0.15)
 
 
 @pytest.mark.slow
@@ -131,26 +139,25 @@ def test_errors_over_periods_are_those_that_repetitions_have() -> None:
 
 
 def covers(found: ClickThrough) -> list[bool]:
-    """Whether each kind of interval holds the true rates of the first arm, and the difference."""
+    """Whether intervals hold the true rate of the first arm, the difference, and if binomial."""
     of_arm, of_pair = found.to_frame().iloc[0], found.differences().iloc[0]
     difference = RATES[0] - RATES[1]
     return [
         of_arm["low"] <= RATES[0] <= of_arm["high"],
-        of_arm["bootstrap_low"] <= RATES[0] <= of_arm["bootstrap_high"],
         of_pair["low"] <= difference <= of_pair["high"],
-        of_pair["bootstrap_low"] <= difference <= of_pair["bootstrap_high"],
-        abs(of_arm["rate"] - RATES[0]) <= 1.96 * of_arm["binomial_error_too_small"],
+        abs(of_arm["rate"] - RATES[0]) <= 1.96 * binomial_error(found)[0],
     ]
+
+
+def binomial_error(found: ClickThrough) -> NDArray[np.float64]:
+    """The error if lists were independent."""
+    return np.asarray(np.sqrt(found.rates * (1 - found.rates) / found.n_slates))
 
 
 @pytest.mark.validity
 def test_intervals_by_users_cover_and_the_binomial_one_does_not() -> None:
     found = [
-        click_through(
-            simulated(np.random.default_rng(seed), rates=RATES, n_users=600, spread=3.0),
-            replicates=100,
-            seed=seed,
-        )
+        click_through(simulated(np.random.default_rng(seed), rates=RATES, n_users=600, spread=3.0))
         for seed in range(120)
     ]
     *by_users, binomial = np.mean([covers(one) for one in found], axis=0)
@@ -165,21 +172,12 @@ def test_robots_move_the_pooled_rate_but_not_the_mean_of_users() -> None:
     found = click_through(of_users(*people, *[(0, 4_000)] * 3))
     assert found.rates[0] < 0.03
     assert 0.045 < found.means_of_users[0] < 0.055
-    assert found.errors[0] > 5 * found.errors_too_small[0]
+    assert found.errors[0] > 5 * np.sqrt(found.rates[0] * (1 - found.rates[0]) / found.n_slates[0])
 
 
 def test_an_unknown_way_over_time_is_refused() -> None:
     with pytest.raises(InputError, match="must be 'pooled' or 'thesis', got 'mean'"):
         click_through(of_users((1, 2)), over_time="mean")  # type: ignore[arg-type]
-
-
-def test_the_table_names_the_binomial_error_too_small() -> None:
-    frame = click_through(of_users((1, 1), (0, 3))).to_frame()
-    assert [*frame.columns] == [
-        *("arm", "users", "slates", "accepted", "rate", "error", "low", "high"),
-        *("bootstrap_low", "bootstrap_high", "mean_of_users", "binomial_error_too_small"),
-        "over_time",
-    ]
 
 
 def test_the_figure_has_one_place_for_each_arm() -> None:

@@ -14,7 +14,7 @@ from tests.analyses.online.logs.writing import write_csv
 
 def test_numbers_are_those_of_the_library(tmp_path: Path) -> None:
     log = experiment()
-    found = studied(tmp_path, log, replicates=20, seed=3).chosen.rates
+    found = studied(tmp_path, log).chosen.rates
     logs = read_logs(*written(tmp_path, log))
     events = {name: getattr(logs.events, name) for name in ("user", "item", "time")}
     clicked = implicit_clicks(logs.slates, **events, window=WINDOW)
@@ -24,10 +24,9 @@ def test_numbers_are_those_of_the_library(tmp_path: Path) -> None:
         arm=logs.slates.arm,
         arms=logs.slates.arms,
     )
-    expected = click_through(counts, replicates=20, seed=3)
+    expected = click_through(counts)
     np.testing.assert_array_equal(found.rates, expected.rates)
     np.testing.assert_array_equal(found.covariances, expected.covariances)
-    np.testing.assert_array_equal(found.replicates, expected.replicates)
 
 
 def test_every_rate_stands_with_and_without_robots(tmp_path: Path) -> None:
@@ -75,11 +74,32 @@ def test_the_mean_over_periods_needs_periods(tmp_path: Path) -> None:
         studied(tmp_path, log, over_time="thesis")
 
 
-def test_cycles_need_two_days(tmp_path: Path) -> None:
-    assert studied(tmp_path, experiment(days=2)).cycles is None
-    found = studied(tmp_path, experiment(days=4)).cycles
-    assert found is not None
-    assert found.periods == (24.0,)
+def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
+    assert studied(tmp_path, experiment(days=1)).daily is None
+    found = studied(tmp_path, experiment(days=4))
+    days = found.frames()["days"]
+    assert days["day"].unique().tolist() == [f"1970-01-0{day}" for day in (1, 2, 3, 4)]
+    whole = found.chosen.rates
+    counts = days.groupby("arm")[["slates", "accepted"]].sum()
+    assert counts["slates"].tolist() == whole.n_slates.tolist()
+    assert counts["accepted"].tolist() == whole.n_accepted.tolist()
+    assert (days["rate"] == days["accepted"] / days["slates"]).all()
+
+
+def test_a_day_without_lists_leaves_a_gap_in_time(tmp_path: Path) -> None:
+    log = experiment(days=4)
+    kept = [time // DAY != 1 for time in log["lists"]["time"]]
+    log["lists"] = {
+        name: [value for value, is_kept in zip(values, kept, strict=True) if is_kept]
+        for name, values in log["lists"].items()
+    }
+    daily = studied(tmp_path, log).daily
+    assert daily is not None
+    axes = daily.plot(arm="B")
+    other, own = axes.get_lines()
+    assert np.asarray(own.get_xdata()).tolist() == [1, 3, 4]
+    assert own.get_ydata() == pytest.approx([found.rates[1] for found in daily.by_day.values()])
+    assert other.get_ydata() == pytest.approx([found.rates[0] for found in daily.by_day.values()])
 
 
 def test_versions_have_their_hours(tmp_path: Path) -> None:

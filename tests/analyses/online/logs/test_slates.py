@@ -30,13 +30,6 @@ def test_selected_lists_keep_what_is_known_of_them() -> None:
     assert kept.position.tolist() == [1, 1, 2, 3]
 
 
-def test_other_items_come_without_clicks() -> None:
-    whole = replace(slates(), clicked=np.zeros(6, dtype=bool))
-    shown = whole.showing(np.array([1, 0, 1, 0, 1, 2], dtype=np.int32))
-    assert shown.clicked is None
-    assert shown.time.tolist() == whole.time.tolist()
-
-
 def test_a_list_is_marked_by_any_of_its_places() -> None:
     marked = np.array([0, 1, 0, 0, 0, 1], dtype=bool)
     assert slates().any_place(marked).tolist() == [True, False, True]

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import chisquare
 
 from harness.online.simulation import (
     ItemCosines,
-    Lottery,
     NeighbourModel,
     SystemModel,
     interactions_of,
@@ -114,17 +112,3 @@ def test_a_system_of_the_harness_is_a_model(system: str) -> None:
     np.testing.assert_array_equal(lists[rows], top_items(scores[rows], depth=5))
     ranks = learned.hidden_ranks(HISTORY.select(HISTORY.user < 20), Hiding(), n_jobs=1)
     assert ((ranks.rank_loo >= 1) & (ranks.rank_lloo >= 1)).all()
-
-
-def test_a_lottery_shows_every_item_at_every_place_as_often() -> None:
-    lists = Lottery().draw(np.arange(20_000), n_items=7, depth=3, key=("test",))
-    for place in range(3):
-        assert chisquare(np.bincount(lists[:, place], minlength=7)).pvalue > 0.001
-
-
-def test_lists_of_a_lottery_are_of_distinct_items_and_do_not_depend_on_other_users() -> None:
-    lists = Lottery().draw(np.arange(500), n_items=4, depth=3, key=(1,))
-    rising = np.sort(lists, axis=1)
-    assert (rising[:, 1:] > rising[:, :-1]).all()
-    alone = Lottery().draw(np.arange(40, 60), n_items=4, depth=3, key=(1,))
-    assert np.array_equal(alone, lists[40:60])

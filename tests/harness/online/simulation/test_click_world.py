@@ -121,13 +121,6 @@ def test_a_chance_is_the_formula_by_hand() -> None:
     assert chance == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-12)
 
 
-def test_a_shift_moves_the_log_odds() -> None:
-    world = small_world()
-    users, items = np.array([5]), np.array([[11]])
-    plain, shifted = world.click_chance(users, items), world.click_chance(users, items, shift=0.5)
-    assert np.log(shifted / (1 - shifted)) - np.log(plain / (1 - plain)) == pytest.approx(0.5)
-
-
 def test_preference_is_what_clicks_follow_but_for_familiarity() -> None:
     world = small_world(familiarity=0.0)
     items = np.arange(300)[None]

@@ -7,7 +7,6 @@ from harness.online.simulation import (
     ClickWorld,
     ClickWorldSettings,
     ItemCosines,
-    Lottery,
     NeighbourModel,
     SimulatedExperiment,
     SimulationSettings,
@@ -18,7 +17,6 @@ from harness.online.simulation import (
 FEW, MANY = NeighbourModel(ItemCosines(3)), NeighbourModel(ItemCosines(50))
 ARMS = [
     Arm("few", FEW, weight=2.0),
-    Arm("logging", Lottery()),
     Arm("many", MANY, weight=2.0),
 ]
 
