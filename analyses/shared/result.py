@@ -126,6 +126,10 @@ class FigureFace:
             return tuple(getattr(result, f"{self.panels}s"))
         return tuple(result.measures.curves) if self.over_cutoffs else result.measures.metrics
 
+    def is_single(self, result: Result) -> bool:
+        """Say whether it is one panel of usual size; of metrics there are small ones."""
+        return self.panels is None or (self.panels != METRIC and len(self.panels_of(result)) == 1)
+
     def first_panel(self, result: Result) -> dict[str, str]:
         """Choose the first panel, where the method that draws must be told of one."""
         if self.panels is None:

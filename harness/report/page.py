@@ -121,7 +121,7 @@ def overlay_of(svg: bytes) -> Overlay:
 
 def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    single, title = face.panels is None, study.worded(face.title)
+    single, title = face.is_single(result), study.worded(face.title)
     return {
         "name": face.file,
         "place": face.place,

@@ -105,7 +105,7 @@ def print_figure(
     InputError
         If what is asked for is not in the result, or not in the figure.
     """
-    columns = width or ("single" if face.panels is None else "double")
+    columns = width or ("single" if face.is_single(result) else "double")
     chosen = _choose(result, face, cutoff)
     _check_panels(result, face, metrics)
     figure = draw_figure(

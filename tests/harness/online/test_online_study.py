@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.online.experiment.experiment_file import (
+    demo_experiment_study,
     parse_experiment_study,
     read_experiment_study,
 )
@@ -92,6 +93,10 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
 
 def _values(folder: Path) -> pd.DataFrame:
     return _table(folder, "values").pivot(index="model", columns="measure", values="value")
+
+
+def test_the_demo_is_an_experiment_with_twelve_models() -> None:
+    assert len(demo_experiment_study().arms) == 12
 
 
 def test_every_table_is_written(finished: Path) -> None:
