@@ -116,15 +116,17 @@ class SampleScorer:
             are_equal = self._weights is None and self._shares is None
             by_user = is_geometric or not are_equal
             groups = np.arange(len(blocks)) if by_user else blocks
+            stretches = self._stretches(numbers)
             for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
-                for number, metric, cutoff in zip(numbers, *self._places(numbers), strict=True):
-                    found = values[metric, cutoff]
+                for measures, metric, cutoffs in stretches:
+                    found = values[metric, cutoffs]
                     if by_user:
                         scores = logarithms(found) if is_geometric else found
                         scores = self._weighted(self._shared(scores, some), some)
-                        np.add.at(sums[number], blocks[some], scores.swapaxes(0, 1))
+                        of_blocks = sums[measures].swapaxes(0, 1)
+                        np.add.at(of_blocks, blocks[some], scores.transpose(2, 0, 1, 3))
                     else:
-                        sums[number, some] = found.swapaxes(0, 1)
+                        sums[measures, some] = found.swapaxes(1, 2)
         hits_only, whole = self._that_need("judged ranks"), self._that_need("all ranks")
         for first in range(0, kept.shape[1] if hits_only else 0, HITS_AT_ONCE):
             some = slice(first, first + HITS_AT_ONCE)
@@ -186,7 +188,7 @@ class SampleScorer:
                 sums[np.array(numbers)[:, np.newaxis], groups, run] += totals
 
     def _shared(self, scores: NDArray[np.float64], users: slice) -> NDArray[np.float64]:
-        """Give what scores, of shape (n_runs, n_users, n_samples), add to those of systems."""
+        """Give what scores, of shape (..., n_runs, n_users, n_samples), add to those of systems."""
         return scores if self._shares is None else scores * self._shares[:, users, np.newaxis]
 
     def _weighted(
@@ -195,13 +197,22 @@ class SampleScorer:
         """Weigh scores of some users, of shape (..., n_users, n_samples)."""
         return scores if self._weights is None else scores * self._weights[users, np.newaxis]
 
-    def _places(self, numbers: Sequence[int]) -> NDArray[np.intp]:
-        """Find measures on the first two axes of what the kernel returns; of shape (2, n)."""
+    def _stretches(self, numbers: Sequence[int]) -> list[tuple[slice, int, slice]]:
+        """Find measures on the first two axes of what the kernel returns, by metric and cut-offs.
+
+        Measures of one metric that lie side by side, as do their cut-offs, are found together.
+        """
         from harness.scoring.kernel import FUSED
 
         measures = [self._measures[number] for number in numbers]
         names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
-        return np.array([names, [self._cutoffs.index(self._rank(each)) for each in measures]])
+        cutoffs = [self._cutoffs.index(self._rank(measure)) for measure in measures]
+        table = np.array([numbers, names, cutoffs])
+        breaks = 1 + np.flatnonzero((np.diff(table) != [[1], [0], [1]]).any(axis=0))
+        return [
+            (slice(own[0], own[-1] + 1), names[0], slice(places[0], places[-1] + 1))
+            for own, names, places in (part.tolist() for part in np.split(table, breaks, axis=1))
+        ]
 
     @cached_property
     def _cutoffs(self) -> list[int]:
