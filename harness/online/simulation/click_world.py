@@ -36,6 +36,17 @@ SCATTER: Final = 0.5
 FIRST_TOPIC_FADES: Final = 0.8
 """How much of a user's first topic has gone by now."""
 
+DIMENSIONS: Final = 16
+QUALITY_SPREAD, EXPOSURE_SPREAD = 0.6, 1.3
+"""Standard deviations of the items' quality and log exposure."""
+
+HISTORY, SESSION = 90 * DAY, 30 * MINUTE
+MEAN_EVENTS, EVENTS_SPREAD = 18.0, 0.9
+"""Mean of a user's events, before they are cut to limits, and deviation of their logarithm."""
+
+CARTS, PURCHASES = 0.06, 0.03
+"""Shares of events that are no views."""
+
 USERS_PER_BLOCK: Final = 16_384
 
 
@@ -45,7 +56,6 @@ class ClickWorldSettings(Section):
     n_users: int = Field(default=10_000, ge=2, le=10**8, description="Users, at least 2.")
     n_items: int = Field(default=1_500, ge=2, le=10**6, description="Items, at least 2.")
     topics: int = Field(default=40, ge=2, description="Topics of items and tastes, at least 2.")
-    dimensions: int = Field(default=16, ge=2, le=200, description="Dimensions, 2 to 200.")
     selectivity: float = Field(
         default=6.0,
         ge=0.0,
@@ -72,33 +82,9 @@ class ClickWorldSettings(Section):
     reluctance: float = Field(
         default=4.5, ge=-20.0, le=20.0, description="How seldom users click at all (c0)."
     )
-    quality_spread: float = Field(
-        default=0.6, ge=0.0, le=5.0, description="Standard deviation of the items' quality."
-    )
-    exposure_spread: float = Field(
-        default=1.3, ge=0.0, le=5.0, description="Standard deviation of log exposure."
-    )
-    user_spread: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=5.0,
-        description="Standard deviation of how ready users are to click, in log odds.",
-    )
     sessions: int = Field(default=5, ge=1, le=100, description="Sessions of a history, 1 to 100.")
-    session_minutes: int = Field(default=30, ge=1, le=600, description="Length of a session.")
-    history_days: int = Field(default=90, ge=1, le=3650, description="Days of the history.")
-    mean_events: float = Field(
-        default=18.0, gt=0.0, description="Mean of a user's events, before they are cut to limits."
-    )
-    events_spread: float = Field(
-        default=0.9, ge=0.0, le=3.0, description="Standard deviation of the events' logarithm."
-    )
     least_events: int = Field(default=2, ge=0, description="Events of the least active user.")
     most_events: int = Field(default=300, ge=1, description="Events of the most active user.")
-    cart_share: float = Field(default=0.06, ge=0.0, le=0.5, description="Events that are carts.")
-    purchase_share: float = Field(
-        default=0.03, ge=0.0, le=0.5, description="Events that are purchases."
-    )
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 
     @model_validator(mode="after")
@@ -186,16 +172,15 @@ class ClickWorld:
     def click_odds(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
         """Give the log odds of a click on an item that is looked at, of shape (n, k)."""
         settings = self.settings
-        readiness = settings.user_spread * _normals(users, settings.seed, "readiness")[:, None]
         novelty = -settings.familiarity * self.familiarity[items]
         likings = self.likings(self.tastes(users), items)
-        return likings + novelty + readiness - settings.reluctance
+        return likings + novelty - settings.reluctance
 
     def click_chance(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
         r"""Give the exact chance of each click.
 
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
-                  \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i) + r_u)
+                  \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i))
 
         Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
         chances.
@@ -253,8 +238,7 @@ class ClickWorld:
 
     def types_of(self, luck: Floats) -> NDArray[np.int32]:
         """Turn uniform numbers into types of events."""
-        carts = 1 - self.settings.cart_share - self.settings.purchase_share
-        ends = [carts, 1 - self.settings.purchase_share]
+        ends = [1 - CARTS - PURCHASES, 1 - PURCHASES]
         return np.searchsorted(ends, luck, side="right").astype(np.int32)
 
     def _history_of(self, users: NDArray[np.int64]) -> tuple[NDArray[np.generic], ...]:
@@ -267,17 +251,16 @@ class ClickWorld:
         tastes = self.tastes(user, moment=session / max(n_sessions - 1, 1))
         item, luck = self.choose(tastes, sizes, places=places, key="history")
         begin = self._session_begins(session, places)
-        length = self.settings.session_minutes * MINUTE
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        time = begin[owner] + (luck[:, 0] * length).astype(np.int64)
+        time = begin[owner] + (luck[:, 0] * SESSION).astype(np.int64)
         order = np.lexsort((time, owner))
         return user[owner], item[order], time[order], self.types_of(luck[order, 1])
 
     def _session_sizes(self, users: NDArray[np.int64]) -> NDArray[np.int64]:
         """Spread the events of each user evenly over sessions, of shape (n, sessions)."""
         settings = self.settings
-        location = np.log(settings.mean_events) - settings.events_spread**2 / 2
-        spread = settings.events_spread * _normals(users, settings.seed, "activity")
+        location = np.log(MEAN_EVENTS) - EVENTS_SPREAD**2 / 2
+        spread = EVENTS_SPREAD * _normals(users, settings.seed, "activity")
         activity = np.rint(np.exp(location + spread))
         counts = np.clip(activity, settings.least_events, settings.most_events).astype(np.int64)
         ends = counts[:, None] * np.arange(settings.sessions + 1) // settings.sessions
@@ -288,8 +271,8 @@ class ClickWorld:
     ) -> NDArray[np.int64]:
         """Begin each session at any time of its part of the history."""
         settings = self.settings
-        part = settings.history_days * DAY // settings.sessions
-        free = part - settings.session_minutes * MINUTE
+        part = HISTORY // settings.sessions
+        free = part - SESSION
         wait = (random_uniforms(places, settings.seed, "session") * free).astype(np.int64)
         return NOW - (settings.sessions - session) * part + wait
 
@@ -314,15 +297,15 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
     >>> bool((np.bincount(events.user) >= 2).all()), bool((events.time < NOW).all())
     (True, True)
     """
-    seed, n_items, d = settings.seed, settings.n_items, settings.dimensions
+    seed, n_items, d = settings.seed, settings.n_items, DIMENSIONS
     numbers = np.arange(n_items)
     topic = (random_uniforms(numbers, seed, "item topic") * settings.topics).astype(np.int64)
     centres = _unit(_normals(np.arange(settings.topics * d), seed, "centres").reshape(-1, d))
     return ClickWorld(
         settings,
         vectors=_around(centres[topic], numbers, seed, "item"),
-        quality=settings.quality_spread * _normals(numbers, seed, "quality"),
-        log_exposure=settings.exposure_spread * _normals(numbers, seed, "exposure"),
+        quality=QUALITY_SPREAD * _normals(numbers, seed, "quality"),
+        log_exposure=EXPOSURE_SPREAD * _normals(numbers, seed, "exposure"),
         centres=centres,
     )
 

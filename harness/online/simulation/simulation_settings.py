@@ -29,12 +29,6 @@ class SimulationSettings(Section):
         default=1.0, gt=0.0, le=1.0, description="Share of the world's users who may come."
     )
     visits: float = Field(default=1.5, gt=0.0, le=50.0, description="Mean visits in a period.")
-    lists_per_visit: float = Field(
-        default=2.0, ge=1.0, le=50.0, description="Mean lists of a visit, at least 1."
-    )
-    views_per_visit: float = Field(
-        default=1.0, ge=0.0, le=50.0, description="Mean organic interactions of a visit."
-    )
     salt: str = Field(default="", description="Changes who is in which arm.")
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LIST_EVERY: Final = 2 * MINUTE
 """How long a list is looked at before the next."""
 
+LISTS_PER_VISIT, VIEWS_PER_VISIT = 2.0, 1.0
+"""Means; views are interactions without a list."""
+
 Ints = NDArray[np.int64]
 
 
@@ -125,8 +128,8 @@ def plan_visits(
     luck = _by_number(user, number, *key)
     start, end = settings.span(period)
     begin = start + (luck[:, 0] * (end - start)).astype(np.int64)
-    n_lists = 1 + poisson_counts(luck[:, 1], settings.lists_per_visit - 1)
-    n_views = poisson_counts(luck[:, 2], settings.views_per_visit)
+    n_lists = 1 + poisson_counts(luck[:, 1], LISTS_PER_VISIT - 1)
+    n_views = poisson_counts(luck[:, 2], VIEWS_PER_VISIT)
     owner = np.repeat(np.arange(len(user)), n_lists)
     places = user * (number.max(initial=0) + 1) + number
     views = _views(world, user, n_views, places, begin, n_lists * LIST_EVERY, (*key, "views"))

@@ -113,7 +113,7 @@ def test_chances_fall_with_rank_by_its_power() -> None:
 
 
 def test_a_chance_is_the_formula_by_hand() -> None:
-    world = small_world(familiarity=0.7, user_spread=0.0)
+    world = small_world(familiarity=0.7)
     user, item = np.array([5]), 11
     inner = world.tastes(user)[0] @ world.vectors[item]
     odds = 6 * inner + world.quality[item] - 4.5 - 0.7 * world.familiarity[item]
@@ -154,9 +154,9 @@ def test_familiarity_decides_whether_clicks_follow_popularity(
 
 
 def test_types_occur_in_their_shares() -> None:
-    types = small_world(cart_share=0.3, purchase_share=0.2).history().type
+    types = small_world().history().type
     observed = np.bincount(types)
-    assert chisquare(observed, observed.sum() * np.array([0.5, 0.3, 0.2])).pvalue > 0.001
+    assert chisquare(observed, observed.sum() * np.array([0.91, 0.06, 0.03])).pvalue > 0.001
 
 
 def test_too_few_items_for_a_session_are_refused() -> None:
