@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import BothSides, ExperimentWork
-from analyses.online.arms.frame_tables import frame_table
 from analyses.online.arms.record import Place
 from analyses.online.clicks.rates import REACH
 from analyses.online.clicks.small_multiples import draw_among
@@ -22,7 +21,8 @@ from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.result import Result, figure
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,13 @@ class ArmRecalls(Result):
             "share of the hidden items. The level of a recall says nothing about its worth."
         )
 
-    recall_of_arms_table = frame_table("recall_of_arms", "recall of the arms (table 4.3)")
+    @table("recall_of_arms", "recall of the arms (table 4.3)")
+    def recall_of_arms_table(self) -> Table:
+        """Tabulate recall at the highest of the exponents, by validation and arm."""
+        frame = self.frames()["recall_of_arms"]
+        headings = [str(column).replace("_", " ") for column in frame]
+        rows = frame.to_numpy().tolist()
+        return Table("recall_of_arms", "Recall of the arms (table 4.3)", "", headings, rows)
 
     @figure("recall_over_time", "Recall over time (figure 4.6)", panels="arm")
     def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:

@@ -60,9 +60,6 @@ class ArmSettings(AnalysisSettings):
         None, ge=1, description="Users with more lists in a day are robots and left out."
     )
     replicates: Whole = Field(200, ge=2, description="Resampled sets of users and periods.")
-    resampled: Literal["users", "users and periods"] = Field(
-        "users and periods", description="What intervals of correlations are over."
-    )
     permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
 
     @property

@@ -16,8 +16,7 @@ from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.record import Place, Record
 from analyses.online.clicks.click_result import Clicks
 from analyses.online.clicks.counting import count_clicks
-from analyses.online.clicks.poisson_bootstrap import poisson_weights, replicate_sums
-from analyses.online.clicks.rates import rates_of
+from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.online.clicks.tallies import Tallies
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
@@ -157,27 +156,17 @@ class BothSides:
                 return errors_of_means(whole, counts, stratification=how, **asked)[:, 0].T
         return np.zeros((len(cutoffs), len(self.arms)))
 
-    @property
-    def recalls(self) -> Experiment:
-        """The same of the recall variants alone."""
-        n, whole = len(self.variants), self.experiment
-        assert whole.value_errors is not None
-        parts: dict[str, Any] = {"values": whole.values[:n], "value_errors": whole.value_errors[:n]}
-        return replace(whole, measures=whole.measures[:n], **parts)
-
     @cached_property
     def periods(self) -> NDArray[np.int64]:
         """How often each period is drawn, of shape (n_periods, n_replicates)."""
-        n_periods, replicates = len(self.counted[1].periods), self.settings.replicates
-        if self.settings.resampled == "users":
-            return np.ones((n_periods, replicates), dtype=np.int64)
-        return draw_periods(n_periods, replicates=replicates, seed=self.seed)
+        n_periods = len(self.counted[1].periods)
+        return draw_periods(n_periods, replicates=self.settings.replicates, seed=self.seed)
 
     @cached_property
     def values_again(self) -> Floats:
         """Recalls of resampled users and periods, of shape (n_replicates, n_recalls, n_arms).
 
-        Weights of users are those of the rates. NaN where no period of an arm was drawn.
+        NaN where no period of an arm was drawn.
         """
         shape = (self.periods.shape[1], 1)
         totals: dict[str, Any] = dict.fromkeys(self.arms, 0.0)
@@ -217,12 +206,6 @@ class BothSides:
             weigh=lambda number: poisson_weights(users, replicate=number, seed=self.seed),
             replicates=self.periods.shape[1],
         )
-
-    @cached_property
-    def rates_again(self) -> Floats:
-        """Rates of the same resampled users and periods, of shape (n_replicates, n_arms)."""
-        sums = replicate_sums(self.counted[1], replicates=self.periods.shape[1], seed=self.seed)
-        return rates_of(sums * self.periods, over_time=self.settings.over_time).T[:, self.columns]
 
     @property
     def shown(self) -> Sequence[int]:

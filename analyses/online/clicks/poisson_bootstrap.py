@@ -1,4 +1,4 @@
-"""The Poisson bootstrap over users: what other users would have done, chunk by chunk."""
+"""The Poisson bootstrap over users: how often each would have come again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.tallies import Tallies
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
@@ -40,20 +39,3 @@ def poisson_weights(user: NDArray[np.integer], *, replicate: int, seed: int) -> 
     """
     uniforms = random_uniforms(user, seed, "poisson bootstrap", replicate)
     return np.searchsorted(AT_MOST, uniforms, side="right").astype(np.float64)
-
-
-def replicate_sums(tallies: Tallies, *, replicates: int, seed: int) -> Floats:
-    """Add up users, lists shown and lists accepted in every replicate.
-
-    Returns
-    -------
-    Whole numbers of shape (3, n_arms, n_periods, n_replicates). Those of chunks of users add up
-    to those of all users, exactly.
-    """
-    shape = (3, len(tallies.arms), len(tallies.periods), replicates)
-    sums = np.empty(shape)
-    users, row = np.unique(tallies.user, return_inverse=True)
-    for replicate in range(replicates):
-        weights = poisson_weights(users, replicate=replicate, seed=seed)
-        sums[..., replicate] = tallies.sums(weights[row])
-    return sums

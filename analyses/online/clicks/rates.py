@@ -200,8 +200,7 @@ def click_through_by_period(tallies: Tallies) -> Mapping[str, ClickThrough]:
 def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
     """Turn sums over users into rates, of shape (n_arms, ...); NaN without lists.
 
-    Sums are of users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...), such as
-    `analyses.online.clicks.poisson_bootstrap.replicate_sums` gives.
+    Sums are of users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...).
 
     Examples
     --------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,27 +29,13 @@ class Tallies:
     n_slates: NDArray[np.int64]
     n_accepted: NDArray[np.int64]
 
-    @cached_property
-    def cell(self) -> NDArray[np.int64]:
-        """Number of each row's arm and period together, of shape (n_rows,)."""
-        return self.arm * len(self.periods) + self.period
-
-    def add_up(self, values: NDArray[Any]) -> Floats:
-        """Sum one value of each row over the users, of shape (n_arms, n_periods)."""
+    def sums(self) -> Floats:
+        """Add up users, lists shown and lists accepted, of shape (3, n_arms, n_periods)."""
         shape = (len(self.arms), len(self.periods))
-        sums = np.bincount(self.cell, values, minlength=shape[0] * shape[1])
-        return sums.reshape(shape).astype(np.float64)
-
-    def sums(self, weights: NDArray[Any] | float = 1.0) -> Floats:
-        """Add up over users, weighted by row: users, lists shown, lists accepted.
-
-        Returns
-        -------
-        Of shape (3, n_arms, n_periods): exact for whole weights, and so are sums of such sums
-        over chunks of users.
-        """
-        columns = (np.ones(len(self.user)), self.n_slates, self.n_accepted)
-        return np.stack([self.add_up(weights * column) for column in columns])
+        cell = self.arm * shape[1] + self.period
+        columns = (None, self.n_slates, self.n_accepted)
+        sums = [np.bincount(cell, column, minlength=shape[0] * shape[1]) for column in columns]
+        return np.array(sums, dtype=np.float64).reshape(3, *shape)
 
     def in_period(self, number: int) -> Tallies:
         """Keep the rows of one period."""

@@ -59,13 +59,13 @@ TABLES = {
     "arms", "days", "differences", "facts",
     "online", "online_betas", "online_bins", "online_crossed", "online_levels", "online_models",
     "online_null", "online_orderings", "online_rhos", "online_validations",
-    "periods", "rates", "recall", "recall_differences", "recall_of_arms", "recall_summary",
+    "periods", "rates", "recall", "recall_of_arms",
     "sample_ratio", "settings", "truth",
     "values",
 }  # fmt: skip
 
 FIGURES = {
-    "arms", "differences", "figure18_online_rhos", "figure19_online_bins", "figure20_online_best",
+    "arms", "figure18_online_rhos", "figure19_online_bins", "figure20_online_best",
     "over_time", "recall_over_beta", "recall_over_time", "sample_ratio",
 }  # fmt: skip
 

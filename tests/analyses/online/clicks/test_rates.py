@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.online.clicks.poisson_bootstrap import replicate_sums
+from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.online.clicks.rates import (
     ClickThrough,
     click_through,
@@ -127,7 +127,11 @@ def of_many_periods(seed: int) -> Tallies:
 def test_errors_over_periods_are_those_of_resampled_users() -> None:
     counts = of_many_periods(1)
     found = click_through(counts, over_time="thesis")
-    again = rates_of(replicate_sums(counts, replicates=400, seed=3), over_time="thesis")
+    cells = np.stack([counts.period == period for period in range(3)])
+    columns = np.stack([np.ones(len(counts.user)), counts.n_slates, counts.n_accepted])
+    weights = np.stack([poisson_weights(counts.user, replicate=r, seed=3) for r in range(400)])
+    sums = np.einsum("cr,pr,br->cpb", columns, cells, weights)
+    again = rates_of(sums[:, np.newaxis], over_time="thesis")
     np.testing.assert_allclose(again.std(), found.errors[0], rtol=0.15)
 
 
