@@ -16,7 +16,7 @@ from pydantic import Field
 
 from analyses.online.agreement.best_of_many import BestOfMany, best_of_many
 from analyses.online.agreement.rank_agreement import BINS, Agreement, study_agreement
-from analyses.online.agreement.rho_figures import draw_rhos, plot_bins, rho_panels
+from analyses.online.agreement.rho_figures import draw_rhos, rho_panels
 from analyses.online.agreement.rho_noise import RhoNoise, noise_of
 from analyses.online.agreement.spearman_null import smallest_rho
 from analyses.online.agreement.wording import ALPHA, are_enough, caution, print_p, print_rho
@@ -371,18 +371,6 @@ class ClickStudy(Result):
     def plot(self, ax: Axes | None = None, *, panel: str) -> Axes:
         """Draw the rhos of a metric against the cut-off, or of a grid of betas and cut-offs."""
         return draw_rhos(self.agreement, axes_or_new(ax), panel)
-
-    @figure(
-        "online_bins",
-        "Offline measures by their agreement with click-through rates",
-        number=19,
-        panels="experiment",
-        comparable=False,
-        of="agreement",
-    )
-    def plot_bins(self, ax: Axes | None = None, *, experiment: str) -> Axes:
-        """Draw how many measures of an experiment have how large a rho."""
-        return plot_bins(self.agreement, ax, experiment=experiment)
 
     plot_online_best = part_figure(
         "online_best", "The best of all offline measures by chance", of="best", number=20

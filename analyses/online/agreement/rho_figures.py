@@ -1,4 +1,4 @@
-"""Figures of rhos: curves over cut-offs, grids of betas and cut-offs, bins."""
+"""Figures of rhos: curves over cut-offs, grids of betas and cut-offs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.agreement.measure_names import find_parametrisation
-from analyses.online.agreement.rank_agreement import BINS, Agreement
+from analyses.online.agreement.rank_agreement import Agreement
 from analyses.online.agreement.spearman_null import smallest_rho
 from analyses.online.agreement.wording import ALPHA, print_p
 from analyses.online.tables.experiment import numbers_of
@@ -161,23 +161,3 @@ def _grid(
     cutoffs = sorted({cutoff for cutoff, _ in rhos})
     cells = [[rhos.get((cutoff, beta), np.nan) for beta in betas] for cutoff in cutoffs]
     return betas, cutoffs, np.array(cells)
-
-
-def plot_bins(found: Agreement, ax: Axes | None = None, *, experiment: str) -> Axes:
-    """Draw table 4.6 of one experiment as bars, beside the range of random rates."""
-    ax = axes_or_new(ax)
-    frame = found.bins()
-    frame = frame[frame["experiment"] == experiment]
-    places = np.arange(len(BINS))
-    ax.bar(places, frame["count"], width=0.6, color="#56B4E9", label="observed")
-    expected = frame["random_mean"].to_numpy()
-    reach = [expected - frame["random_low"], frame["random_high"] - expected]
-    label = "random rates: mean, middle 95 %"
-    ax.errorbar(places, expected, yerr=reach, fmt="o", color="black", capsize=4, label=label)
-    ax.set_xticks(places, BINS)
-    ax.set_xlabel("Spearman's rho with click-through rate")
-    ax.set_ylabel(f"of {len(found.measures):,} measures")
-    ax.set_title(experiment)
-    ax.set_ylim(0, 1.2 * len(found.measures))
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
-    return ax

@@ -374,10 +374,6 @@ class Clicks(Result):
         """Draw the rates of an arm by day before those of the others."""
         return self.draw_part("daily", ax, draw="plot", arm=arm)
 
-    plot_off_policy = part_figure(
-        "off_policy", "Clicks that other lists would have had", of="policy"
-    )
-
     def draw_part(self, part: str, ax: Axes | None, *, draw: str, **chosen: Any) -> Axes:
         """Draw a part; under a red line, if users are not split as planned."""
         drawn = super().draw_part(part, ax, draw=draw, **chosen)

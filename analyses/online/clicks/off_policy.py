@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, with_limits
+from analyses.online.clicks.rates import with_limits
 from analyses.online.logs.recommendations import read_recommendations
 from analyses.online.logs.slates import Slates
-from analyses.shared.drawing import axes_or_new
 from qrels.interactions.columns import read_floats, read_ids, read_positions
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -84,16 +82,6 @@ class OffPolicy:
                 "unsupported_share": self.unsupported_share,
             }
         )
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the estimates with their intervals."""
-        axes = axes_or_new(ax)
-        places = np.arange(len(self.estimators))
-        axes.errorbar(places, self.values, yerr=REACH * self.errors, fmt="o")
-        axes.set_xticks(places, self.estimators)
-        axes.set_xlim(-0.5, len(places) - 0.5)
-        axes.set_ylabel("expected clicks per list")
-        return axes
 
     def caption(self) -> str:
         """Say what the estimates assume and rest on."""

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 MISUSED = 2
 FIGURES = {
     f"online_{name}.{kind}"
-    for name in ("rhos", "bins", "best")
+    for name in ("rhos", "best")
     for kind in ("svg", "png", "txt")
 }  # fmt: skip
 TABLES = {

@@ -144,7 +144,7 @@ def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     assert tabulate(finished, name).note.endswith(finished.manifest["data"])
 
 
-@pytest.mark.parametrize("number", [18, 19, 20])
+@pytest.mark.parametrize("number", [18, 20])
 def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path, number: int) -> None:
     path = tmp_path / "figure.pdf"
     asked = ["figure", str(study), f"fig{number}", "--to", str(path)]

@@ -65,7 +65,7 @@ TABLES = {
 }  # fmt: skip
 
 FIGURES = {
-    "arms", "figure18_online_rhos", "figure19_online_bins", "figure20_online_best",
+    "arms", "figure18_online_rhos", "figure20_online_best",
     "over_time", "recall_over_beta", "recall_over_time", "sample_ratio",
 }  # fmt: skip
 

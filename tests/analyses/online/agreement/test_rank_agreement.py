@@ -12,10 +12,9 @@ from scipy import stats
 from analyses.online.agreement.rank_agreement import (
     Agreement,
     correlations,
-    count_bins,
     study_agreement,
 )
-from analyses.online.agreement.rho_figures import plot_bins, plot_grid
+from analyses.online.agreement.rho_figures import plot_grid
 from analyses.shared.evidence import read_evidence, to_evidence
 from runs import InputError
 from tests.analyses.online.examples import GRID, experiment, random_experiments
@@ -192,12 +191,6 @@ def test_the_cell_of_the_figure_is_the_rho_of_its_beta_and_cutoff(of_thesis: Agr
     assert cells is not None
     rho = of_thesis.rhos[GRID.index("LLOO(beta=0.35)@15"), 1]
     assert cells[10, 7] == rho
-
-
-def test_a_figure_of_bins_has_a_bar_each(of_thesis: Agreement) -> None:
-    ax = plot_bins(of_thesis, Figure().subplots(), experiment="C")
-    heights = [patch.get_height() for patch in ax.patches]  # type: ignore[attr-defined]
-    assert heights == count_bins(of_thesis.rhos[:, 2]).tolist()
 
 
 def test_a_figure_of_what_was_not_measured_is_refused(of_thesis: Agreement) -> None:
