@@ -1,7 +1,5 @@
 """Implicit clicks: 500,000 lists of 10 against 5 million interactions, checked on a part.
 
-And the bootstrap of click-through rates: 200 replicates of 200,000 users in five arms.
-
 Run with ``pytest tests/benchmarks -s --benchmark-only``.
 """
 
@@ -10,8 +8,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from analyses.online.clicks.rates import ClickThrough, click_through
-from analyses.online.clicks.tallies import tally
 from analyses.online.logs.acceptance import Credit, implicit_clicks
 from analyses.online.logs.slates import Slates
 from runs import Numbering
@@ -63,19 +59,3 @@ def test_matching_clicks(benchmark: Any, credit: Credit) -> None:
     seconds = min(cpu_seconds(match) for _ in range(ROUNDS))
     benchmark.pedantic(match)
     print(f"\n{describe_machine()}\ncredit {credit!r}: {seconds:.2f} CPU-s")
-
-
-def test_bootstrapping_users(benchmark: Any) -> None:
-    rng = np.random.default_rng(0)
-    user = rng.integers(0, N_USERS, 1_000_000)
-    accepted = rng.random(len(user)) < 0.05
-    counts = tally(accepted, user=user, arm=user % 5, arms=[*"ABCDE"])
-
-    def bootstrap() -> ClickThrough:
-        return click_through(counts, replicates=200, seed=1)
-
-    found = bootstrap()
-    np.testing.assert_allclose(found.replicates.std(axis=1), found.errors, rtol=0.2)
-    seconds = min(cpu_seconds(bootstrap) for _ in range(ROUNDS))
-    benchmark.pedantic(bootstrap)
-    print(f"\n{describe_machine()}\n200 replicates of {N_USERS:,} users: {seconds:.2f} CPU-s")
