@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import BothSides, ExperimentWork
-from analyses.online.arms.record import Place
+from analyses.online.arms.both_sides import BothSides, ExperimentWork, Place
 from analyses.online.clicks.rates import REACH
 from analyses.online.clicks.small_multiples import draw_among
 from analyses.recall.hidden_parts import VALIDATIONS

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from analyses.online.agreement.replicated_means import replicate_means
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.record import Place, Record
-from analyses.online.clicks.click_result import Clicks
+from analyses.online.clicks.click_result import Clicks, Known
 from analyses.online.clicks.counting import count_clicks
 from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.online.clicks.tallies import Tallies
+from analyses.online.logs.read_log import Logs
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.parametrisations import Parametrisation, recall_grid
@@ -25,14 +25,38 @@ from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts
 from analyses.recall.user_recalls import errors_of_means, user_recalls
 from qrels.interactions.held_out_users import split_users
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import HiddenRanks
+from runs import Numbering
 from runs.shared.progress import Progress
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
 
+Place = tuple[str, int]
+"""An arm and its period, from 0."""
+
 SHOWN_BETAS: Final = (0.0, 0.5, 1.0)
 SHOWN_CUTOFF: Final = 5
 """The recall variants that are looked at closely: low, middle and high exponents."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A log, and the ranks of hidden items by the models that it served.
+
+    The items of test users are hidden, whom no model learnt from. By arm and period there are
+    ranks, and when the model became live, in milliseconds since 1970 in UTC. Planned shares of the
+    arms may be known, and what else is: their settings, truth, remarks.
+    """
+
+    logs: Logs
+    events: Interactions
+    test_users: Numbering
+    ranks: Mapping[Place, HiddenRanks]
+    starts: Mapping[Place, int]
+    shares: Mapping[str, float] | None
+    known: Known
 
 
 class ExperimentWork(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analyses.online.arms.record import Place, Record
+from analyses.online.arms.both_sides import Place, Record
 from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
 from analyses.online.logs.interactions import Intake

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import BothSides
-from analyses.online.arms.record import Record
+from analyses.online.arms.both_sides import BothSides, Record
 from harness.online.experiment.experiment_file import ExperimentStudy
 from harness.online.experiment.record_files import ExperimentRun, make_record, read_record
 from harness.study.pipeline import make_analysis, make_part, run_source
