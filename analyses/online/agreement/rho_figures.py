@@ -49,11 +49,8 @@ def alone_of(measures: Sequence[str]) -> list[int]:
     [0]
     """
     on_curves = {number for curve in curves_of(measures).values() for number in curve.values()}
-    return [
-        number
-        for number, name in enumerate(measures)
-        if number not in on_curves and find_parametrisation(name) is None
-    ]
+    others = (number for number in range(len(measures)) if number not in on_curves)
+    return [number for number in others if find_parametrisation(measures[number]) is None]
 
 
 def rho_panels(found: Agreement) -> tuple[str, ...]:

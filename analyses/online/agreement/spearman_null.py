@@ -10,39 +10,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runs import InputError
-
-Floats = NDArray[np.float64]
-
 MOST_EXACT: Final = 12
 """Models up to which all orders are counted; beyond, a series is good to 2e-4."""
 
 SMALLEST_STEP: Final = 1e-9
 """Values of rho that differ by less are the same."""
-
-
-def null_of_spearman(n_models: int) -> tuple[Floats, Floats]:
-    r"""Give the exact distribution of rho if all orders of the models are equally likely.
-
-    With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)` (Kendall 1938).
-    Given are values of 2 to 12 models without ties, rising in equal steps from -1 to 1, and their
-    chances, some of which may be 0, of shape (n_values,) both.
-
-    Examples
-    --------
-    Of the six orders of three models, one has a rho of 1, and two have .5:
-
-    >>> values, chances = null_of_spearman(3)
-    >>> values, chances * 6
-    (array([-1. , -0.5,  0. ,  0.5,  1. ]), array([1., 2., 0., 2., 1.]))
-    """
-    if not 2 <= n_models <= MOST_EXACT:
-        raise InputError(
-            f"the distribution of rho is known exactly for 2 to {MOST_EXACT} models, "
-            f"got {n_models}."
-        )
-    chances = _count_orders(n_models) / math.factorial(n_models)
-    return np.linspace(-1.0, 1.0, len(chances)), chances
 
 
 @cache
@@ -67,8 +39,9 @@ def _count_orders(n_models: int) -> NDArray[np.int64]:
 
 
 def chance_of_rho(rho: float, n_models: int) -> float:
-    """Give the one-sided p of a rho: the chance of it or a larger one if order means nothing.
+    r"""Give the one-sided p of a rho: the chance of it or a larger one if order means nothing.
 
+    With :math:`D = \sum d^2`, which is even, :math:`\rho = 1 - 6 D / (n^3 - n)` (Kendall 1938).
     Exact for 2 to 12 models without ties; beyond, an Edgeworth series (Best & Roberts 1975,
     Algorithm AS 89) half a step below the next value that rho can have, whose error is below 2e-4
     and falls with the number of models.
@@ -81,8 +54,9 @@ def chance_of_rho(rho: float, n_models: int) -> float:
     5
     """
     if n_models <= MOST_EXACT:
-        values, chances = null_of_spearman(n_models)
-        return float(chances[values >= rho - SMALLEST_STEP].sum())
+        counts = _count_orders(n_models)
+        values = np.linspace(-1.0, 1.0, len(counts))
+        return float(counts[values >= rho - SMALLEST_STEP].sum() / math.factorial(n_models))
     step = 12 / (n_models**3 - n_models)
     next_value = math.ceil((rho + 1) / step - SMALLEST_STEP) * step - 1
     # The series may fall below the chance of a single order.
