@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyses.online.agreement.best_of_many import best_of_many
-from analyses.online.agreement.replicated_means import replicate_means
+from analyses.online.arms.replicates import replicate_means
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.parametrisations import recall_grid
 from tests.benchmarks.machine import cpu_seconds, describe_machine

@@ -11,11 +11,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.agreement.replicated_means import replicate_means
 from analyses.online.arms.arm_settings import ArmSettings
+from analyses.online.arms.replicates import draw_periods, poisson_weights, replicate_means
 from analyses.online.clicks.click_result import Clicks, Known
 from analyses.online.clicks.counting import count_clicks
-from analyses.online.clicks.poisson_bootstrap import poisson_weights
 from analyses.online.clicks.tallies import Tallies
 from analyses.online.logs.read_log import Logs
 from analyses.online.tables.experiment import Experiment
@@ -29,7 +28,6 @@ from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
 from runs.shared.progress import Progress
-from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
 
@@ -242,19 +240,3 @@ class BothSides:
             for number, each in enumerate(self.variants)
             if each.cutoff == cutoff and each.beta in chosen
         ]
-
-
-def draw_periods(n_periods: int, *, replicates: int, seed: int) -> NDArray[np.int64]:
-    """Draw as many periods as there are, with replacement: how often each, by replicate.
-
-    Examples
-    --------
-    >>> draw_periods(3, replicates=2, seed=1).sum(axis=0).tolist()
-    [3, 3]
-    """
-    counts = np.empty((n_periods, replicates), dtype=np.int64)
-    for replicate in range(replicates):
-        luck = random_uniforms(np.arange(n_periods), seed, "periods", replicate)
-        drawn = np.minimum((luck * n_periods).astype(np.int64), n_periods - 1)
-        counts[:, replicate] = np.bincount(drawn, minlength=n_periods)
-    return counts

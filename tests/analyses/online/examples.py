@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.parametrisations import recall_grid
-from runs.shared.streams import random_uniforms
 
 GRID = tuple(str(one) for one in recall_grid())
 """The 588 of the thesis."""
@@ -40,8 +39,3 @@ def random_experiment(
 def random_experiments(rng: np.random.Generator, *, n_models: int = 5) -> list[Experiment]:
     """As many as in the thesis."""
     return [random_experiment(rng, n_models=n_models, name=name) for name in "ABCDE"]
-
-
-def weigh(replicate: int) -> np.ndarray:
-    """Give each of 300 users a weight of 0 to 3, keyed by user and replicate."""
-    return np.floor(4 * random_uniforms(np.arange(300), 1, "test", replicate))

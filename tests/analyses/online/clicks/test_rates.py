@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.online.clicks.poisson_bootstrap import poisson_weights
+from analyses.online.arms.replicates import poisson_weights
 from analyses.online.clicks.rates import (
     ClickThrough,
     click_through,
