@@ -82,7 +82,6 @@ def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
 
     slates, events, models = experiment.slates, experiment.events, experiment.models
     first, led_by = pa.array(slates.first), experiment.clicked_slates
-    users = np.flatnonzero(experiment.assigned >= 0)
 
     def lists(values: Any) -> Any:
         return pa.LargeListArray.from_arrays(first, _array(values))
@@ -111,9 +110,9 @@ def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
         "valid_to": models.valid_to,
     }
     assignment = {
-        "user": slates.users.ids[users],
-        "arm": np.array(experiment.arms)[experiment.assigned[users]],
-        "time": np.full(len(users), experiment.boundaries[0]),
+        "user": slates.users.ids,
+        "arm": np.array(experiment.arms)[experiment.assigned],
+        "time": np.full(len(slates.users), experiment.boundaries[0]),
     }
     return {
         "assignment": assignment,

@@ -81,7 +81,7 @@ class Stage:
     """What does not change between periods; see `harness.online.simulation.simulation.simulate`.
 
     Arms are in the order of their names, with planned shares that add up to 1. The arm of each user
-    is of shape (n_users,), -1 for users who may not come.
+    is of shape (n_users,).
     """
 
     world: ClickWorld
@@ -99,13 +99,11 @@ class Stage:
         settings: SimulationSettings,
         test_users: Numbering | None,
     ) -> Stage:
-        """Assign all who may come to an arm."""
+        """Assign all users to an arm."""
         by_name = tuple(sorted(arms, key=lambda arm: arm.name))
         weights = np.array([arm.weight for arm in by_name], dtype=np.float64)
         shares = weights / weights.sum()
-        luck = random_uniforms(np.arange(world.settings.n_users), settings.seed, "online")
         assigned = assign(world.users, shares, salt=settings.salt)
-        assigned[luck >= settings.online_share] = -1
         return cls(world, by_name, settings, assigned, shares, test_users)
 
     @property
@@ -120,8 +118,8 @@ class Stage:
         learnt = interactions_of(self.events(log.select(log.time < begin)))
         if self.test_users is not None:
             learnt, _ = split_users(learnt, self.test_users)
-        online = np.flatnonzero(self.assigned >= 0)
-        visits = plan_visits(self.world, self.settings, online, number)
+        everybody = np.arange(len(self.assigned))
+        visits = plan_visits(self.world, self.settings, everybody, number)
         return Period(number, learnt, log, visits)
 
     def events(self, actions: Actions) -> Events:

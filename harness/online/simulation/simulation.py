@@ -31,8 +31,8 @@ class SimulatedExperiment:
     Slates are in the order of time, with clicks; the exact chance of each click has the shape
     (n_places,). Events are history and experiment, in the order of users and time; ``slate`` is
     that of a click. There is one version for each arm and period. Users are assigned to arms, int32
-    of shape (n_users,), -1 for those who could not come, in planned shares that add up to 1;
-    boundaries are where periods begin, and the last ends. ``recommenders[arm][period]`` was live.
+    of shape (n_users,), in planned shares that add up to 1; boundaries are where periods begin, and
+    the last ends. ``recommenders[arm][period]`` was live.
     """
 
     slates: Slates

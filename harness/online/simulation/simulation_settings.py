@@ -25,9 +25,6 @@ class SimulationSettings(Section):
     periods: int = Field(default=4, ge=1, le=1000, description="Periods, at least 1.")
     period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days of a period.")
     depth: int = Field(default=5, ge=1, le=100, description="Items of a list.")
-    online_share: float = Field(
-        default=1.0, gt=0.0, le=1.0, description="Share of the world's users who may come."
-    )
     visits: float = Field(default=1.5, gt=0.0, le=50.0, description="Mean visits in a period.")
     salt: str = Field(default="", description="Changes who is in which arm.")
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")

@@ -247,14 +247,6 @@ def test_users_come_at_the_same_times_whatever_the_arms_show() -> None:
     assert np.array_equal(first.slates.time, second.slates.time)
 
 
-@pytest.mark.slow
-def test_only_a_share_of_the_users_may_come() -> None:
-    found = small_experiment(small_world(n_users=2000), online_share=0.25, periods=1)
-    share = (found.assigned[:2000] >= 0).mean()
-    assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2000)
-    assert (found.assigned[found.slates.user] >= 0).all()
-
-
 def test_the_live_models_are_kept() -> None:
     assert [len(periods) for periods in experiment().recommenders] == [3, 3]
 
