@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from analyses.online.clicks.click_question import Question
 from analyses.online.clicks.durations import milliseconds
@@ -50,10 +50,11 @@ class ArmSettings(AnalysisSettings):
     metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
         ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
     )
-    clicks: Literal["explicit", "implicit"] = Field(
-        "explicit", description="Clicks that name their list, or what the user does soon after."
+    window: Duration | None = Field(
+        None,
+        description="How soon after a list what its user does counts as a click: '30 min'. By "
+        "default clicks name their list.",
     )
-    window: Duration | None = Field(None, description="How soon, for implicit clicks: '30 min'.")
     credit: Credit = Field("all", description="Lists that an event credits.")
     over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
     robots_per_day: Whole | None = Field(
@@ -82,9 +83,3 @@ class ArmSettings(AnalysisSettings):
             robots=self.robots_per_day,
             shares=shares,
         )
-
-    @model_validator(mode="after")
-    def _has_window(self) -> ArmSettings:
-        if (self.clicks == "implicit") != (self.window is not None):
-            raise ValueError('`window` goes with `clicks = "implicit"`, and only with it')
-        return self

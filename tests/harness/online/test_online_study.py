@@ -213,8 +213,7 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
         ('name = "a"\n' + ARMS, "begins with [experiment.world] or with [experiment.logs]"),
         (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
         (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
-        (WORLD + ARMS + ASKED + 'clicks = "implicit"', "`window` goes with"),
-        (WORLD + ARMS + ASKED + 'clicks = "implicit"\nwindow = "30"', "a number with a unit"),
+        (WORLD + ARMS + ASKED + 'window = "30"', "a number with a unit"),
         (WORLD + ARMS + '[experiment.hiding]\nrepeats = "all"', "can never be hit"),
         (WORLD + ARMS + ASKED + "betaz = [0.5]", "there is no `betaz` in [analyses.online]; did"),
         (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
@@ -262,7 +261,7 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
-    rates = 'clicks = "implicit"\nwindow = "2 min"\ncredit = "last"\nrobots_per_day = 8\n'
+    rates = 'window = "2 min"\ncredit = "last"\nrobots_per_day = 8\n'
     folder = _run(WORLD + ARMS + REST + rates, tmp_path / "implicit")
     slates = _table(folder, "arms").groupby("users_counted")["slates"].sum()
     assert slates["without robots"] < slates["all"]
