@@ -13,4 +13,4 @@ from analyses.shared.analysis import analysis
 )
 def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
     """Count how often the lists of every arm are accepted, and by whom."""
-    return work.sides(settings).counted[0]
+    return work.sides(settings).counted

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import BothSides, ExperimentWork, Place
+from analyses.online.arms.both_sides import ExperimentWork, Place
 from analyses.online.clicks.rates import REACH
 from analyses.online.clicks.small_multiples import draw_among
 from analyses.recall.hidden_parts import VALIDATIONS
-from analyses.recall.parametrisations import Parametrisation
-from analyses.recall.recall import RecallGrid, measure_recall
+from analyses.recall.recall import RecallGrid
 from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,6 @@ def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
             places=tuple(sides.grids),
             grids=tuple(sides.grids.values()),
             shown=tuple(sides.shown),
-            at_highest=tuple(_at_highest(sides)),
         )
         bar.advance()
     return found
@@ -60,8 +58,8 @@ class ArmRecalls(Result):
 
     Measures are the recall variants, then others; their means over the periods, and standard errors
     over users of differences between arms, are of shape (n_measures, n_arms), rates (n_arms,).
-    There are recalls by arm and period (from 0). The measures shown, by number, are followed over
-    the periods; at the highest of their exponents are rows of the table of recalls, see `frames`.
+    There are recalls by arm and period (from 0). The measures shown, by number, stand in the table
+    of recalls, and the last of them is followed over the periods.
     """
 
     arms: tuple[str, ...]
@@ -72,7 +70,6 @@ class ArmRecalls(Result):
     places: tuple[Place, ...]
     grids: tuple[RecallGrid, ...]
     shown: tuple[int, ...]
-    at_highest: tuple[Mapping[str, Any], ...]
 
     @property
     def panels(self) -> tuple[str, ...]:
@@ -87,11 +84,8 @@ class ArmRecalls(Result):
 
         Returns
         -------
-        ``values`` (model, measure, value, error), as `harness online` reads it; ``recall``, every
-        recall in every period with what it rests on; and ``recall_of_arms`` (table 4.3): columns
-        arm, measure, recall, low and high (95 % over resampled users), ceiling, the most that the
-        validation lets a model reach, and without_first, the recall if first items are not hidden,
-        of leave last one out.
+        ``values`` (model, measure, value, error), as `harness online` reads it; and ``recall``,
+        every recall in every period with what it rests on.
         """
         import pandas as pd
 
@@ -111,7 +105,6 @@ class ArmRecalls(Result):
         return {
             "values": values,
             "recall": pd.concat(recall, ignore_index=True),
-            "recall_of_arms": pd.DataFrame(self.at_highest),
         }
 
     def caption(self) -> str:
@@ -126,11 +119,17 @@ class ArmRecalls(Result):
 
     @table("recall_of_arms", "recall of the arms (table 4.3)")
     def recall_of_arms_table(self) -> Table:
-        """Tabulate recall at the highest of the exponents, by validation and arm."""
-        frame = self.frames()["recall_of_arms"]
-        headings = [str(column).replace("_", " ") for column in frame]
-        rows = frame.to_numpy().tolist()
-        return Table("recall_of_arms", "Recall of the arms (table 4.3)", "", headings, rows)
+        """Tabulate recalls with low, middle and high exponents, by arm."""
+        columns = [self.names[number] for number in self.shown]
+        numbers = zip(self.values[[*self.shown]].T, self.errors[[*self.shown]].T, strict=True)
+        rows: list[list[Cell]] = [
+            [arm, *(f"{shown(value)} ± {shown(error)}" for value, error in zip(*both, strict=True))]
+            for arm, both in zip(self.arms, numbers, strict=True)
+        ]
+        note = "With standard errors over users, of differences between the arms."
+        return Table(
+            "recall_of_arms", "Recall of the arms (table 4.3)", note, ["arm", *columns], rows
+        )
 
     @figure("recall_over_time", "Recall over time (figure 4.6)", panels="arm")
     def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
@@ -142,7 +141,6 @@ class ArmRecalls(Result):
             curves[self.arms.index(name), period] = grid.values.ravel()[number]
         row, periods = self.arms.index(arm), np.arange(n_periods) + 1
         draw_among(ax, periods, curves, row)
-        # Of one period, whose users are those of all.
         reach = REACH * self.errors[number, row]
         ax.fill_between(periods, curves[row] - reach, curves[row] + reach, alpha=0.15, linewidth=0)
         ax.locator_params(axis="x", integer=True)
@@ -168,40 +166,3 @@ class ArmRecalls(Result):
         ax = draw_recalls(axes_or_new(ax), means, **axes)
         ax.set_ylabel("recall")
         return ax
-
-
-def _at_highest(sides: BothSides) -> Iterator[Mapping[str, Any]]:
-    """Give recall at the highest of the shown exponents, by validation and arm."""
-    again, variants = sides.values_again, sides.variants
-    shown = [n for n in sides.shown if variants[n].beta > 0]
-    highest = max((variants[n].beta for n in shown), default=0.0)
-    for number in (n for n in shown if variants[n].beta == highest):
-        each = variants[number]
-        place, side = sides.settings.betas.index(each.beta), VALIDATIONS.index(each.validation)
-        for column, arm in enumerate(sides.arms):
-            value = float(sides.experiment.values[number, column])
-            reach = REACH * float(np.nanstd(again[:, number, column], ddof=1))
-            grids = [grid for at, grid in sides.grids.items() if at[0] == arm]
-            yield {
-                "arm": arm,
-                "measure": str(each),
-                "recall": value,
-                "low": value - reach,
-                "high": value + reach,
-                "ceiling": float(np.mean([grid.ceilings[side, place] for grid in grids])),
-                "without_first": _without_first(sides, each, arm),
-            }
-
-
-def _without_first(sides: BothSides, asked: Parametrisation, arm: str) -> float:
-    """Measure a recall under leave last one out without the items that no model can find."""
-    if asked.validation == "LOO":
-        return float("nan")
-    skipping = replace(sides.settings.stratification, first_item="skip")
-    how = {"validations": ["LLOO"], "betas": [asked.beta], "cutoffs": [asked.cutoff]}
-    values = [
-        measure_recall(ranks, sides.counts[at], stratification=skipping, **how).values.item()  # type: ignore[arg-type]
-        for at, ranks in sides.record.ranks.items()
-        if at[0] == arm
-    ]
-    return float(np.mean(values))

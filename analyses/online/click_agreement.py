@@ -158,7 +158,6 @@ class ClickStudy(Result):
             "online_rhos": self.agreement.to_frame(),
             "online_orderings": self.agreement.orderings(),
             "online_bins": self.agreement.bins(),
-            "online_null": self.best.null_frame(),
         }
         if self.noise:
             whole["online_noise"] = self._noises()
@@ -176,13 +175,9 @@ class ClickStudy(Result):
     def _models(self) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.concat(
-            [
-                pd.DataFrame({"experiment": one.name, "model": one.models, "rate": one.rates})
-                for one in self.agreement.data
-            ],
-            ignore_index=True,
-        )
+        data = self.agreement.data
+        models = [{"experiment": one.name, "model": one.models, "rate": one.rates} for one in data]
+        return pd.concat(map(pd.DataFrame, models), ignore_index=True)
 
     def _noises(self) -> pd.DataFrame:
         import pandas as pd
@@ -289,36 +284,13 @@ class ClickStudy(Result):
             frame["measure"] += ", " + frame["experiment"]
         return _table("online_noise", title, note, frame, headings)
 
-    @table("online_orderings", "different orderings of the models behind the measures")
-    def orderings(self) -> Table:
-        """Tabulate the different orderings, and what so many models can show."""
-        frame = self.agreement.orderings()
-        smallest = [smallest_rho(n_models, alpha=ALPHA) for n_models in frame["models"]]
-        note = (
-            "Most: measures that share the most frequent ordering. The last column is the smallest "
-            "rho of one measure, named beforehand, that so few random orders reach."
-        )
-        columns = _names(frame) | {"smallest": f"rho of chance {print_p(ALPHA)}"}
-        title = "Different orderings of the models"
-        return _table("online_orderings", title, note, frame.assign(smallest=smallest), columns)
-
-    @table("online_bins", "how many measures have how large a rho, and by chance")
+    @table("online_bins", "how many measures have how large a rho")
     def bins(self) -> Table:
-        """Tabulate how many measures have how large a rho, observed and by chance: table 4.6."""
-        rows: list[list[Cell]] = []
-        for experiment, frame in self.agreement.bins().groupby("experiment", sort=False):
-            rows.append([f"{experiment}, observed", *frame["count"].tolist()])
-            ends = zip(frame["random_mean"], frame["random_low"], frame["random_high"], strict=True)
-            by_chance = [f"{mean:,.1f} [{low:,.0f}, {high:,.0f}]" for mean, low, high in ends]
-            rows.append([f"{experiment}, random rates", *by_chance])
-        return Table(
-            name="online_bins",
-            title="Measures by their rho",
-            note="Random rates: mean and middle 95 % of random orders of the rates. Measures are "
-            "so alike that they move together.",
-            headings=["experiment", *BINS],
-            rows=rows,
-        )
+        """Tabulate how many measures have how large a rho: table 4.6."""
+        frames = self.agreement.bins().groupby("experiment", sort=False)
+        rows: list[list[Cell]] = [[str(name), *frame["count"]] for name, frame in frames]
+        note = "Measures are so alike that they move together."
+        return Table("online_bins", "Measures by their rho", note, ["experiment", *BINS], rows)
 
     @table("online_levels", "how often recall under LOO is above that under LLOO")
     def levels(self) -> Table:
@@ -395,7 +367,7 @@ def study_clicks(
         If the experiments do not fit each other, or no measure has a rho.
     """
     best = best_of_many(experiments, permutations=permutations, seed=seed, chosen=chosen)
-    agreement = study_agreement(experiments, seed=seed, left_out=left_out)
+    agreement = study_agreement(experiments, left_out=left_out)
     names = agreement.best(N_BEST, chosen=best.chosen)["measure"].iloc[:N_BEST]
     numbers = [agreement.measures.index(name) for name in names]
     noise = [noise_of(one, numbers, seed=seed) for one in experiments]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,17 +74,33 @@ def errors_of_means(
 
     It is what a bootstrap over users, the same for all models, comes to with ever more replicates.
     What moves the recalls of all models alike, of a user who is easy to serve, is no error of
-    theirs; of one model alone it is. Ranks are those of the same hidden items.
+    theirs; of one model alone it is. Stratified means are ratios of sums, whose errors are those
+    of the delta method. Ranks are those of the same hidden items.
 
     Returns
     -------
     Of shape (n_models, n_betas, n_cutoffs).
     """
-    asked = {"betas": betas, "cutoffs": cutoffs, "stratification": stratification}
-    blocks = (user_recalls(each, counts, validation=validation, **asked) for each in ranks.values())  # type: ignore[arg-type]
+    chosen = stratification or Stratification()
+    asked: dict[str, Any] = {"betas": betas, "cutoffs": cutoffs, "stratification": chosen}
+
+    def blocks() -> Iterator[tuple[Floats, Floats]]:
+        of_models = [
+            user_recalls(r, counts, validation=validation, **asked) for r in ranks.values()
+        ]
+        for parts in zip(*of_models, strict=True):
+            shares = np.stack([part.shares for part in parts]).astype(np.float64)
+            yield shares, parts[0].denominators[..., np.newaxis]
+
+    means: Floats | None = None
+    if chosen.weights == "stratified":
+        totals = [((of * shares).sum(axis=1), of.sum(axis=0), len(of)) for shares, of in blocks()]
+        found, whole, n = (np.sum(each, axis=0) for each in zip(*totals, strict=True))
+        means = found / whole
     sums, squares, n_users = 0.0, 0.0, 0
-    for parts in zip(*blocks, strict=True):
-        shares = np.stack([part.shares for part in parts]).astype(np.float64)
+    for shares, of in blocks():
+        if means is not None:
+            shares = (shares - means[:, np.newaxis]) * of / (whole / n)
         if len(shares) > 1:
             shares -= shares.mean(axis=0)
         sums, squares = sums + shares.sum(axis=1), squares + (shares**2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Inference about 588 measures: permutations of the rates, and replicates of the measures.
+"""Inference about 588 measures: permutations of the rates.
 
 Run with ``pytest tests/benchmarks -s --benchmark-only``.
 """
@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from analyses.online.agreement.best_of_many import best_of_many
-from analyses.online.arms.replicates import replicate_means
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.parametrisations import recall_grid
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
-N_USERS = 100_000
 MEASURES = tuple(str(one) for one in recall_grid())
 
 
@@ -36,20 +34,4 @@ def test_best_of_many(benchmark: Any, n_models: int, n_orders: int) -> None:
     print(
         f"\n{describe_machine()}\n{len(MEASURES)} measures of {n_models} models, {n_orders:,} "
         f"orders of the rates: {cpu_seconds(permute):.2f} CPU-s"
-    )
-
-
-def test_replicates_of_measures(benchmark: Any) -> None:
-    rng = np.random.default_rng(0)
-    shares = rng.random((N_USERS, len(MEASURES)), dtype=np.float32)
-    ones = np.ones((N_USERS, 1), dtype=np.float32)
-    weights = rng.poisson(1, N_USERS).astype(np.float64)
-
-    def resample() -> object:
-        return replicate_means(shares, ones, weigh=lambda replicate: weights, replicates=200)
-
-    benchmark.pedantic(resample)
-    print(
-        f"\n200 replicates of {len(MEASURES)} measures of one model, {N_USERS:,} users: "
-        f"{cpu_seconds(resample):.2f} CPU-s"
     )

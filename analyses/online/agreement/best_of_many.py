@@ -17,7 +17,6 @@ from analyses.shared.drawing import axes_or_new
 from runs import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
@@ -29,11 +28,8 @@ MOST_ENUMERATED: Final = 9
 TOLERANCE: Final = 1e-9
 """Statistics that differ by less tie, and count as reached."""
 
-MOST_STEMS: Final = 60
-"""Different values of the maximum that the figure shows one by one."""
-
 EDGES: Final = tuple(np.arange(-1.025, 1.03, 0.05).tolist())
-"""Of the bars of the figure, where there are more."""
+"""Of the bars of the figure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,25 +64,11 @@ class BestOfMany:
         """Number of the measure with the largest statistic, the first of several."""
         return int(np.nanargmax(self.statistics))
 
-    def null_frame(self) -> pd.DataFrame:
-        """Give the null distribution of the maximum: columns rho, count and at_least (share)."""
-        import pandas as pd
-
-        # What differs by rounding alone is one value.
-        values, counts = np.unique(self.maxima.round(9) + 0.0, return_counts=True)
-        at_least = counts[::-1].cumsum()[::-1] / len(self.maxima)
-        return pd.DataFrame({"rho": values, "count": counts, "at_least": at_least})
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the null distribution of the maximum, its 95 % limit, and what was observed."""
         ax = axes_or_new(ax)
-        frame = self.null_frame()
-        if len(frame) <= MOST_STEMS:
-            shares = frame["count"] / len(self.maxima)
-            ax.vlines(frame["rho"], 0, shares, color="#56B4E9", linewidth=4)
-        else:
-            weights = np.full(len(self.maxima), 1 / len(self.maxima))
-            ax.hist(self.maxima, bins=EDGES, weights=weights, color="#56B4E9")
+        weights = np.full(len(self.maxima), 1 / len(self.maxima))
+        ax.hist(self.maxima, bins=EDGES, weights=weights, color="#56B4E9")
         limit, observed = np.quantile(self.maxima, 0.95), self.statistics[self.best]
         ax.axvline(limit, color="0.4", linestyle="--", label=f"95 % up to {print_rho(limit)}")
         ax.axvline(observed, color="#D55E00", label=f"observed: {print_rho(observed)}")

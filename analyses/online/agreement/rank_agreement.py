@@ -1,7 +1,7 @@
 """Whether a higher offline measure goes with more clicks: rank correlation over models.
 
 Tables 4.4 to 4.11 of Kasalický (2021), with what they lack: how many different orderings stand
-behind hundreds of measures, and what random click-through rates would have shown.
+behind hundreds of measures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import percentiles
 from analyses.online.agreement.measure_names import (
     Pair,
     beta_pairs,
@@ -22,11 +21,9 @@ from analyses.online.agreement.measure_names import (
     validation_pairs,
 )
 from analyses.online.agreement.model_ranks import distinct_orderings, rank_correlations, whole_ranks
-from analyses.online.agreement.permuted_rates import joint_orders
 from analyses.online.agreement.wording import caution
 from analyses.online.tables.experiment import Experiment, check_experiments, numbers_of
 from analyses.ordering import DECIMALS, tau_b
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,15 +44,13 @@ class Agreement:
 
     The experiments have the same measures. Spearman's rho and Kendall's tau-b have the shape
     (n_measures, n_experiments); they are NaN where all models of a side are equal, and equal rhos
-    within an experiment are equal to the last bit. How many rhos fall into each of `BINS` if the
-    rates are dealt out at random has the shape (n_experiments, n_orders, 4). Of models left out the
-    values or the rate are unknown; only the caption names them.
+    within an experiment are equal to the last bit. Of models left out the values or the rate are
+    unknown; only the caption names them.
     """
 
     data: tuple[Experiment, ...]
     rhos: Floats
     taus: Floats
-    random_bins: Counts
     left_out: tuple[str, ...] = ()
 
     @property
@@ -115,21 +110,15 @@ class Agreement:
         return defined[defined["mean"] >= defined["mean"].iloc[:n].min()]
 
     def bins(self) -> pd.DataFrame:
-        """Table 4.6: how many rhos are how large, and what random rates give.
+        """Table 4.6: how many rhos are how large; columns experiment, bin and count.
 
-        Columns experiment, bin, count, random_mean, random_low and random_high (the middle 95 % of
-        random orders). Measures are so alike that random counts are all over the place.
+        Measures are so alike that their counts move together.
         """
         import pandas as pd
 
-        low, high = percentiles(self.random_bins.swapaxes(1, 2).astype(np.float64))
         cells = list(product(self.experiments, BINS))
-        return pd.DataFrame(cells, columns=["experiment", "bin"]).assign(
-            count=np.array([count_bins(rhos) for rhos in self.rhos.T]).ravel(),
-            random_mean=self.random_bins.mean(axis=1).ravel(),
-            random_low=low.ravel(),
-            random_high=high.ravel(),
-        )
+        counts = np.array([count_bins(rhos) for rhos in self.rhos.T]).ravel()
+        return pd.DataFrame(cells, columns=["experiment", "bin"]).assign(count=counts)
 
     def orderings(self) -> pd.DataFrame:
         """How many different orderings of the models the measures are.
@@ -235,25 +224,17 @@ class Agreement:
 
 
 def study_agreement(
-    experiments: Sequence[Experiment],
-    *,
-    random_rates: int = 1000,
-    seed: int,
-    left_out: Sequence[str] = (),
+    experiments: Sequence[Experiment], *, left_out: Sequence[str] = ()
 ) -> Agreement:
     """Correlate every measure with the click-through rate (2.9), over each experiment's models.
 
-    ``random_rates`` are the random orders behind the last columns of table 4.6; models that are
-    left out could not be compared, and only the caption names them.
+    Models that are left out could not be compared, and only the caption names them.
     """
     check_experiments(experiments)
-    if random_rates < 1:
-        raise InputError(f"`random_rates` must be at least 1, got {random_rates}.")
     return Agreement(
         tuple(experiments),
         np.stack([correlations(one) for one in experiments], axis=1),
         np.stack([tau_b(one.values, one.rates) for one in experiments], axis=1),
-        np.stack([_bin_random_rates(one, random_rates, seed) for one in experiments]),
         tuple(left_out),
     )
 
@@ -273,20 +254,6 @@ def count_bins(rhos: Floats) -> Counts:
     """
     defined = rhos[~np.isnan(rhos)]
     return np.bincount(np.digitize(defined, [-0.5, 0.0, 0.5], right=True), minlength=len(BINS))
-
-
-def _bin_random_rates(experiment: Experiment, n_orders: int, seed: int) -> Counts:
-    """Count the bins again for every random order of the rates, of shape (n_orders, 4)."""
-    orderings, _, counts = distinct_orderings(whole_ranks(experiment.values))
-    ranks, alone = whole_ranks(experiment.rates), [experiment.models]
-    orders = joint_orders(n_orders, groups=[experiment.name], models=alone, seed=seed)
-    return np.array(
-        [
-            count_bins(np.repeat(rank_correlations(orderings, ranks[order]), counts))
-            for (some,) in orders
-            for order in some
-        ]
-    )
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from analyses.online.clicks.click_question import Question
-from analyses.online.clicks.durations import milliseconds
+from analyses.online.clicks.click_question import Duration, Question
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
 from analyses.recall.grids import BETAS, CUTOFFS
@@ -22,13 +21,6 @@ from analyses.recall.stratification import (
 from analyses.shared.analysis import AnalysisSettings
 from runs.shared.settings import Sizes, Whole, without_repetition
 
-
-def _duration(text: str) -> str:
-    milliseconds(text)
-    return text
-
-
-Duration = Annotated[str, AfterValidator(_duration)]
 Betas = Annotated[
     tuple[Annotated[float, Field(ge=0)], ...],
     Field(min_length=1),
@@ -60,7 +52,6 @@ class ArmSettings(AnalysisSettings):
     robots_per_day: Whole | None = Field(
         None, ge=1, description="Users with more lists in a day are robots and left out."
     )
-    replicates: Whole = Field(200, ge=2, description="Resampled sets of users and periods.")
     permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
 
     @property
@@ -76,7 +67,7 @@ class ArmSettings(AnalysisSettings):
     def question(self, *, shares: Mapping[str, float] | None) -> Question:
         """Ask the same of a log as the command `clicks`."""
         return Question(
-            window=None if self.window is None else milliseconds(self.window),
+            window=self.window,
             explicit=self.window is None,
             credit=self.credit,
             over_time=self.over_time,

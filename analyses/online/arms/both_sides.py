@@ -12,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.replicates import draw_periods, poisson_weights, replicate_means
 from analyses.online.clicks.click_result import Clicks, Known
 from analyses.online.clicks.counting import count_clicks
-from analyses.online.clicks.tallies import Tallies
 from analyses.online.logs.read_log import Logs
 from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.parametrisations import Parametrisation, recall_grid
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts
-from analyses.recall.user_recalls import errors_of_means, user_recalls
+from analyses.recall.user_recalls import errors_of_means
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
@@ -87,8 +85,8 @@ class BothSides:
     progress: Progress
 
     @cached_property
-    def counted(self) -> tuple[Clicks, Tallies]:
-        """The online side: rates, and counts by user, arm and period."""
+    def counted(self) -> Clicks:
+        """The online side."""
         question = self.settings.question(shares=self.record.shares)
         logs, known = self.record.logs, self.record.known
         return count_clicks(logs, question, progress=self.progress, known=known)
@@ -130,7 +128,7 @@ class BothSides:
     @property
     def columns(self) -> list[int]:
         """Numbers that the measured arms have in the log."""
-        return [self.counted[0].arms.index(arm) for arm in self.arms]
+        return [self.counted.arms.index(arm) for arm in self.arms]
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -138,20 +136,19 @@ class BothSides:
 
         Offline values are means over the periods (2.6).
         """
-        settings, rates = self.settings, self.counted[0].chosen.rates
+        settings, rates = self.settings, self.counted.chosen.rates
         kinds = list(product(settings.metrics, VALIDATIONS))
         others = [f"{of}({way})@{cutoff}" for of, way in kinds for cutoff in settings.cutoffs]
-        means = [np.stack([self._mean(arm) for arm in self.arms], axis=1)]
-        # What moves the recalls of all arms alike moves none past another.
-        again = self.values_again - np.nanmean(self.values_again, axis=2, keepdims=True)
-        errors = [np.nanstd(again, axis=0, ddof=1), *(self._errors_of(*kind) for kind in kinds)]
+        means = np.stack([self._mean(arm) for arm in self.arms], axis=1)
+        recalls = [self.errors_of(way, settings.betas) for way in VALIDATIONS]
+        errors = [self.errors_of(way, [0.0], metric=metric) for metric, way in kinds]
         return Experiment(
             self.name,
             self.arms,
             (*map(str, self.variants), *others),
-            np.vstack(means),
+            means,
             rates.rates[self.columns],
-            np.vstack(errors),
+            np.vstack([*recalls, *errors]),
             np.nan_to_num(rates.errors[self.columns]),
         )
 
@@ -163,71 +160,25 @@ class BothSides:
             values.append(np.concatenate([g.values.ravel() for g in (self.grids[place], *grids)]))
         return np.asarray(np.mean(values, axis=0))
 
-    def _errors_of(self, metric: MetricName, validation: Validation) -> Floats:
-        """Give errors over users of another metric, of shape (n_cutoffs, n_arms).
+    def errors_of(
+        self,
+        validation: Validation,
+        betas: Sequence[float],
+        *,
+        metric: MetricName = "Recall",
+    ) -> Floats:
+        """Give errors over users, of differences between arms: (n_variants, n_arms).
 
-        They are those of a period in which all arms are measured, as users are the same in all.
+        They are those of the last model of each arm: test users are the same in all periods.
         """
-        ranks, cutoffs = self.record.ranks, self.settings.cutoffs
-        for period in dict.fromkeys(period for _, period in ranks):
-            whole = {arm: ranks[at] for arm in self.arms if (at := (arm, period)) in ranks}
-            if len(whole) == len(self.arms):
-                how = replace(self.settings.stratification, metric=metric)
-                counts = self.counts[self.arms[0], period]
-                asked: Any = {"validation": validation, "betas": [0.0], "cutoffs": cutoffs}
-                return errors_of_means(whole, counts, stratification=how, **asked)[:, 0].T
-        return np.zeros((len(cutoffs), len(self.arms)))
-
-    @cached_property
-    def periods(self) -> NDArray[np.int64]:
-        """How often each period is drawn, of shape (n_periods, n_replicates)."""
-        n_periods = len(self.counted[1].periods)
-        return draw_periods(n_periods, replicates=self.settings.replicates, seed=self.seed)
-
-    @cached_property
-    def values_again(self) -> Floats:
-        """Recalls of resampled users and periods, of shape (n_replicates, n_recalls, n_arms).
-
-        NaN where no period of an arm was drawn.
-        """
-        shape = (self.periods.shape[1], 1)
-        totals: dict[str, Any] = dict.fromkeys(self.arms, 0.0)
-        drawn = {arm: np.zeros(shape) for arm in self.arms}
-        for place in self.record.ranks:
-            arm, period = place
-            times = self.periods[period].reshape(shape)
-            parts = [self._replicated(place, validation) for validation in VALIDATIONS]
-            totals[arm] = totals[arm] + times * np.concatenate(parts, axis=1)
-            drawn[arm] += times
-        with np.errstate(invalid="ignore"):
-            return np.stack([totals[arm] / drawn[arm] for arm in self.arms], axis=2)
-
-    def _replicated(self, place: Place, validation: Validation) -> Floats:
-        """Give the recalls of one model and validation, (n_replicates, n_betas * n_cutoffs)."""
-        asked = self.settings
-        blocks = list(
-            user_recalls(
-                self.record.ranks[place],
-                self.counts[place],
-                validation=validation,
-                betas=asked.betas,
-                cutoffs=asked.cutoffs,
-                stratification=asked.stratification,
-            )
-        )
-        users = np.concatenate([block.users for block in blocks])
-        shares = np.concatenate([block.shares for block in blocks])
-        wholes = np.concatenate([block.denominators for block in blocks])
-        if asked.weights == "uniform":
-            wholes = np.ones((len(users), 1))
-        else:
-            shares = (shares * wholes[:, :, np.newaxis]).astype(np.float32)
-        return replicate_means(
-            shares.reshape(len(users), -1),
-            wholes,
-            weigh=lambda number: poisson_weights(users, replicate=number, seed=self.seed),
-            replicates=self.periods.shape[1],
-        )
+        starts = self.record.starts
+        last = {arm: max(at for at in self.record.ranks if at[0] == arm) for arm in self.arms}
+        ranks = {arm: self.record.ranks[at] for arm, at in last.items()}
+        counts = self.counts[max(last.values(), key=lambda at: starts[at])]
+        how = replace(self.settings.stratification, metric=metric)
+        asked: Any = {"betas": betas, "cutoffs": self.settings.cutoffs, "stratification": how}
+        found = errors_of_means(ranks, counts, validation=validation, **asked)
+        return found.reshape(len(ranks), -1).T
 
     @property
     def shown(self) -> Sequence[int]:

@@ -15,56 +15,27 @@ from analyses.online.logs.acceptance import Credit
 from runs.shared.settings import Section, Whole
 
 
-def parse_shares(text: str) -> dict[str, float]:
-    """Read the planned shares of the arms.
+def read_pairs(text: str) -> dict[str, str]:
+    """Read what belongs to what.
 
     Raises
     ------
     ValueError
-        If a part is not an arm and a positive number, or an arm is duplicated.
+        If a part is not a name and a value, or a name is duplicated.
 
     Examples
     --------
-    >>> parse_shares("A=0.5, B=0.5")
-    {'A': 0.5, 'B': 0.5}
-    """
-    example = "one positive number for each arm, such as A=0.5,B=0.5"
-    pairs = _read_pairs(text, str.rpartition, _is_share, example)
-    return {arm: float(share) for arm, share in pairs.items()}
-
-
-def parse_names(text: str) -> dict[str, str]:
-    """Read what is to be called how.
-
-    Examples
-    --------
-    >>> parse_names("click=view, impression=")
+    >>> read_pairs("click=view, impression=")
     {'click': 'view', 'impression': ''}
     """
-    example = "one new name for each old one, such as click=view,impression="
-    return _read_pairs(text, str.partition, lambda _: True, example)
-
-
-def _read_pairs(
-    text: str,
-    part_at: Callable[[str, str], tuple[str, str, str]],
-    is_value: Callable[[str], bool],
-    example: str,
-) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in text.split(","):
-        name, equals, value = (word.strip() for word in part_at(part, "="))
-        if not (name and equals) or name in pairs or not is_value(value):
-            raise ValueError(f"must be {example}, got {part.strip()!r} in {text!r}")
+        name, equals, value = (word.strip() for word in part.rpartition("="))
+        if not (name and equals) or name in pairs:
+            rule = "must be a value for each name, such as A=0.5,B=0.5"
+            raise ValueError(f"{rule}, got {part.strip()!r} in {text!r}")
         pairs[name] = value
     return pairs
-
-
-def _is_share(text: str) -> bool:
-    try:
-        return 0 < float(text) < float("inf")
-    except ValueError:
-        return False
 
 
 def _from_text(read: Callable[[str], Any]) -> BeforeValidator:
@@ -78,10 +49,11 @@ def _text(format: str) -> WithJsonSchema:
 Duration = Annotated[int, _from_text(milliseconds), _text("duration")]
 """Milliseconds, or a text with a unit."""
 
-Shares = Annotated[Mapping[str, float], _from_text(parse_shares), _text("shares")]
+Share = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Shares = Annotated[Mapping[str, Share], _from_text(read_pairs), _text("shares")]
 """The share of each arm, or a text with them."""
 
-Names = Annotated[Mapping[str, str], _from_text(parse_names), _text("names")]
+Names = Annotated[Mapping[str, str], _from_text(read_pairs), _text("names")]
 """New names by old ones, or a text with them."""
 
 
@@ -108,7 +80,6 @@ class Question(Section):
         "all",
         description="Which lists an interaction counts for, if it is in the windows of several.",
     )
-    types: bool = Field(False, description="Rates by type of interaction, too: CTR, CCR, CR.")
     rename: Names | None = Field(
         None,
         description="What types of interactions are to be called, such as click=view,impression=; "

@@ -37,11 +37,30 @@ COUNTED: Final = ("users", "lists", "accepted", "rate", "error", "95 % interval"
 
 COLUMNS: Final = {
     "lists": "slates",
-    "pooled rate": "pooled_rate",
     "mean of users": "mean_of_users",
     "clicks per list": "clicks_per_slate",
 }
 """Where columns of frames are called otherwise than in tables."""
+
+LABELS: Final = {
+    "slates": "lists",
+    "n_lists": "lists that count",
+    "places": "recommended items in lists",
+    "first_time": "first list",
+    "last_time": "last list",
+    "users": "users who were shown lists",
+    "known_users": "of them with interactions",
+    "known_items": "recommended items with interactions",
+    "events": "interactions",
+    "events_in_span": "of them between first and last list",
+    "repeated_events": "repeated interactions",
+    "n_crossed": "users shown lists by two arms",
+    "gaps": "gaps between versions",
+    "without_version": "lists without a live version",
+    "without_arm": "users without an assigned arm",
+    "against_assignment": "lists of another arm than assigned",
+}
+"""What facts of a log are called in the table."""
 
 Floats = NDArray[np.float64]
 
@@ -51,14 +70,9 @@ Rows = tuple[Mapping[str, Any], ...]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """What some of the users did: rates of the arms, also over all periods together.
-
-    Rates by type of interaction are given if asked, the split of users with two arms or more.
-    """
+    """What some of the users did: rates of the arms, and the split of users of two arms or more."""
 
     rates: ClickThrough
-    pooled: ClickThrough
-    by_type: Mapping[str, ClickThrough]
     split: SampleRatio | None
 
 
@@ -154,7 +168,6 @@ class Clicks(Result):
             "rates": self.plain_rates(),
             "differences": _joined({n: g.rates.differences() for n, g in self.groups.items()}),
             "facts": self.facts.to_frame(),
-            "types": self._every_type() if self.chosen.by_type else None,
             "sample_ratio": _joined({name: split.to_frame() for name, split in self.splits.items()})
             if self.splits
             else None,
@@ -168,17 +181,13 @@ class Clicks(Result):
         }
         return {name: frame for name, frame in frames.items() if frame is not None}
 
-    def _every_type(self) -> pd.DataFrame:
-        groups = self.groups.items()
-        return _joined({name: _by(group.by_type, label="type") for name, group in groups})
-
     def plain_rates(self) -> pd.DataFrame:
         """Give the rates of arms by period, of the group that counts, as `harness online` reads.
 
         Columns model (the arm), period, rate, error (over users), users, recommendations and
         accepted; no row where an arm showed nothing.
         """
-        frame = _by(self.periods or {"all": self.chosen.pooled}, label="period")
+        frame = _by(self.periods or {"all": self.chosen.rates}, label="period")
         names = {"arm": "model", "slates": "recommendations"}
         columns = ["model", "period", "rate", "error", "users", "recommendations", "accepted"]
         plain = frame.rename(columns=names)[columns]
@@ -227,12 +236,9 @@ class Clicks(Result):
     @table("clicks_rates", "click-through rates of the arms (table 4.2)")
     def rates_table(self) -> Table:
         """Tabulate the rates of every group."""
-        pooled = [rate for group in self.groups.values() for rate in group.pooled.rates]
-        thesis = ("pooled rate",) if self.chosen.rates.over_time == "thesis" else ()
-        more = (*thesis, "mean of users")
-        frame = self._tables["arms"].assign(pooled_rate=pooled)
         rows = [
-            {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, *more)} for row in _rows(frame)
+            {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, "mean of users")}
+            for row in _rows(self._tables["arms"])
         ]
         return _table("rates", "Click-through rates", self.caption(), rows)
 
@@ -264,20 +270,6 @@ class Clicks(Result):
             rows.append(cells | {"p": split.p, "days with p < .001 (Holm)": alarms})
             note = split.caption()
         return _table("split", "Users per arm against the plan", note, rows)
-
-    @table("clicks_types", "rates by the type of interaction")
-    def types_table(self) -> Table:
-        """Tabulate the rates by type of interaction, if asked."""
-        frame = self._every_type() if self.chosen.by_type else None
-        rows = [
-            {"type, arm": _label(f"{row['type']}, {row['arm']}", row), **_cells(row, *COUNTED)}
-            for row in _rows(frame)
-        ]
-        note = (
-            "Share of the lists with an interaction of each type: of views the click-through rate, "
-            "of carts the cart rate (CCR), of purchases the conversion rate (CR)."
-        )
-        return _table("types", "Rates by the type of interaction", note, rows)
 
     @table("clicks_periods", "click-through rates by version of the model (table 4.2)")
     def periods_table(self) -> Table:
@@ -333,28 +325,12 @@ class Clicks(Result):
     @table("clicks_facts", "how far the tables of a log fit together")
     def facts_table(self) -> Table:
         """Tabulate counts and shares of the log."""
-        facts = self.facts
-        rows: dict[str, Cell | None] = {
-            "lists": f"{facts.slates:,}",
-            "lists that count": f"{self.n_lists:,}",
-            "recommended items in lists": f"{facts.places:,}",
-            "first list": _instant(facts.first_time),
-            "last list": _instant(facts.last_time),
-            "users who were shown lists": f"{facts.users:,}",
-            "of them with interactions": f"{facts.known_users:.1%}",
-            "recommended items with interactions": f"{facts.known_items:.1%}",
-            "interactions": f"{facts.events:,}",
-            "of them between first and last list": f"{facts.events_in_span:.1%}",
-            "repeated interactions": f"{facts.repeated_events:,}",
-            **{name: f"{count:,}" for name, count in facts.set_aside.items() if count},
-            "users shown lists by two arms": f"{self.n_crossed:,}",
-            "gaps between versions": facts.gaps,
-            "lists without a live version": _share(facts.without_version),
-            "users without an assigned arm": _share(facts.without_arm),
-            "lists of another arm than assigned": _share(facts.against_assignment),
-        }
+        aside = {name: count for name, count in self.facts.set_aside.items() if count}
+        facts = {**vars(self.facts), **vars(self), **aside}
         known = [
-            {"fact": name, "value": value} for name, value in rows.items() if value is not None
+            {"fact": LABELS.get(name, name), "value": _fact(name, facts[name])}
+            for name in [*LABELS, *aside]
+            if facts[name] is not None
         ]
         return _table("facts", "The log", "Shares say how far the tables fit together.", known)
 
@@ -479,9 +455,8 @@ def _cells(row: Mapping[str, Any], *headings: str) -> dict[str, Cell]:
     return cells
 
 
-def _share(value: float | None) -> str | None:
-    return None if value is None else f"{value:.1%}"
-
-
-def _instant(time: int) -> str:
-    return f"{datetime.fromtimestamp(time / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+def _fact(name: str, value: Any) -> str:
+    """Write a time, a share or a count."""
+    if name.endswith("_time"):
+        return f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{value:.1%}" if isinstance(value, float) else f"{value:,}"

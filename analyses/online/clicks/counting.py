@@ -33,20 +33,15 @@ WHOLE_LOG = ("all",)
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists that count, as columns of shape (n_lists,): users, arms and periods are numbers.
-
-    The slate is the number of each in the log, rising; acceptance is given by type, too, if asked.
-    """
+    """Lists that count, as columns of shape (n_lists,): users, arms and periods are numbers."""
 
     arms: tuple[str, ...]
     periods: tuple[str, ...]
-    slate: NDArray[np.intp]
     user: NDArray[np.int32]
     arm: NDArray[np.int64]
     period: NDArray[np.int64]
     time: NDArray[np.int64]
     accepted: Flags
-    by_type: Mapping[str, Flags]
 
     def __len__(self) -> int:
         return len(self.user)
@@ -56,13 +51,11 @@ class Lists:
         columns: dict[str, Any] = {
             n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)
         }
-        by_type = {name: accepted[kept] for name, accepted in self.by_type.items()}
-        return replace(self, by_type=by_type, **columns)
+        return replace(self, **columns)
 
-    def tallies(self, accepted: Flags | None = None) -> Tallies:
-        """Count what each user was shown and accepted; accepted as by one type, if given."""
-        chosen = self.accepted if accepted is None else accepted
-        return self._tallied(chosen, self.period, self.periods)
+    def tallies(self) -> Tallies:
+        """Count what each user was shown and accepted."""
+        return self._tallied(self.period, self.periods)
 
     def by_day(self) -> DailyRates | None:
         """Estimate the rates of each day (UTC), if there are several."""
@@ -70,13 +63,11 @@ class Lists:
         if len(dates) == 1:
             return None
         names = np.datetime_as_string(dates.astype("datetime64[D]")).tolist()
-        return DailyRates(click_through_by_period(self._tallied(self.accepted, day, names)))
+        return DailyRates(click_through_by_period(self._tallied(day, names)))
 
-    def _tallied(
-        self, accepted: Flags, period: NDArray[np.int64], periods: Sequence[str]
-    ) -> Tallies:
+    def _tallied(self, period: NDArray[np.int64], periods: Sequence[str]) -> Tallies:
         who: dict[str, Any] = {"user": self.user, "arm": self.arm, "arms": self.arms}
-        return tally(accepted, **who, period=period, periods=periods)
+        return tally(self.accepted, **who, period=period, periods=periods)
 
 
 def study_log(
@@ -100,20 +91,17 @@ def study_log(
     if n_shards > 1:
         log = match_in_shards(tables, question, reading, n_shards=n_shards, progress=progress)
         _check(log, question)
-        return _estimate(log, None, question, progress=progress, known=None)[0]
+        return _estimate(log, None, question, progress=progress, known=None)
     with progress("Reading the log", 1) as bar:
         logs = read_logs(recommendations, interactions, **beside, intake=intake_of(question))
         bar.advance()
-    return count_clicks(logs, question, progress=progress)[0]
+    return count_clicks(logs, question, progress=progress)
 
 
 def count_clicks(
     logs: Logs, question: Question, *, progress: Progress, known: Known | None = None
-) -> tuple[Clicks, Tallies]:
-    """Estimate the rates of a log that was read; give also what each user was shown and accepted.
-
-    What is known of an experiment beside its log is kept with its rates.
-    """
+) -> Clicks:
+    """Estimate the rates of a log that was read, with what is known of it besides."""
     _check(logs, question)
     with progress("Matching clicks with lists", 1) as bar:
         log = MatchedLog.of(logs, question)
@@ -128,7 +116,7 @@ def _estimate(
     *,
     progress: Progress,
     known: Known | None,
-) -> tuple[Clicks, Tallies]:
+) -> Clicks:
     """Estimate rates of a log that was matched; what is asked of its lists needs the whole log."""
     users = arms_of_users(log)
     lists = counted_lists(log, users, question)
@@ -139,8 +127,7 @@ def _estimate(
             groups[name] = _group(lists, users, is_member, question)
             bar.advance()
     chosen = lists.select([*members.values()][-1][lists.user])
-    tallies = chosen.tallies()
-    found = Clicks(
+    return Clicks(
         accepted_when=question.accepted_when(),
         window="" if question.window is None else in_words(question.window),
         per_day=question.robots,
@@ -150,7 +137,7 @@ def _estimate(
         n_crossed=int(users.crossed.sum()),
         n_lists=len(lists),
         groups=groups,
-        periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(tallies),
+        periods={} if chosen.periods == WHOLE_LOG else click_through_by_period(chosen.tallies()),
         hours=_hours(log, chosen),
         daily=chosen.by_day(),
         policy=None
@@ -158,7 +145,6 @@ def _estimate(
         else off_policy(logs.slates, read_target(question.policy, logs.slates)),
         known=known or Known(),
     )
-    return found, tallies
 
 
 def counted_lists(log: MatchedLog, users: Stickiness, question: Question) -> Lists:
@@ -169,13 +155,11 @@ def counted_lists(log: MatchedLog, users: Stickiness, question: Question) -> Lis
     lists = Lists(
         arms=shown.arms,
         periods=periods,
-        slate=np.arange(len(shown)),
         user=shown.user,
         arm=arm,
         period=period,
         time=shown.time,
         accepted=log.accepted,
-        by_type=log.by_type,
     ).select(counts & (period >= 0))
     if len(lists) == 0:
         raise InputError(
@@ -256,17 +240,11 @@ def _group(lists: Lists, users: Stickiness, is_member: Flags, question: Question
     kept = lists.select(is_member[lists.user])
     if len(kept) == 0:
         raise InputError(f"`--robots {question.robots}` leaves nobody: take a larger number.")
-    tallies, over_time = kept.tallies(), question.over_time
-    rates = click_through(tallies, over_time=over_time)
-    pooled = rates if over_time == "pooled" else click_through(tallies)
-    by_type = {
-        name: click_through(kept.tallies(accepted), over_time=over_time)
-        for name, accepted in kept.by_type.items()
-    }
+    rates = click_through(kept.tallies(), over_time=question.over_time)
     members = users.select(is_member[users.users])
     split = (
         sample_ratio(members, arms=lists.arms, shares=question.shares)
         if len(lists.arms) > 1
         else None
     )
-    return Group(rates, pooled, by_type, split)
+    return Group(rates, split)

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Final
 
-MILLISECONDS: Final[Mapping[str, int]] = {
-    "ms": 1,
-    "s": 1000,
-    "sec": 1000,
-    "second": 1000,
-    "min": 60_000,
-    "minute": 60_000,
-    "h": 3_600_000,
-    "hour": 3_600_000,
-    "d": 86_400_000,
-    "day": 86_400_000,
-}
-DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+UNITS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
 LONGEST: Final = 2**53
 """Milliseconds that are no duration any more."""
 
@@ -29,7 +15,7 @@ def milliseconds(text: str) -> int:
     Raises
     ------
     ValueError
-        If it is not a number with a unit, or too long.
+        If it is not a number with a unit, negative, or too long.
 
     Examples
     --------
@@ -39,13 +25,15 @@ def milliseconds(text: str) -> int:
     Traceback (most recent call last):
     ValueError: must be a number with a unit (ms, s, min, h, d), got '10'
     """
-    found = DURATION.fullmatch(text.strip().lower())
-    unit = None if found is None else MILLISECONDS.get(found[2], MILLISECONDS.get(found[2][:-1]))
-    if found is None or unit is None:
+    from pandas import Timedelta
+
+    try:
+        # Without a unit they would be nanoseconds.
+        length = Timedelta(text if text.strip()[-1:].isalpha() else "").total_seconds() * 1000
+    except ValueError:
+        length = -1.0
+    if not 0 <= length < LONGEST:
         raise ValueError(f"must be a number with a unit (ms, s, min, h, d), got {text!r}")
-    length = float(found[1]) * unit
-    if length >= LONGEST:
-        raise ValueError(f"must be below 2^53 ms, got {text!r}")
     return round(length)
 
 
@@ -57,7 +45,7 @@ def in_words(duration: int) -> str:
     >>> [in_words(duration) for duration in (1_800_000, 86_400_000, 1_500, 0)]
     ['30 min', '1 d', '1500 ms', '0 ms']
     """
-    for unit in ("d", "h", "min", "s"):
-        if duration and duration % MILLISECONDS[unit] == 0:
-            return f"{duration // MILLISECONDS[unit]} {unit}"
+    for unit, length in UNITS.items():
+        if duration and duration % length == 0:
+            return f"{duration // length} {unit}"
     return f"{duration} ms"

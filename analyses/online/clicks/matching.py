@@ -33,14 +33,13 @@ from runs.shared.progress import Progress
 
 @dataclass(frozen=True, eq=False)
 class MatchedLog:
-    """The lists of a log without their items, and which of them were accepted, also by type.
+    """The lists of a log without their items, and which of them were accepted.
 
     Models, assigned arms and facts are as of `analyses.online.logs.Logs`.
     """
 
     shown: Shown
     accepted: Flags
-    by_type: Mapping[str, Flags]
     models: Models | None
     assigned: NDArray[np.int32] | None
     facts: LogFacts
@@ -48,22 +47,8 @@ class MatchedLog:
     @classmethod
     def of(cls, logs: Logs, question: Question) -> MatchedLog:
         """Match the clicks of a log that was read."""
-        accepted, by_type = _matched(logs.slates, logs.events, question)
-        return cls(logs.shown, accepted, by_type, logs.models, logs.assigned, logs.facts)
-
-
-def _matched(
-    slates: Slates, events: Events, question: Question
-) -> tuple[Flags, Mapping[str, Flags]]:
-    """Tell which lists were accepted, and by which type of interaction, if that is asked."""
-    by_type = {}
-    if question.types:
-        if question.explicit and events.slate is None:
-            raise InputError("--explicit with --types needs a column 'rec_id' in the interactions.")
-        unmarked = replace(slates, clicked=None)
-        for number, name in enumerate(events.types):
-            by_type[name] = _accepted(unmarked, events.of_type(number), question)
-    return _accepted(slates, events, question), by_type
+        accepted = _accepted(logs.slates, logs.events, question)
+        return cls(logs.shown, accepted, logs.models, logs.assigned, logs.facts)
 
 
 def _accepted(slates: Slates, events: Events, question: Question) -> Flags:
@@ -97,7 +82,6 @@ class _Shard(NamedTuple):
 
     shown: Shown
     accepted: Flags
-    by_type: Mapping[str, Flags]
     fit: Fit
     ids: NDArray[np.uint64]
     lost: NDArray[np.uint64]
@@ -157,9 +141,9 @@ def _span(table: LogTable) -> tuple[int, int]:
 def _match(lists: Path, done: Path, question: Question, span: tuple[int, int]) -> _Shard:
     tables = LogTable.open(lists), LogTable.open(done)
     own = read_users(*tables, intake_of(question), span=span)
-    accepted, by_type = _matched(own.slates, own.events, question)
+    accepted = _accepted(own.slates, own.events, question)
     ids, lost = hashed(own.slates.ids.tolist()), hashed(own.lost.tolist())
-    return _Shard(own.slates.shown, accepted, by_type, own.fit, ids, lost)
+    return _Shard(own.slates.shown, accepted, own.fit, ids, lost)
 
 
 def _joined(shards: Sequence[_Shard], tables: Mapping[str, LogTable]) -> MatchedLog:
@@ -181,12 +165,5 @@ def _joined(shards: Sequence[_Shard], tables: Mapping[str, LogTable]) -> Matched
         set_aside[interacting.OF_OTHERS] += of_others
         fit = replace(fit, set_aside=set_aside)
     models, assigned, facts = read_beside(tables, shown, fit)
-    types = sorted({name for shard in shards for name in shard.by_type})
-    by_type = {
-        name: np.concatenate(
-            [shard.by_type.get(name, np.zeros_like(shard.accepted)) for shard in shards]
-        )
-        for name in types
-    }
     accepted = np.concatenate([shard.accepted for shard in shards])
-    return MatchedLog(shown, accepted, by_type, models, assigned, facts)
+    return MatchedLog(shown, accepted, models, assigned, facts)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import with_limits
-from analyses.online.logs.recommendations import read_recommendations
 from analyses.online.logs.slates import Slates
 from qrels.interactions.columns import read_floats, read_ids, read_positions
 from qrels.interactions.table import LogTable
@@ -41,11 +40,10 @@ class OffPolicy:
     Estimators are "IPS", "SNIPS" and, with a model of the reward, "DR"; values and standard errors
     over users have the shape (n_estimators,). Matched are places where the target may show what the
     log showed, all that IPS learns from; the effective size, :math:`(\sum w)^2 / \sum w^2`, are
-    places of a log with equal weights that would say as much. The largest weight is before
-    clipping, the clipped share that of the weights' sum which clipping took away. The unsupported
-    share is that of a deterministic target's places whose item the log never showed at that
-    position: what it earns there is not in the estimates (of DR, only by the model). It is NaN of a
-    stochastic one, whose other items are not told.
+    places of a log with equal weights that would say as much. The unsupported share is that of a
+    deterministic target's places whose item the log never showed at that position: what it earns
+    there is not in the estimates (of DR, only by the model). It is NaN of a stochastic one, whose
+    other items are not told.
     """
 
     estimators: tuple[str, ...]
@@ -57,14 +55,13 @@ class OffPolicy:
     n_matched: int
     effective_size: float
     largest_weight: float
-    clipped_share: float
     unsupported_share: float
 
     def to_frame(self) -> pd.DataFrame:
         """One row per estimator.
 
         Columns estimator, clicks_per_slate, error, low, high (95 %, over users), slates, users,
-        matched_places, effective_size, largest_weight, clipped_share and unsupported_share.
+        matched_places, effective_size, largest_weight and unsupported_share.
         """
         import pandas as pd
 
@@ -78,7 +75,6 @@ class OffPolicy:
                 "matched_places": self.n_matched,
                 "effective_size": self.effective_size,
                 "largest_weight": self.largest_weight,
-                "clipped_share": self.clipped_share,
                 "unsupported_share": self.unsupported_share,
             }
         )
@@ -89,17 +85,12 @@ class OffPolicy:
             f"Expected clicks per list, from {self.n_slates:,} logged lists of {self.n_users:,} "
             f"users; {self.n_matched:,} of {self.n_places:,} places match, worth "
             f"{self.effective_size:,.0f} equally weighted ones, the largest weight being "
-            f"{self.largest_weight:,.1f}; clipping took {self.clipped_share:.1%} of the weights. "
-            "Clicks are taken to depend on item and position alone. 95 % intervals are over users."
+            f"{self.largest_weight:,.1f}. Clicks are taken to depend on item and position alone. "
+            "95 % intervals are over users."
         )
 
 
-def off_policy(
-    slates: Slates,
-    target: NDArray[np.int32] | Target,
-    *,
-    clip: float | None = None,
-) -> OffPolicy:
+def off_policy(slates: Slates, target: NDArray[np.int32] | Target) -> OffPolicy:
     r"""Estimate how often a target's lists would have been clicked, had it shown them.
 
     At place k of a logged list the log's policy had put item :math:`a_k` with propensity
@@ -117,8 +108,7 @@ def off_policy(
 
     The log needs clicks and propensities. A target is numbers of items at the places of the log, of
     shape (n_places,), or a `Target`. A model of the reward must not know the clicks of the users
-    that it is used for. Weights above ``clip`` are cut down to it, which trades
-    variance for bias.
+    that it is used for.
 
     Raises
     ------
@@ -145,11 +135,10 @@ def off_policy(
     >>> off_policy(log, Target(np.array([0.25, 0.75]))).values.tolist()
     [0.25, 0.25]
     """
-    clicked, propensity = _require_log(slates, clip)
+    clicked, propensity = _require_log(slates)
     policy = target if isinstance(target, Target) else _deterministic(slates, target)
     _require_chances(slates, policy.chance)
-    raw = policy.chance / propensity
-    weights = raw if clip is None else np.minimum(raw, clip)
+    weights = policy.chance / propensity
     estimates = {"IPS": _mean(slates, weights * clicked), "SNIPS": _snips(slates, weights, clicked)}
     if policy.logged is not None and policy.shown is not None:
         residuals = weights * (clicked - policy.logged)
@@ -164,20 +153,17 @@ def off_policy(
         n_places=len(slates.item),
         n_matched=int(np.count_nonzero(weights)),
         effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
-        largest_weight=float(raw.max()),
-        clipped_share=float(1 - weights.sum() / raw.sum()),
+        largest_weight=float(weights.max()),
         unsupported_share=unsupported,
     )
 
 
-def _require_log(slates: Slates, clip: float | None) -> tuple[NDArray[np.bool_], Floats]:
+def _require_log(slates: Slates) -> tuple[NDArray[np.bool_], Floats]:
     """Give clicks and propensities."""
     if len(slates) == 0:
         raise InputError("an off-policy estimate needs a list, and the log has none.")
     if slates.clicked is None or slates.propensity is None:
         raise InputError("an off-policy estimate needs a log with clicks and propensities.")
-    if clip is not None and not clip > 0:
-        raise InputError(f"`clip` must be above 0, got {clip}.")
     return slates.clicked, slates.propensity
 
 
@@ -245,47 +231,37 @@ def _unsupported_share(slates: Slates, shown: NDArray[np.int32]) -> float:
 def read_target(path: Path, slates: Slates) -> NDArray[np.int32] | Target:
     """Read what a policy would have done in place of each list of a log, under its ``rec_id``.
 
-    Either other lists, as long and laid out as the recommendations are; or, of a stochastic policy,
-    the column ``propensity``: its chance of what the log showed, as a list, or in a row for each
-    ``position``.
+    Either other items, in ``items`` or ``item``; or, of a stochastic policy, ``propensity``: its
+    chance of what the log showed. Both are lists as long as those of the log, or stand in a row for
+    each ``position``. Refused are lists that are missing or of another length, and items that
+    neither table of the log has.
     """
     table = LogTable.open(path)
-    if "propensity" not in table:
-        return items_instead(path, slates)
     table.require("rec_id")
-    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
-    if "position" in table:
+    rec, by_place = read_ids(table.column("rec_id"), table.fail("rec_id")), "position" in table
+    item = "item" if by_place else "items"
+    name = "propensity" if "propensity" in table else item
+    if by_place:
         position = read_positions(table.column("position"), table.fail("position"))
-        order = np.lexsort((position, rec.places))
-        chances = read_floats(table.column("propensity"), table.fail("propensity"))[order]
+        rows = np.lexsort((position, rec.places))
+        order, values, fail = rows, table.column(name), table.fail(name)
         ids, first = rec.ids, np.cumsum([0, *np.bincount(rec.places)])
     else:
-        lists = table.lists("propensity")
-        chances, ids = read_floats(lists.values, lists.fail), rec.ids[rec.places]
-        first = lists.first
-    rows = _rows_of(ids, table, slates)
-    _require_lengths(np.diff(first)[rows], rows, table, slates)
-    return Target(chances[_places(first[rows], slates)])
-
-
-def items_instead(path: Path, slates: Slates) -> NDArray[np.int32]:
-    """Read lists that stand for those of a log: a list of the same length for each ``rec_id``.
-
-    Numbers of items at the places of the log are given, of shape (n_places,). Refused are lists
-    that are missing or of another length, and items that neither table of the log has.
-    """
-    table = LogTable.open(path)
-    read = read_recommendations(table)
-    order = _rows_of(read.rec.ids[read.rec.places], table, slates)
-    _require_lengths(np.diff(read.first)[order], read.rows[read.first[order]], table, slates)
-    places = _places(read.first[order], slates)
-    items = read.item.numbers(slates.items)[places]
-    unknown = items < 0
+        lists = table.lists(name)
+        values, fail, ids, first = lists.values, lists.fail, rec.ids[rec.places], lists.first
+        rows, order = np.repeat(np.arange(len(ids)), np.diff(first)), np.arange(first[-1])
+    own = _rows_of(ids, table, slates)
+    _require_lengths(np.diff(first)[own], rows[first[own]], table, slates)
+    places = np.repeat(first[own] - slates.first[:-1], slates.lengths) + np.arange(len(slates.item))
+    if name == "propensity":
+        return Target(read_floats(values, fail)[order][places])
+    items = read_ids(values, fail)
+    unknown = items.numbers(slates.items)[order][places] < 0
     if unknown.any():
-        place = int(places[unknown.argmax()])
-        finding = f"{read.item[place]!r} is in neither table of the log: nothing is known of it."
-        raise table.error(read.item_column, int(read.rows[place]), finding)
-    return items
+        at = places[unknown.argmax()]
+        finding = f"{items[order[at]]!r} is in neither table of the log: nothing is known of it."
+        raise table.error(name, int(rows[at]), finding)
+    return items.numbers(slates.items)[order][places]
 
 
 def _rows_of(ids: NDArray[np.str_], table: LogTable, slates: Slates) -> NDArray[np.intp]:
@@ -310,8 +286,3 @@ def _require_lengths(
             f"{lengths[at]}."
         )
         raise table.error("rec_id", int(rows[at]), finding)
-
-
-def _places(first: NDArray[np.int64], slates: Slates) -> NDArray[np.int64]:
-    """Give the places of the log's lists, one list after the other, in the order of a table."""
-    return np.repeat(first - slates.first[:-1], slates.lengths) + np.arange(len(slates.item))

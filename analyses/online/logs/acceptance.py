@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from analyses.online.logs.slates import Flags, Slates
 from runs import InputError
 
 Credit = Literal["all", "last"]
-LARGEST_KEY: Final = 2**63 - 1
 
 
 def implicit_clicks(
@@ -37,13 +35,11 @@ def implicit_clicks(
     Raises
     ------
     InputError
-        If the window is negative, or there are too many pairs of user and item for the time that
-        the slates span.
+        If the window is negative, or the credit is unknown.
 
     Notes
     -----
-    Equation 1.34 of Kasalický (2021), whose window has no unit. User, item and time are made one
-    number, so that a binary search finds what would take a join.
+    Equation 1.34 of Kasalický (2021), whose window has no unit.
 
     Examples
     --------
@@ -60,71 +56,21 @@ def implicit_clicks(
         raise InputError(f"`window` must not be negative, got {window} milliseconds.")
     if credit not in get_args(Credit):
         raise InputError(f"`credit` must be 'all' or 'last', got {credit!r}.")
-    if len(slates) == 0:
-        return np.zeros(0, dtype=np.bool_)
-    begin = int(slates.time.min())
-    span = int(slates.time.max()) - begin + window + 1
-    near = (time >= begin) & (time - begin < span) & (user >= 0) & (item >= 0)
-    keys = _Keys.of(slates, begin=begin, span=span)
-    events = keys.of_events(user[near], item[near], time[near])
-    return (_credit_all if credit == "all" else _credit_last)(keys, events, window)
+    import pandas as pd
 
-
-@dataclass(frozen=True, eq=False)
-class _Keys:
-    """Pairs of user and item, and times, as one number: ``place of the pair * span + time``.
-
-    The pairs that were shown, ``user * n_items + item``, rise; there is a key of every place. The
-    span is that of times that matter, from the first.
-    """
-
-    pairs: NDArray[np.int64]
-    shown: NDArray[np.int64]
-    n_items: int
-    begin: int
-    span: int
-
-    @classmethod
-    def of(cls, slates: Slates, *, begin: int, span: int) -> _Keys:
-        n_items = len(slates.items)
-        user = slates.user.astype(np.int64)[slates.slate]
-        pairs, places = np.unique(user * n_items + slates.item, return_inverse=True)
-        if len(pairs) * span > LARGEST_KEY:
-            raise InputError(
-                f"{len(pairs):,} pairs of user and item over {span:,} milliseconds do not fit 63 "
-                "bits; give the slates in shorter spans of time."
-            )
-        shown = places * span + (slates.time - begin)[slates.slate]
-        return cls(pairs, shown, n_items, begin, span)
-
-    def of_events(
-        self, user: NDArray[np.int32], item: NDArray[np.int32], time: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Give the keys of the interactions with what was shown, rising."""
-        order = np.argsort(user.astype(np.int64) * self.n_items + item)
-        # Needles that rise are found in a quarter of the time, that of sorting included.
-        pairs = (user.astype(np.int64) * self.n_items + item)[order]
-        places = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
-        known = self.pairs[places] == pairs
-        return np.sort(places[known] * self.span + (time[order][known] - self.begin))
-
-
-def _credit_all(keys: _Keys, events: NDArray[np.int64], window: int) -> Flags:
-    """Ask for each place whether the next event is of its pair and in its window."""
-    following = np.append(events, LARGEST_KEY)[np.searchsorted(events, keys.shown)]
-    # A time and its window are below the span: the sum is still a key of the same pair.
-    return following <= keys.shown + window
-
-
-def _credit_last(keys: _Keys, events: NDArray[np.int64], window: int) -> Flags:
-    """Ask for each event which place of its pair was the last before it."""
-    order = np.argsort(keys.shown, kind="stable")
-    shown = keys.shown[order]
-    last = np.searchsorted(shown, events, side="right") - 1
-    # Keys of two pairs are more than a window apart.
-    within = (last >= 0) & (events - shown[last] <= window)
-    clicked = np.zeros(len(shown), dtype=np.bool_)
-    clicked[order[last[within]]] = True
+    matched: dict[str, Any] = {"on": "time", "by": ["user", "item"], "tolerance": window}
+    of_lists = {"user": slates.user[slates.slate], "time": slates.time[slates.slate]}
+    shown = pd.DataFrame(of_lists).assign(item=slates.item, place=np.arange(len(slates.item)))
+    events = pd.DataFrame({"user": user, "item": item, "time": time})
+    events = events[(user >= 0) & (item >= 0)].astype(shown.dtypes[["user", "item"]])
+    shown, events = (rows.sort_values("time", kind="stable") for rows in (shown, events))
+    if credit == "all":
+        found = pd.merge_asof(shown, events.assign(is_next=True), direction="forward", **matched)
+        found = found[found["is_next"].notna()]
+    else:
+        found = pd.merge_asof(events, shown, **matched).dropna(subset="place")
+    clicked = np.zeros(len(slates.item), dtype=np.bool_)
+    clicked[found["place"].to_numpy(np.intp)] = True
     return clicked
 
 

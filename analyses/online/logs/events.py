@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +32,3 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.user)
-
-    def of_type(self, number: int) -> Events:
-        """Keep those of one type."""
-        kept = self.type == number
-        columns: dict[str, Any] = {
-            name: column[kept]
-            for name, column in vars(self).items()
-            if isinstance(column, np.ndarray)
-        }
-        return replace(self, **columns)

@@ -253,35 +253,18 @@ def _require_positions(
 
 def _check(read: Recommendations) -> None:
     """Refuse repeated items and impossible propensities."""
+    import pandas as pd
+
     table, name = read.table, read.item_column
     slate = np.repeat(np.arange(len(read.time)), np.diff(read.first))
-    items = read.item.places.astype(np.int32)
-    repeated = _first_repetition(slate, items, n_items=len(read.item.ids))
-    if repeated is not None:
-        finding = f"a list must not repeat an item, but has {read.item[repeated]!r} twice."
-        raise table.error(name, int(read.rows[repeated]), finding)
+    repeated = pd.Series(slate * len(read.item.ids) + read.item.places).duplicated().to_numpy()
+    if repeated.any():
+        at = int(repeated.argmax())
+        finding = f"a list must not repeat an item, but has {read.item[at]!r} twice."
+        raise table.error(name, int(read.rows[at]), finding)
     if read.propensity is not None:
         wrong = ~((read.propensity > 0) & (read.propensity <= 1))
         if wrong.any():
             at = int(wrong.argmax())
             finding = f"a propensity must be in (0, 1], got {read.propensity[at]}."
             raise table.error("propensity", int(read.rows[at]), finding)
-
-
-def _first_repetition(
-    slate: NDArray[np.int64], item: NDArray[np.int32], *, n_items: int
-) -> int | None:
-    """Find a place whose item stands in its list a second time, or None.
-
-    Examples
-    --------
-    >>> _first_repetition(np.array([0, 0, 1, 1]), np.array([3, 4, 5, 5]), n_items=6)
-    3
-    """
-    pairs = slate * n_items + item
-    rising = np.sort(pairs)
-    if not (rising[1:] == rising[:-1]).any():
-        return None
-    order = np.argsort(pairs, kind="stable")
-    again = pairs[order][1:] == pairs[order][:-1]
-    return int(order[1:][again].min())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TypeVar
 
@@ -128,26 +128,6 @@ class Slates(Shown):
         if len(self) == 0:
             return np.zeros(0, dtype=np.bool_)
         return np.logical_or.reduceat(marked, self.first[:-1])
-
-    def select(self, kept: Flags) -> Slates:
-        """Keep some lists, as flags of shape (n_slates,) say, over the same numbering."""
-        places = kept[self.slate]
-        return replace(
-            self,
-            ids=self.ids[kept],
-            user=self.user[kept],
-            arm=self.arm[kept],
-            time=self.time[kept],
-            first=np.concatenate([[0], np.cumsum(self.lengths[kept])]),
-            item=self.item[places],
-            clicked=_kept(self.clicked, places),
-            propensity=_kept(self.propensity, places),
-            version=_kept(self.version, kept),
-        )
-
-
-def _kept(column: NDArray[Values] | None, kept: Flags) -> NDArray[Values] | None:
-    return None if column is None else column[kept]
 
 
 def busy_users(

@@ -104,36 +104,20 @@ def read_rate_tables(path: Path, *, over_time: OverTime = "thesis") -> tuple[Rat
     return tuple(_table(path, name, models, over_time) for name, models in found.items())
 
 
-def average_rate(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
-    """Put a model's periods together; see `read_rate_tables`.
+def average(rows: Sequence[RateRow], *, over_time: OverTime) -> tuple[float, float]:
+    """Give a model's rate over all periods, see `read_rate_tables`, and its standard error.
 
     Examples
     --------
     >>> periods = [RateRow(2, 0.1, 30, 100, 10), RateRow(3, 0.3, 10, 900, 270)]
-    >>> [round(average_rate(periods, over_time=mode), 9) for mode in ("thesis", "pooled")]
+    >>> [round(average(periods, over_time=mode)[0], 9) for mode in ("thesis", "pooled")]
     [0.15, 0.28]
     """
-    if over_time == "pooled":
-        return sum(row.accepted for row in rows) / sum(row.recommendations for row in rows)
-    weights = [row.users or 1 for row in rows]
-    weighted = (weight * row.rate for weight, row in zip(weights, rows, strict=True))
-    return sum(weighted) / sum(weights)
-
-
-def average_error(rows: Sequence[RateRow], *, over_time: OverTime) -> float:
-    """Give the standard error of `average_rate`, periods being taken for independent.
-
-    Examples
-    --------
-    >>> twice = [RateRow(2, 0.1, 0, 100, 10, 0.03)] * 2
-    >>> round(average_error(twice, over_time="thesis") * 2**0.5, 9)
-    0.03
-    """
-    weights = [
-        float(row.recommendations if over_time == "pooled" else row.users or 1) for row in rows
-    ]
-    squares = [(weight * row.error) ** 2 for weight, row in zip(weights, rows, strict=True)]
-    return float(sum(squares) ** 0.5 / sum(weights))
+    pooled = over_time == "pooled"
+    weights = np.array([row.recommendations if pooled else row.users or 1 for row in rows])
+    rates = [row.accepted / row.recommendations if pooled else row.rate for row in rows]
+    shares = weights / weights.sum()
+    return float(shares @ rates), float(np.linalg.norm(shares * [row.error for row in rows]))
 
 
 def _check_columns(path: Path, line: int, names: Sequence[str], over_time: OverTime) -> None:
@@ -193,10 +177,11 @@ def _table(
     path: Path, name: str, models: Mapping[str, Mapping[str, RateRow]], over_time: OverTime
 ) -> RateTable:
     rows = {model: [*periods.values()] for model, periods in models.items()}
+    averages = {model: average(own, over_time=over_time) for model, own in rows.items()}
     return RateTable(
         path,
         name,
-        {model: average_rate(own, over_time=over_time) for model, own in rows.items()},
-        {model: average_error(own, over_time=over_time) for model, own in rows.items()},
+        {model: rate for model, (rate, _) in averages.items()},
+        {model: error for model, (_, error) in averages.items()},
         {model: own[0].line for model, own in rows.items()},
     )

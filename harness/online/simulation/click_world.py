@@ -7,7 +7,6 @@ know it already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
@@ -15,6 +14,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from scipy.special import expit
 
 from analyses.online.logs.events import Events
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
@@ -126,7 +126,7 @@ class ClickWorld:
     @cached_property
     def users(self) -> Numbering:
         """Ids of the users."""
-        return Numbering(user_ids(0, self.settings.n_users))
+        return Numbering(np.array([f"u{n:08}" for n in range(1, self.settings.n_users + 1)]))
 
     @cached_property
     def items(self) -> Numbering:
@@ -185,7 +185,7 @@ class ClickWorld:
         Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
         chances.
         """
-        chances = logistic(self.click_odds(users, items))
+        chances: Floats = expit(self.click_odds(users, items))
         return attention(items.shape[1], self.settings.position) * chances
 
     def history(self, users: slice = slice(None)) -> Events:
@@ -198,13 +198,6 @@ class ClickWorld:
         blocks = [self._history_of(block) for block in np.split(chosen, starts)]
         columns = [np.concatenate(column) for column in zip(*blocks, strict=True)]
         return self.events(*columns)
-
-    def history_blocks(self) -> Iterator[tuple[slice, Events]]:
-        """Draw the history of all users, block after block, so that it need not fit in memory."""
-        n_users = self.settings.n_users
-        for start in range(0, n_users, USERS_PER_BLOCK):
-            users = slice(start, min(start + USERS_PER_BLOCK, n_users))
-            yield users, self.history(users)
 
     def events(
         self,
@@ -316,17 +309,6 @@ def interactions_of(events: Events) -> Interactions:
     return Interactions.of(events.users, events.items, **columns)
 
 
-def user_ids(start: int, stop: int) -> NDArray[np.str_]:
-    """Name users by numbers of eight digits, from 1, so that they sort as they count.
-
-    Examples
-    --------
-    >>> user_ids(0, 2).tolist()
-    ['u00000001', 'u00000002']
-    """
-    return np.array([f"u{number:08}" for number in range(start + 1, stop + 1)], dtype=np.str_)
-
-
 def attention(depth: int, position: float) -> Floats:
     """Give the chance that a rank is looked at, rank^-rho, of shape (depth,).
 
@@ -336,11 +318,6 @@ def attention(depth: int, position: float) -> Floats:
     array([1. , 0.5])
     """
     return np.arange(1.0, depth + 1) ** -position
-
-
-def logistic(odds: Floats) -> Floats:
-    """Turn log odds into chances, by a hyperbolic tangent, which cannot overflow."""
-    return 0.5 + 0.5 * np.tanh(odds / 2)
 
 
 def _normals(places: NDArray[np.integer], *key: int | str) -> Floats:

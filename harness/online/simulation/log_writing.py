@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.online.simulation.click_world import (
     ClickWorldSettings,
     make_click_world,
-    user_ids,
 )
 
 if TYPE_CHECKING:
@@ -38,22 +36,16 @@ def log_files(experiment: SimulatedExperiment) -> dict[str, bytes]:
 
 
 def write_history(path: Path, settings: ClickWorldSettings) -> int:
-    """Write the history of a world that need not fit in memory, and count its interactions.
+    """Write the history of a world, and count its interactions.
 
-    Rows are sorted by user and time, block of users after block: columns time, user, item and type.
+    Rows are sorted by user and time: columns time, user, item and type.
     """
+    import pyarrow as pa
     from pyarrow import parquet
 
-    world = make_click_world(settings)
-    item_ids = _array(world.items.ids)
-    schema = _history_table(item_ids, user_ids(0, 1), 0, world.history(slice(0, 0))).schema
-    n_events = 0
-    with parquet.ParquetWriter(path, schema, **_OPTIONS) as writer:
-        for users, events in world.history_blocks():
-            ids = user_ids(users.start, users.stop)
-            writer.write_table(_history_table(item_ids, ids, users.start, events))
-            n_events += len(events)
-    return n_events
+    events = make_click_world(settings).history()
+    parquet.write_table(pa.table(_of_events(events)), path, **_OPTIONS)
+    return len(events)
 
 
 _OPTIONS: dict[str, Any] = {
@@ -64,16 +56,14 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def _history_table(item_ids: Any, ids: NDArray[np.str_], start: int, events: Events) -> Any:
+def _of_events(events: Events) -> dict[str, Any]:
     import pyarrow as pa
 
+    named = {"user": events.users.ids, "item": events.items.ids, "type": np.array(events.types)}
     columns = {
-        "time": events.time,
-        "user": _array(ids).take(pa.array(events.user - start)),
-        "item": item_ids.take(pa.array(events.item)),
-        "type": pa.array(events.types, pa.string()).take(pa.array(events.type)),
+        name: _array(ids).take(pa.array(getattr(events, name))) for name, ids in named.items()
     }
-    return pa.table(columns)
+    return {"time": events.time, **columns}
 
 
 def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
@@ -96,10 +86,7 @@ def _columns(experiment: SimulatedExperiment) -> dict[str, dict[str, Any]]:
         "clicked": lists(slates.clicked),
     }
     interactions = {
-        "time": events.time,
-        "user": events.users.ids[events.user],
-        "item": events.items.ids[events.item],
-        "type": np.array(events.types)[events.type],
+        **_of_events(events),
         "value": events.value,
         "rec_id": _array(slates.ids).take(pa.array(led_by, mask=led_by < 0)),
     }

@@ -1,5 +1,7 @@
 """Recalls of single users."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -9,8 +11,8 @@ from analyses.recall.hidden_parts import Validation
 from analyses.recall.recall import measure_recall
 from analyses.recall.stratification import Stratification
 from analyses.recall.user_recalls import UserRecalls, errors_of_means, user_recalls
-from qrels.ranks.hidden_ranks import HiddenRanks
-from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
+from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
+from tests.hidden_example import TRAIN_COUNTS, events_of, golden_ranks, ranked_histories
 
 
 def _together(blocks: list[UserRecalls]) -> UserRecalls:
@@ -77,3 +79,22 @@ def test_the_error_of_one_model_is_that_of_a_mean_over_users() -> None:
 def test_models_that_serve_every_user_alike_do_not_differ_by_chance() -> None:
     ranks = {"one": golden_ranks(), "other": golden_ranks()}
     assert errors_of_means(ranks, TRAIN_COUNTS, validation="LLOO").max() == 0.0
+
+
+def test_errors_of_stratified_means_are_those_of_a_ratio(rng: np.random.Generator) -> None:
+    """Leaving users out one by one (the jackknife) comes near to the delta method."""
+    sizes = rng.integers(1, 6, 300)
+    hidden = HiddenItems.of(events_of([rng.permutation(6)[:n].tolist() for n in sizes], n_items=6))
+    first, last = rng.integers(1, 6, (2, len(hidden))).astype(np.uint16)
+    ranks = HiddenRanks(hidden, first, last, deepest=50)
+    asked: dict[str, Any] = {"validation": "LOO", "betas": [2.0], "cutoffs": [2]}
+    how = Stratification(weights="stratified")
+    found = errors_of_means({"one": ranks}, TRAIN_COUNTS, stratification=how, **asked).item()
+    users = _together(list(user_recalls(ranks, TRAIN_COUNTS, stratification=how, **asked)))
+    weights = users.denominators[:, 0]
+    shares = weights * users.shares[:, 0, 0]
+    left = (shares.sum() - shares) / (weights.sum() - weights)
+    n = len(left)
+    assert found == pytest.approx(np.sqrt((n - 1) ** 2 / n) * left.std(ddof=1), rel=0.02)
+    plain = errors_of_means({"one": ranks}, TRAIN_COUNTS, **asked).item()
+    assert abs(plain - found) > 0.05 * found

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("logs_of_1970")
 MISUSED = 2
 FIGURES = {"arms", "sample_ratio", "over_time"}
 TABLES = {
-    *("rates", "arms", "differences", "facts", "types", "sample_ratio", "periods"),
+    *("rates", "arms", "differences", "facts", "sample_ratio", "periods"),
     "days",
 }
 
@@ -86,14 +86,11 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_json_has_all_tables(log: list[Path]) -> None:
-    answer = clicks(*log, "--window", "10 min", "--types", "--format", "json")
+    answer = clicks(*log, "--window", "10 min", "--format", "json")
     document = json.loads(answer.stdout)
     assert set(document) >= TABLES
     assert "within 10 min" in document["captions"]["clicks"]
     assert not any(row["mismatch"] for row in document["sample_ratio"])
-    assert [row["accepted"] for row in document["arms"]] == [
-        row["accepted"] for row in document["types"] if row["type"] == "view"
-    ]
 
 
 def test_latex_has_a_table_for_each(log: list[Path]) -> None:
@@ -103,7 +100,7 @@ def test_latex_has_a_table_for_each(log: list[Path]) -> None:
 
 @pytest.mark.slow
 def test_a_folder_holds_tables_and_figures_with_captions(log: list[Path], tmp_path: Path) -> None:
-    answer = clicks(*log, "--window", "10 min", "--types", "--robots", "50", "--output", tmp_path)
+    answer = clicks(*log, "--window", "10 min", "--robots", "50", "--output", tmp_path)
     assert answer.exit_code == 0, answer.stderr
     figures = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png", "txt")}
     tables = {f"{name}.csv" for name in TABLES}
@@ -164,7 +161,11 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
         "must be a number with a unit (ms, s, min, h, d), got '10'",
     ),
     "both": ({}, ["--window", "1 h", "--explicit"], "give one of them"),
-    "no such share": ({}, ["--window", "1 h", "--shares", "A"], "`--shares` must be one positive"),
+    "no such share": (
+        {},
+        ["--window", "1 h", "--shares", "A"],
+        "`--shares` must be a value for each name",
+    ),
     "unknown arm": (
         {},
         ["--window", "1 h", "--shares", "A=1,C=1"],
@@ -250,7 +251,7 @@ def test_a_log_of_one_arm_has_rates_alone(tmp_path: Path) -> None:
 
 def test_a_log_without_interactions_has_rates_of_0(tmp_path: Path) -> None:
     paths = write_csv(tmp_path, lists=LISTS, clicks="time,user,item,type\n")
-    answer = clicks(*paths.values(), "--window", "1 h", "--types", "--format", "json")
+    answer = clicks(*paths.values(), "--window", "1 h", "--format", "json")
     assert [row["rate"] for row in json.loads(answer.stdout)["arms"]] == [0.0, 0.0]
 
 
@@ -266,11 +267,6 @@ def test_an_arm_without_lists_has_no_rate(tmp_path: Path) -> None:
 
 def test_a_type_without_a_value_is_a_click_all_the_same(tmp_path: Path) -> None:
     paths = write_csv(tmp_path, lists=LISTS, clicks=CLICKS.replace("view", "click"))
-    answer = clicks(*paths.values(), "--window", "1 h", "--types", "--format", "json")
-    types: list[dict[str, Any]] = json.loads(answer.stdout)["types"]
-    assert {(row["type"], row["arm"]): row["accepted"] for row in types} == {
-        ("click", "A"): 1,
-        ("click", "B"): 0,
-        ("purchase", "A"): 0,
-        ("purchase", "B"): 0,
-    }
+    answer = clicks(*paths.values(), "--window", "1 h", "--format", "json")
+    arms: list[dict[str, Any]] = json.loads(answer.stdout)["arms"]
+    assert {row["arm"]: row["accepted"] for row in arms} == {"A": 1, "B": 0}

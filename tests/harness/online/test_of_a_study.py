@@ -138,7 +138,7 @@ def test_the_summary_describes_few_systems(study: Path) -> None:
     assert "significant" not in sentence
 
 
-@pytest.mark.parametrize("name", ["online", "online_orderings", "online_bins", "online_betas"])
+@pytest.mark.parametrize("name", ["online", "online_bins", "online_betas"])
 def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     finished = FinishedStudy.at(study)
     assert tabulate(finished, name).note.endswith(finished.manifest["data"])

@@ -191,13 +191,6 @@ def test_the_first_permutations_do_not_depend_on_how_many_follow(rng: np.random.
     assert set(few.round(12)) <= set(many.round(12))
 
 
-def test_the_null_distribution_adds_up(of_24_models: BestOfMany) -> None:
-    frame = of_24_models.null_frame()
-    assert frame["count"].sum() == 500
-    assert frame["at_least"].iloc[0] == 1.0
-    assert frame["rho"].is_monotonic_increasing
-
-
 @pytest.mark.slow
 def test_the_figure_shows_the_distribution_and_what_was_observed(of_24_models: BestOfMany) -> None:
     ax = of_24_models.plot(Figure().subplots())

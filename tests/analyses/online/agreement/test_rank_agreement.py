@@ -26,18 +26,18 @@ SAME, NEARLY, REVERSE, HALF = [1, 2, 3, 4], [2, 1, 3, 4], [4, 3, 2, 1], [2, 1, 4
 
 
 def small(*rows: list[int], name: str = "A", measures: list[str] = SMALL) -> Agreement:
-    return study_agreement([experiment(rows, RATES, measures=measures, name=name)], seed=1)
+    return study_agreement([experiment(rows, RATES, measures=measures, name=name)])
 
 
 @pytest.fixture
 def of_thesis(rng: np.random.Generator) -> Agreement:
     """The sizes of the thesis: five data sets of five models, 588 measures; random values."""
-    return study_agreement(random_experiments(rng), random_rates=50, seed=1)
+    return study_agreement(random_experiments(rng))
 
 
 def test_correlations_are_those_of_scipy(rng: np.random.Generator) -> None:
     values, rates = rng.integers(0, 5, (20, 7)), rng.integers(0, 5, 7)
-    found = study_agreement([experiment(values, rates)], random_rates=1, seed=1)
+    found = study_agreement([experiment(values, rates)])
     rhos = [stats.spearmanr(row, rates).statistic for row in values]
     taus = [stats.kendalltau(row, rates).statistic for row in values]
     np.testing.assert_allclose(found.rhos[:, 0], rhos, atol=1e-12)
@@ -72,7 +72,7 @@ def test_the_table_has_a_row_for_every_measure_and_experiment(of_thesis: Agreeme
 def test_measures_are_ordered_by_their_mean_over_experiments() -> None:
     first = experiment([SAME, NEARLY, HALF], RATES)
     second = experiment([REVERSE, NEARLY, SAME], RATES, name="B")
-    frame = study_agreement([first, second], seed=1).over_experiments()
+    frame = study_agreement([first, second]).over_experiments()
     assert frame["measure"].tolist() == ["M1", "M2", "M0"]
     assert frame["rank"].tolist() == [1, 1, 3]
     np.testing.assert_allclose(frame[["min", "mean", "max"]].iloc[2], [-1, 0, 1], atol=1e-12)
@@ -81,7 +81,7 @@ def test_measures_are_ordered_by_their_mean_over_experiments() -> None:
 def test_chosen_experiments_alone_are_averaged() -> None:
     first = experiment([SAME, NEARLY], RATES)
     second = experiment([REVERSE, NEARLY], RATES, name="B")
-    frame = study_agreement([first, second], seed=1).over_experiments(["A"])
+    frame = study_agreement([first, second]).over_experiments(["A"])
     assert frame["measure"].tolist() == ["M0", "M1"]
 
 
@@ -97,7 +97,6 @@ def test_undefined_measures_are_not_among_the_best() -> None:
 def test_bins_count_every_measure(of_thesis: Agreement) -> None:
     frame = of_thesis.bins()
     assert frame.groupby("experiment")["count"].sum().tolist() == [588] * 5
-    assert frame.groupby("experiment")["random_mean"].sum().to_numpy() == pytest.approx(588)
 
 
 def test_measures_that_order_the_models_alike_are_one_ordering() -> None:
@@ -198,8 +197,3 @@ def test_a_figure_of_what_was_not_measured_is_refused(of_thesis: Agreement) -> N
         plot_grid(of_thesis, experiment="F")
     with pytest.raises(InputError, match="no recall with the validation 'LOOO' was measured"):
         plot_grid(of_thesis, experiment="A", validation="LOOO")
-
-
-def test_no_random_rates_are_refused() -> None:
-    with pytest.raises(InputError, match="`random_rates` must be at least 1, got 0"):
-        study_agreement([experiment([SAME], RATES)], random_rates=0, seed=1)

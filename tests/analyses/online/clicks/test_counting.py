@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -56,19 +55,6 @@ def test_periods_are_the_versions_of_the_lists_if_there_are_no_models(tmp_path: 
     assert [*studied(tmp_path, experiment(days=2)).periods] == ["v0", "v1"]
 
 
-def test_all_types_together_are_the_clicks(tmp_path: Path) -> None:
-    log = experiment()
-    alone, by_type = (studied(tmp_path, log, types=types).chosen.rates for types in (False, True))
-    assert alone.n_accepted.tolist() == by_type.n_accepted.tolist()
-
-
-@pytest.mark.parametrize("asked", [{"window": 60_000}, {"explicit": True}])
-def test_an_item_that_no_list_holds_is_no_conversion(tmp_path: Path, asked: dict[str, Any]) -> None:
-    by_type = studied(tmp_path, experiment(), types=True, **asked).chosen.by_type
-    assert by_type["view"].n_accepted.sum() > 0
-    assert by_type["purchase"].n_accepted.sum() == 0
-
-
 def test_a_click_that_names_its_list_may_come_late(tmp_path: Path) -> None:
     log = experiment()
     log["clicks"]["time"] = [time + 30 * DAY for time in log["clicks"]["time"]]
@@ -94,14 +80,6 @@ def test_explicit_clicks_must_name_their_list(tmp_path: Path) -> None:
         InputError, match="must name their list: a column 'rec_id' in the interactions"
     ):
         studied(tmp_path, log, explicit=True)
-
-
-def test_types_of_explicit_clicks_must_be_in_the_interactions(tmp_path: Path) -> None:
-    log = experiment()
-    del log["clicks"]["rec_id"]
-    log["lists"]["clicked"] = [[False, True]] * 240
-    with pytest.raises(InputError, match="--explicit with --types needs a column 'rec_id'"):
-        studied(tmp_path, log, explicit=True, types=True)
 
 
 def test_the_last_list_alone_may_have_the_credit(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def awkward() -> Log:
 
 def study(paths: list[Path], *, shards: int, **asked: Any) -> Clicks:
     window = {} if "explicit" in asked else {"window": WINDOW}
-    question = Question(**window | {"robots": 5, "types": True} | asked)
+    question = Question(**window | {"robots": 5} | asked)
     lists, clicks = paths
     return study_log(lists, clicks, question, reading=Reading(shards), progress=Silent())
 

@@ -178,14 +178,6 @@ def test_intervals_cover_the_truth() -> None:
     assert snips < ips
 
 
-def test_clipping_is_counted() -> None:
-    slates, shown = simulated(3)
-    found = off_policy(slates, shown, clip=4.0)
-    assert found.largest_weight == pytest.approx(6.0)
-    assert found.clipped_share == pytest.approx(1 / 3)
-    assert value(found, "IPS") == pytest.approx(value(off_policy(slates, shown), "IPS") * 2 / 3)
-
-
 def test_equal_weights_are_worth_their_number() -> None:
     found = off_policy(*simulated(3))
     assert found.effective_size == pytest.approx(found.n_matched)
@@ -223,12 +215,6 @@ def test_a_target_of_another_length_is_refused() -> None:
     slates, shown = simulated(3)
     with pytest.raises(InputError, match="an item at each of 180 places, got 179"):
         off_policy(slates, shown[1:])
-
-
-@pytest.mark.parametrize("clip", [0.0, -1.0, np.nan])
-def test_a_clip_must_be_above_0(clip: float) -> None:
-    with pytest.raises(InputError, match=f"`clip` must be above 0, got {clip}"):
-        off_policy(*simulated(3), clip=clip)
 
 
 def test_the_caption_says_what_estimates_rest_on() -> None:

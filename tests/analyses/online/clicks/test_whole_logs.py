@@ -33,11 +33,11 @@ def test_every_rate_stands_with_and_without_robots(tmp_path: Path) -> None:
     log = experiment()
     log["lists"]["user"][:50] = ["robot"] * 50
     del log["clicks"]["rec_id"]
-    found = studied(tmp_path, log, robots=10, types=True)
+    found = studied(tmp_path, log, robots=10)
     kept = {name: values[50:] for name, values in log["lists"].items()}
     people = studied(tmp_path, {"lists": kept, "clicks": log["clicks"]})
     assert found.chosen.rates.rates.tolist() == people.chosen.rates.rates.tolist()
-    assert [group.by_type["view"].n_slates[0] for group in found.groups.values()] == [120, 70]
+    assert [group.rates.n_slates[0] for group in found.groups.values()] == [120, 70]
 
 
 def test_the_split_is_tested_with_and_without_robots(tmp_path: Path) -> None:

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from analyses.online.logs.acceptance import (
     Credit,
     explicit_clicks,
-    followed,
     implicit_clicks,
 )
-from analyses.online.logs.events import Events
 from analyses.online.logs.slates import Slates
 from runs import InputError
 from tests.analyses.online.logs.clicking import clicks_by_loops
@@ -109,11 +107,6 @@ def test_the_origin_of_time_does_not_matter(
     assert found.tolist() == implicit_clicks(slates, **some, window=window).tolist()
 
 
-def test_too_many_pairs_for_a_span_of_time_are_refused() -> None:
-    with pytest.raises(InputError, match=r"2 pairs of user and item over .* do not fit 63 bits"):
-        implicit_clicks(one_slate(), **events((0, 0, 100)), window=2**62)
-
-
 def test_a_negative_window_is_refused() -> None:
     with pytest.raises(InputError, match="`window` must not be negative, got -1 milliseconds"):
         implicit_clicks(one_slate(), **events(), window=-1)
@@ -128,14 +121,3 @@ def test_a_click_that_names_a_list_counts_there_alone() -> None:
     slates = Slates.of([["a", "b"], ["a"]], user=["u", "u"], arm=["A", "A"], time=[0, 0])
     clicked = explicit_clicks(slates, slate=np.array([1]), item=np.array([0], dtype=np.int32))
     assert clicked.tolist() == [False, False, True]
-
-
-def test_types_are_accepted_apart() -> None:
-    slates = Slates.of([["a", "b"], ["b"]], user=["u", "v"], arm=["A", "A"], time=[0, 0])
-    rows = events((0, 0, 1), (1, 1, 1), (0, 1, 99))
-    kinds, values = np.array([1, 0, 0], dtype=np.int32), np.ones(3)
-    some = Events(
-        slates.users, slates.items, ("purchase", "view"), **rows, type=kinds, value=values
-    )
-    accepted = [followed(slates, some.of_type(n), window=10, credit="all") for n in range(2)]
-    assert [lists.tolist() for lists in accepted] == [[False, True], [True, False]]

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,16 +16,6 @@ def slates() -> Slates:
 
 def test_positions_begin_at_1_in_every_list() -> None:
     assert slates().position.tolist() == [1, 2, 1, 1, 2, 3]
-
-
-def test_selected_lists_keep_what_is_known_of_them() -> None:
-    whole = replace(slates(), clicked=np.array([0, 1, 0, 0, 0, 1], dtype=bool))
-    kept = whole.select(np.array([False, True, True]))
-    assert kept.clicked is not None
-    assert kept.ids.tolist() == ["2", "3"]
-    assert kept.items.ids[kept.item].tolist() == ["c", "b", "c", "a"]
-    assert kept.clicked.tolist() == [False, False, False, True]
-    assert kept.position.tolist() == [1, 1, 2, 3]
 
 
 def test_a_list_is_marked_by_any_of_its_places() -> None:

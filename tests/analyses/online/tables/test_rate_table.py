@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.online.clicks.rates import OverTime
-from analyses.online.tables.rate_table import RateRow, average_rate, read_rate_tables
+from analyses.online.tables.rate_table import RateRow, average, read_rate_tables
 from runs import InputError
 from tests.analyses.online.tables.tables import RATES, write
 
@@ -50,7 +50,7 @@ def test_counts_may_stand_for_the_rate(tmp_path: Path) -> None:
 @given(st.floats(0, 1), st.lists(st.integers(1, 1000), min_size=1, max_size=6))
 def test_a_rate_that_never_changes_is_the_mean(rate: float, users: list[int]) -> None:
     rows = [RateRow(1, rate, weight, 0, 0) for weight in users]
-    assert average_rate(rows, over_time="thesis") == pytest.approx(rate)
+    assert average(rows, over_time="thesis")[0] == pytest.approx(rate)
 
 
 @pytest.mark.parametrize(

@@ -43,17 +43,6 @@ def test_a_larger_world_has_the_same_first_users() -> None:
     assert all(np.array_equal(*pair) for pair in pairs)
 
 
-def test_blocks_of_a_history_are_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = small_world()
-    whole = columns(world, slice(None))
-    monkeypatch.setattr("harness.online.simulation.click_world.USERS_PER_BLOCK", 37)
-    blocks = [[e.user, e.item, e.time, e.type] for _, e in world.history_blocks()]
-    assert all(
-        np.array_equal(np.concatenate(parts), column)
-        for parts, column in zip(zip(*blocks, strict=True), whole, strict=True)
-    )
-
-
 def test_a_history_ends_before_now() -> None:
     time = small_world().history().time
     assert NOW - 90 * DAY <= time.min() <= time.max() < NOW

@@ -86,8 +86,7 @@ def test_the_tables_fit_together(logs: Logs) -> None:
     assert (facts.without_arm, facts.against_assignment) == (0, 0)
 
 
-def test_a_history_is_written_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.online.simulation.click_world.USERS_PER_BLOCK", 64)
+def test_a_history_is_written_as_it_is(tmp_path: Path) -> None:
     settings = ClickWorldSettings(n_users=150, n_items=600)
     n_events = write_history(tmp_path / "history.parquet", settings)
     table = parquet.read_table(tmp_path / "history.parquet")

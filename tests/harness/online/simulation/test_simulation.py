@@ -266,7 +266,7 @@ def test_versions_are_live_when_their_lists_are_shown() -> None:
         ([1, 2, 3, 4, -1], "must fill lists of 5 with items from 0 to 299, got -1"),
         ([1, 2, 3, 4, 300], "must fill lists of 5 with items from 0 to 299, got 300"),
         ([1, 2, 3, 4, 1], "must not list an item twice"),
-        ([0, 1, 2, 3, 4], "must not list what the user has interacted with"),
+        ([0, 1, 2, 3, 4], "must not list an item twice, or what the user has"),
     ],
 )
 def test_wrong_lists_are_refused_with_the_name_of_the_arm(items: list[int], finding: str) -> None:
