@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from analyses.online.clicks.click_question import Duration, Question
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
-from analyses.recall.grids import BETAS, CUTOFFS
-from analyses.recall.stratification import (
-    FirstItem,
-    Popularity,
-    Smoothing,
-    Stratification,
-    Weights,
-)
+from analyses.recall.recall_settings import RecallSettings
+from analyses.recall.stratification import Stratification, Weights
 from analyses.shared.analysis import AnalysisSettings
-from runs.shared.settings import Sizes, Whole, without_repetition
-
-Betas = Annotated[
-    tuple[Annotated[float, Field(ge=0)], ...],
-    Field(min_length=1),
-    AfterValidator(without_repetition),
-]
-Depths = Annotated[Sizes, Field(min_length=1)]
+from runs.shared.settings import Whole
 
 
-class ArmSettings(AnalysisSettings):
+class ArmSettings(RecallSettings, AnalysisSettings):
     """How the arms of an experiment are compared: all analyses of it share these settings."""
 
-    betas: Betas = Field(BETAS, description="Exponents of popularity in recall.")
-    cutoffs: Depths = Field(CUTOFFS, description="Lengths of the lists.")
     weights: Weights = Field("uniform", description="Of the users whose items are hidden.")
-    first_item: FirstItem = Field("miss", description="In leave last one out.")
-    smoothing: Smoothing = Field("add-one", description="Of the popularity.")
-    popularity: Popularity = Field("events", description="What it counts.")
-    clip: float | None = Field(None, gt=0, description="Upper bound on an item's weight.")
     metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
         ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
     )
@@ -57,12 +38,7 @@ class ArmSettings(AnalysisSettings):
     @property
     def stratification(self) -> Stratification:
         """How hidden items are weighed."""
-        return Stratification(
-            weights=self.weights,
-            first_item=self.first_item,
-            smoothing=self.smoothing,
-            clip=self.clip,
-        )
+        return self.stratified(self.weights)
 
     def question(self, *, shares: Mapping[str, float] | None) -> Question:
         """Ask the same of a log as the command `clicks`."""

@@ -235,12 +235,22 @@ class Clicks(Result):
 
     @table("clicks_rates", "click-through rates of the arms (table 4.2)")
     def rates_table(self) -> Table:
-        """Tabulate the rates of every group."""
+        """Tabulate the rates of every group, and of simulated ones what they estimate."""
+        truth, rates = self.known.truth, self.chosen.rates
+        known = (
+            {}
+            if truth is None
+            else dict(zip(truth.arms, truth.rates(rates.over_time), strict=True))
+        )
         rows = [
             {"arm": _label(row["arm"], row), **_cells(row, *COUNTED, "mean of users")}
+            | ({"expected": _rounded(known[row["arm"]])} if known else {})
             for row in _rows(self._tables["arms"])
         ]
-        return _table("rates", "Click-through rates", self.caption(), rows)
+        note = (
+            "" if truth is None else " Expected: mean chance of a click in lists shown to people."
+        )
+        return _table("rates", "Click-through rates", self.caption() + note, rows)
 
     @table("clicks_differences", "differences of the arms' click-through rates")
     def differences_table(self) -> Table:
@@ -304,23 +314,6 @@ class Clicks(Result):
         every = dict.fromkeys(name for row in self.known.settings for name in row)
         rows = [{name: str(row.get(name, "")) for name in every} for row in self.known.settings]
         return _table("settings", "Arms and their models", "", rows)
-
-    @table("clicks_truth", "expected rates of the lists that were shown")
-    def truth_table(self) -> Table:
-        """Tabulate what the rates of a simulated experiment estimate."""
-        truth, rates = self.known.truth, self.chosen.rates
-        if truth is None:
-            return _table("truth", "", "", [])
-        parts = zip(
-            rates.arms, truth.rates(rates.over_time), rates.rates, *rates.limits, strict=True
-        )
-        rows = [
-            {"arm": arm, "expected": _rounded(expected), "observed": _rounded(rate)}
-            | {"95 % interval": _interval({"low": low, "high": high})}
-            for arm, expected, rate, low, high in parts
-        ]
-        note = "Expected: the mean chance of a click in the lists that were shown to people."
-        return _table("truth", "Expected and observed rates", note, rows)
 
     @table("clicks_facts", "how far the tables of a log fit together")
     def facts_table(self) -> Table:

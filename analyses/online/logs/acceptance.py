@@ -58,11 +58,16 @@ def implicit_clicks(
         raise InputError(f"`credit` must be 'all' or 'last', got {credit!r}.")
     import pandas as pd
 
-    matched: dict[str, Any] = {"on": "time", "by": ["user", "item"], "tolerance": window}
-    of_lists = {"user": slates.user[slates.slate], "time": slates.time[slates.slate]}
-    shown = pd.DataFrame(of_lists).assign(item=slates.item, place=np.arange(len(slates.item)))
-    events = pd.DataFrame({"user": user, "item": item, "time": time})
-    events = events[(user >= 0) & (item >= 0)].astype(shown.dtypes[["user", "item"]])
+    matched: dict[str, Any] = {"on": "time", "by": "pair", "tolerance": window}
+    n_items, of_user = len(slates.items), slates.user.astype(np.int64)[slates.slate]
+    shown = pd.DataFrame(
+        {"pair": of_user * n_items + slates.item, "time": slates.time[slates.slate]}
+    )
+    shown["place"] = np.arange(len(shown))
+    known = (user >= 0) & (item >= 0)
+    pairs = user[known].astype(np.int64) * n_items + item[known]
+    events = pd.DataFrame({"pair": pairs, "time": time[known]})
+    events = events[events["pair"].isin(shown["pair"])]
     shown, events = (rows.sort_values("time", kind="stable") for rows in (shown, events))
     if credit == "all":
         found = pd.merge_asof(shown, events.assign(is_next=True), direction="forward", **matched)
