@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import ExperimentWork, Place
-from analyses.online.clicks.rates import REACH
-from analyses.online.clicks.small_multiples import draw_among
+from analyses.online.clicks.daily_rates import draw_among
 from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid
 from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
+from analyses.shared.spreads import REACH
 from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:

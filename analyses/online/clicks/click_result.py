@@ -288,7 +288,7 @@ class Clicks(Result):
         rows = [
             {
                 "version, arm": f"{row['period']}, {row['arm']}",
-                "hours": f"{row['hours']:.1f}",
+                "hours": shown(row["hours"], decimals=1),
                 **_cells(row, *COUNTED),
             }
             for row in _rows(frame)

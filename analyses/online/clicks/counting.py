@@ -205,8 +205,7 @@ def periods_of(log: MatchedLog) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 def _hours(log: MatchedLog, lists: Lists) -> NDArray[np.float64]:
     """Say how long each version was live, or showed lists, in hours: (n_arms, n_periods)."""
     hours = np.full((len(lists.arms), len(lists.periods)), np.nan)
-    if log.models is not None:
-        models = log.models
+    if (models := log.models) is not None:
         hours[models.arm, models.numbers] = (models.valid_to - models.valid_from) / 3_600_000
         return hours
     first, last = np.full_like(hours, np.inf), np.full_like(hours, -np.inf)

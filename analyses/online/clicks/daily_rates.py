@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import ClickThrough
-from analyses.online.clicks.small_multiples import draw_among
 from analyses.shared.drawing import axes_or_new
 
 if TYPE_CHECKING:
@@ -45,3 +45,12 @@ class DailyRates:
             f"Click-through rates on {len(self.by_day):,} days (UTC), each arm before the others; "
             "bands: 95 % by the delta method over the users of the day."
         )
+
+
+def draw_among(
+    axes: Axes, places: NDArray[np.generic], curves: NDArray[np.float64], number: int
+) -> None:
+    """Draw curves of shape (n_curves, n_places): one in colour, the others grey behind it."""
+    for other in np.delete(curves, number, axis=0):
+        axes.plot(places, other, color="0.85", linewidth=0.7, zorder=0)
+    axes.plot(places, curves[number], color="#0072B2", linewidth=1.4)

@@ -40,10 +40,8 @@ class OffPolicy:
     Estimators are "IPS", "SNIPS" and, with a model of the reward, "DR"; values and standard errors
     over users have the shape (n_estimators,). Matched are places where the target may show what the
     log showed, all that IPS learns from; the effective size, :math:`(\sum w)^2 / \sum w^2`, are
-    places of a log with equal weights that would say as much. The unsupported share is that of a
-    deterministic target's places whose item the log never showed at that position: what it earns
-    there is not in the estimates (of DR, only by the model). It is NaN of a stochastic one, whose
-    other items are not told.
+    places of a log with equal weights that would say as much. What a target earns by items that the
+    log never showed at that position is not in the estimates (of DR, only by the model).
     """
 
     estimators: tuple[str, ...]
@@ -55,13 +53,12 @@ class OffPolicy:
     n_matched: int
     effective_size: float
     largest_weight: float
-    unsupported_share: float
 
     def to_frame(self) -> pd.DataFrame:
         """One row per estimator.
 
         Columns estimator, clicks_per_slate, error, low, high (95 %, over users), slates, users,
-        matched_places, effective_size, largest_weight and unsupported_share.
+        matched_places, effective_size and largest_weight.
         """
         import pandas as pd
 
@@ -75,7 +72,6 @@ class OffPolicy:
                 "matched_places": self.n_matched,
                 "effective_size": self.effective_size,
                 "largest_weight": self.largest_weight,
-                "unsupported_share": self.unsupported_share,
             }
         )
 
@@ -143,7 +139,6 @@ def off_policy(slates: Slates, target: NDArray[np.int32] | Target) -> OffPolicy:
     if policy.logged is not None and policy.shown is not None:
         residuals = weights * (clicked - policy.logged)
         estimates["DR"] = _mean(slates, policy.shown + residuals)
-    unsupported = np.nan if isinstance(target, Target) else _unsupported_share(slates, target)
     return OffPolicy(
         estimators=tuple(estimates),
         values=np.array([value for value, _ in estimates.values()]),
@@ -154,7 +149,6 @@ def off_policy(slates: Slates, target: NDArray[np.int32] | Target) -> OffPolicy:
         n_matched=int(np.count_nonzero(weights)),
         effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
         largest_weight=float(weights.max()),
-        unsupported_share=unsupported,
     )
 
 
@@ -220,12 +214,6 @@ def _error(slates: Slates, influence: Floats) -> float:
         return float("nan")
     by_user = np.bincount(row, influence)
     return float(np.sqrt(len(users) / (len(users) - 1) * (by_user**2).sum()))
-
-
-def _unsupported_share(slates: Slates, shown: NDArray[np.int32]) -> float:
-    column, n_items = slates.position - 1, len(slates.items)
-    known = np.isin(column * n_items + shown, column * n_items + slates.item)
-    return float(1 - known.mean())
 
 
 def read_target(path: Path, slates: Slates) -> NDArray[np.int32] | Target:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new
+from analyses.shared.spreads import REACH
 from analyses.significance.corrections import holm
 from runs import InputError
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 OverTime = Literal["pooled", "thesis"]
-
-REACH: Final = 1.959963984540054
-"""Standard errors from the middle of a 95 % interval to its ends."""
 
 TAIL: Final = 0.025
 """Chance beyond either end."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.checks import Stickiness
-from analyses.online.clicks.rates import REACH
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY
 from analyses.shared.drawing import axes_or_new, chosen_panel
+from analyses.shared.spreads import REACH
 from analyses.significance.corrections import holm
 from runs import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from analyses.online.logs.slates import Shown, Slates
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+HASH_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose multiples spread well (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +177,13 @@ def _against(shown: Shown, assigned: NDArray[np.int32]) -> float:
 
 
 def _repeated(events: Events) -> int:
-    """Count interactions that an earlier one equals."""
-    import pandas as pd
-
-    columns = {name: getattr(events, name) for name in ("user", "item", "type", "time")}
-    return int(pd.DataFrame(columns).duplicated().sum())
+    """Count interactions that another equals, among those whose hash another has."""
+    columns = (events.user, events.item, events.type, events.time)
+    hashes = np.zeros(len(events), dtype=np.uint64)
+    for column in columns:
+        hashes = (hashes ^ column.astype(np.uint64)) * HASH_FACTOR
+    rising = np.sort(hashes)
+    suspects = np.isin(hashes, rising[1:][rising[1:] == rising[:-1]])
+    rows = np.stack([column[suspects] for column in columns])
+    rows = rows[:, np.lexsort(rows)]
+    return int(np.count_nonzero((rows[:, 1:] == rows[:, :-1]).all(axis=0)))

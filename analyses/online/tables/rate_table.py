@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import REACH, TAIL, OverTime
+from analyses.online.clicks.rates import TAIL, OverTime
 from analyses.online.tables.value_table import EXPERIMENT, Row, experiment_of, name_in, read_models
+from analyses.shared.spreads import REACH
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.lines import read_number

@@ -178,14 +178,10 @@ class SystemRecommender:
 def require_arms(arms: Sequence[Arm]) -> None:
     """Refuse no arms, equal names, and weights that are not positive."""
     names = [arm.name for arm in arms]
-    if not names:
-        raise InputError("an experiment needs an arm, got none.")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"names of arms must differ, got {twice!r} twice.")
-    for arm in arms:
-        if not 0 < arm.weight < np.inf:
-            raise InputError(f"the weight of an arm must be positive, got {arm.weight}.")
+    if not names or len({*names}) < len(names):
+        raise InputError(f"an experiment needs arms of different names, got {names}.")
+    if not all(0 < arm.weight < np.inf for arm in arms):
+        raise InputError("the weights of arms must be positive.")
 
 
 def assign(users: Numbering, shares: Floats, *, salt: str) -> Lists:

@@ -106,12 +106,6 @@ class Stage:
         assigned = assign(world.users, shares, salt=settings.salt)
         return cls(world, by_name, settings, assigned, shares, test_users)
 
-    @property
-    def history(self) -> Actions:
-        """What users did before the experiment."""
-        events = self.world.history()
-        return Actions.of(events.user, events.item, events.time, events.type)
-
     def period(self, log: Actions, number: int) -> Period:
         """Plan a period: models do not learn from test users."""
         begin, _ = self.settings.span(number)

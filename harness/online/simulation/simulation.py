@@ -94,7 +94,8 @@ def simulate(
     settings = settings or SimulationSettings()
     require_arms(arms)
     stage = Stage.of(world, arms, settings, test_users)
-    log = stage.history
+    past = world.history()
+    log = Actions.of(past.user, past.item, past.time, past.type)
     served: list[list[Served]] = []
     n_shown = 0
     for number in range(settings.periods):

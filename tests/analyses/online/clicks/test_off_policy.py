@@ -191,13 +191,6 @@ def test_an_item_without_a_log_is_refused() -> None:
         off_policy(replace(slates, items=items), shown)
 
 
-def test_places_without_support_are_counted() -> None:
-    log = Slates.of([["a", "b"], ["a", "b"]], user=["1", "2"], arm=["A"] * 2, time=[0] * 2)
-    log = replace(log, clicked=np.ones(4, dtype=np.bool_), propensity=np.ones(4))
-    found = off_policy(log, np.array([0, 0, 0, 1], dtype=np.int32))
-    assert found.unsupported_share == 1 / 4
-
-
 def test_a_target_that_matches_nothing_is_refused() -> None:
     log = Slates.of([["a", "b"]], user=["1"], arm=["A"], time=[0])
     log = replace(log, clicked=np.ones(2, dtype=np.bool_), propensity=np.ones(2))
