@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 Floats = NDArray[np.float64]
 
-STEPS = 100
-"""More than Newton's method takes (5 to 8), unless the entropy has hardly any weight."""
-
-EASIER = 10.0
-"""Where that is so, the solution with so much more weight is the start."""
-
-SUFFICIENT = 1e-4
-"""Armijo's constant: the part of the promised gain that a step must bring."""
-
-CONVERGED = 1e-12
-"""Promised gain after which one last step is taken."""
+CONVERGED = 1e-10
+"""Largest gradient of the dual, which is one of shares."""
 
 
 def most_entropy(
@@ -31,7 +20,7 @@ def most_entropy(
 
     .. math:: \min_p\; s \sum_t W_t ((P'p)(t) - h(t))^2 - \eta H(p)
 
-    by damped Newton steps on its dual, of one variable per cell,
+    by its dual, of one variable per cell, which is concave:
 
     .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
         - \sum_t \frac{\eta \lambda_t^2}{4 s W_t}
@@ -54,61 +43,23 @@ def most_entropy(
     array([0.25, 0.25, 0.25, 0.25])
     """
     used = fit_weights > 0
-    dual = _Dual(
-        columns=np.ascontiguousarray(table[:, used]),
-        targets=shares[used],
-        ridge=eta / (2 * scale * fit_weights[used]),
-        log_weights=np.log(weights),
-    )
-    return dual.mass(dual.maximum())
+    columns, targets = np.ascontiguousarray(table[:, used]), shares[used]
+    ridge, logarithms = eta / (2 * scale * fit_weights[used]), np.log(weights)
 
+    def mass(at: Floats) -> Floats:
+        found: Floats = np.exp(log_softmax(columns @ at + logarithms))
+        return found
 
-@dataclass(frozen=True, eq=False)
-class _Dual:
-    """The function of one variable per cell that is maximised; see `most_entropy`."""
+    def short(at: Floats) -> tuple[float, Floats]:
+        partition = logsumexp(columns @ at + logarithms)
+        gradient = mass(at) @ columns + ridge * at - targets
+        return float(partition + ridge @ at**2 / 2 - targets @ at), gradient
 
-    columns: Floats
-    targets: Floats
-    ridge: Floats
-    log_weights: Floats
+    def curvature(at: Floats) -> Floats:
+        weighted = columns * mass(at)[:, np.newaxis]
+        means = weighted.sum(axis=0)
+        return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    def mass(self, at: Floats) -> Floats:
-        mass: Floats = np.exp(log_softmax(self.columns @ at + self.log_weights))
-        return mass
-
-    def value(self, at: Floats) -> float:
-        partition = float(logsumexp(self.columns @ at + self.log_weights))
-        return float(self.targets @ at - partition - self.ridge @ at**2 / 2)
-
-    def maximum(self) -> Floats:
-        """Climb from 0, or if that leads nowhere from the maximum of an easier function."""
-        at, arrived = self._climbed(np.zeros(len(self.targets)))
-        if arrived:
-            return at
-        return self._climbed(replace(self, ridge=EASIER * self.ridge).maximum())[0]
-
-    def _climbed(self, at: Floats) -> tuple[Floats, bool]:
-        """Take damped Newton steps; say whether they arrived."""
-        for _ in range(STEPS):
-            step, promised = self._newton(at)
-            if promised < CONVERGED:
-                return at + step, True
-            now, length = self.value(at), 1.0
-            while length > 1e-9 and (
-                self.value(at + length * step) < now + SUFFICIENT * length * promised
-            ):
-                length /= 2
-            at = at + length * step
-        return at, False
-
-    def _newton(self, at: Floats) -> tuple[Floats, float]:
-        """Give Newton's step, and the gain that the gradient promises for it."""
-        mass = self.mass(at)
-        means = mass @ self.columns
-        gradient = self.targets - means - self.ridge * at
-        hessian = (self.columns * mass[:, np.newaxis]).T @ self.columns - np.outer(means, means)
-        hessian += np.diag(self.ridge)
-        scales = 1 / np.sqrt(np.diag(hessian))
-        factor = cho_factor(scales[:, np.newaxis] * hessian * scales)
-        step: Floats = scales * cho_solve(factor, scales * gradient)
-        return step, float(gradient @ step)
+    start, asked = np.zeros(len(targets)), {"gtol": CONVERGED}
+    found = minimize(short, start, jac=True, hess=curvature, method="trust-exact", options=asked)
+    return mass(found.x)
