@@ -72,7 +72,7 @@ def adaptive(work: Work, settings: Settings) -> AdaptiveSizes:
     ([[0.5, 0.5]], [[4.0, nan]], [3.0])
     """
     first = first_of(work.full_ranks)
-    sizes = tuple(each.n_max for each in settings.designs(first).on_the_way())
+    sizes = tuple(m + 1 for m in settings.designs(first).sizes)
     below = [1 - ranks.above / ranks.n_irrelevant for ranks in work.full_ranks.values()]
     reached = [[1.0, *((each ** (n - 1)).mean() for n in sizes[:-1])] for each in below]
     return AdaptiveSizes(tuple(work.full_ranks), sizes, np.array(reached), Ranked.of(first))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import ndtr
 
-from analyses.sampled.estimators import Estimator, uncorrected
+from analyses.sampled.estimators import uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.samples.designs import Design
-from analyses.sampled.shared.facts import coverage, crossed, text_rows, tidy
+from analyses.sampled.shared.facts import crossed, text_rows, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
@@ -23,10 +20,13 @@ from analyses.sampled.shared.settings import (
     read_estimators,
 )
 from analyses.sampled.shared.trials import (
+    LEAST_COVERED,
+    NUMBERS,
     Draws,
     Experiment,
     Way,
     experiment,
+    nearest,
     takes,
     without_cutoffs,
 )
@@ -34,6 +34,7 @@ from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table, shown
+from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
 from runs.shared.settings import Whole
 
@@ -47,12 +48,6 @@ Floats = NDArray[np.float64]
 
 WIDE = 2
 """Estimates further apart than by this factor are drawn on a logarithmic scale."""
-
-ROUNDING = 1e-6
-"""Bias below it is that of the grid."""
-
-LEAST_COVERED = 90
-"""Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
 
 
 class Settings(GrowingSettings):
@@ -75,16 +70,14 @@ class Settings(GrowingSettings):
         every = {None: ("all_candidate_ranks",), "items": ("candidate_ranks",)}
         return every.get(self.draws, ())
 
-    def designs(self, ranks: FullRanks) -> dict[Estimator, Design]:
+    def designs(self, ranks: FullRanks) -> list[Way]:
         """Give each estimator the samples that it is for: adaptive ones, or of one size."""
         fixed, adaptive = self.fixed(ranks), self.growing(ranks)
-        designs: dict[Estimator, Design] = {
-            each: adaptive if takes(each, adaptive) else fixed
-            for each in read_estimators(self.estimators)
-        }
-        for design in dict.fromkeys(designs.values()):
+        estimators = read_estimators(self.estimators)
+        ways = [Way(one, adaptive if takes(one, adaptive) else fixed) for one in estimators]
+        for design in dict.fromkeys(way.design for way in ways):
             design.check(ranks)
-        return designs
+        return ways
 
 
 @analysis(
@@ -105,36 +98,17 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
     array([0.625, 0.625])
     """
-    first = first_of(work.full_ranks)
-    ways = [Way(*each) for each in settings.designs(first).items()]
-    found = experiment(Estimates, work, settings, ways, users=0, negatives=settings.negatives)
-    return replace(found, users=settings.users or found.ranked.n_users)
-
-
-def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
-    """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
-    counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
-    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
-
-
-def nearest(numbers: Floats) -> NDArray[np.intp]:
-    """Number the estimators to report levels by, with intervals that cover if any do.
-
-    Of `Estimates.numbers`, (5, ..., n_estimators, n_metrics), they are (..., n_metrics).
-    """
-    off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
-    allowed = holds | ~holds.any(axis=-2, keepdims=True)
-    return np.asarray(np.where(allowed, off, np.inf).argmin(axis=-2))
+    ways = settings.designs(first_of(work.full_ranks))
+    return experiment(Estimates, work, settings, ways, negatives=settings.negatives)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Experiment):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
-    Users are those that advice is for, and negatives, m, as many as were sampled.
+    Negatives, m, are as many as were sampled.
     """
 
-    users: int
     negatives: int
 
     label, curves = "Estimating from samples", False
@@ -142,60 +116,6 @@ class Estimates(Experiment):
         "system", "metric", "cutoff", "estimator", "sample", "replace", "scored", "repeats",
         "exact", "expected", "mean", "sd", "standard_error", "error", "error_sd", "zero_cutoffs",
     )  # fmt: skip
-
-    @property
-    def bias(self) -> Floats:
-        """Root mean square over systems of what is expected less the exact value.
-
-        Of shape (n_estimators, n_metrics).
-        """
-        return np.asarray(np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)))
-
-    @property
-    def noise(self) -> Floats:
-        """Root mean square over systems of the deviation over samples of so many users.
-
-        Of shape (n_estimators, n_metrics).
-        """
-        return np.asarray(np.sqrt(((self.sd * self._scale) ** 2).mean(axis=2)))
-
-    @property
-    def covered(self) -> Floats:
-        """How many of 100 intervals over users hold the exact value, as bias lets them.
-
-        The mean over systems, of shape (n_estimators, n_metrics).
-        """
-        error = np.hypot(self.sd * self._scale, self.spread / np.sqrt(self.users))
-        off = self.expected - self.exact
-        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
-        off = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
-        return np.asarray(coverage(off).mean(axis=2))
-
-    @property
-    def _scale(self) -> float:
-        """What noise is multiplied by for so many users as advice is for."""
-        return float(np.sqrt(self.ranked.n_users / self.users))
-
-    def ordered(self) -> tuple[Floats, Floats]:
-        """Give the shares of pairs of systems in the true order, in expectation and in samples.
-
-        Samples are those of so many users as advice is for, as if differences were normal. Both are
-        of shape (n_estimators, n_metrics); NaN where there are no pairs but true ties.
-        """
-        a, b = self._pairs
-        true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
-        expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
-        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
-        noise, rightly = apart.std(axis=3, ddof=1) * self._scale, expected * true
-        surely = np.where(rightly > 0, np.inf, -np.inf)
-        far = np.divide(rightly, noise, out=surely, where=noise > 0)
-        in_expectation = shares_in_order(np.sign(expected) == true, true)
-        return in_expectation, shares_in_order(ndtr(far), true)
-
-    @property
-    def numbers(self) -> Floats:
-        """Bias, noise, both shares in order, and intervals that cover: (5, n_estimators, n)."""
-        return np.array([self.bias, self.noise, *self.ordered(), self.covered])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give estimates, counts of true orders and of winners found, and what advice is from."""
@@ -215,8 +135,7 @@ class Estimates(Experiment):
         and in_samples, the shares of pairs of systems in the true order, and covered, how many of
         100 intervals over users hold the exact value.
         """
-        names = ("bias", "noise", "in_expectation", "in_samples", "covered")
-        numbers = {name: of.T for name, of in zip(names, self.numbers, strict=True)}
+        numbers = {name: of.T for name, of in zip(NUMBERS, self.numbers, strict=True)}
         axes = {"metric": self.metrics, "estimator": self.estimators}
         return _put_first(tidy(axes, users=self.users, **numbers))
 
@@ -229,10 +148,10 @@ class Estimates(Experiment):
         none of those for systems that truly tie. A tied estimate is not correct.
         """
         systems, exact = np.array(self.systems, dtype=object), np.round(self.exact, DECIMALS)
-        a, b = self._pairs
+        a, b = pairs = np.array(pair_indices(len(systems)))
         exact_a, exact_b = exact[:, np.newaxis, a], exact[:, np.newaxis, b]
         names = {"system_a": systems[a], "system_b": systems[b]}
-        return self._counted(self._pairs.T, **names, exact_a=exact_a, exact_b=exact_b)
+        return self._counted(pairs.T, **names, exact_a=exact_a, exact_b=exact_b)
 
     def winners(self) -> pd.DataFrame:
         """Count the repeats that find the best system.
@@ -244,11 +163,6 @@ class Estimates(Experiment):
         best = np.round(self.exact, DECIMALS).argmax(axis=1)
         winner = np.array(self.systems, dtype=object)[best, np.newaxis, np.newaxis]
         return self._counted(np.arange(len(self.systems))[np.newaxis], winner=winner)
-
-    @property
-    def _pairs(self) -> NDArray[np.intp]:
-        """All pairs of systems: (2, n_pairs)."""
-        return np.array([*combinations(range(len(self.systems)), 2)], np.intp).reshape(-1, 2).T
 
     def _counted(self, sets: NDArray[np.intp], **columns: Any) -> pd.DataFrame:
         """Count repeats that find the best of sets, (n_sets, n), beside columns that name these.

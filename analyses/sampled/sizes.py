@@ -189,11 +189,11 @@ class Sizes(Experiment):
         for dash, estimator in zip(DASHES, self.distinct, strict=False):
             ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
-        self._scale(ax, np.append(expected, self.exact[number]))
+        self._scale_axes(ax, np.append(expected, self.exact[number]))
         label_curves(ax)
         return ax
 
-    def _scale(self, ax: Axes, drawn: Floats) -> None:
+    def _scale_axes(self, ax: Axes, drawn: Floats) -> None:
         """Scale so that all curves are seen, whatever their bands."""
         from matplotlib.ticker import LogLocator
 

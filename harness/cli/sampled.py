@@ -62,17 +62,13 @@ def _settings() -> type[Section]:
     "--study",
     "studies",
     type=click.Choice(
-        [
-            *("estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors"),
-            *("choose", "all"),
-        ]
+        ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors", "all"]
     ),
     multiple=True,
     help="May be repeated. Estimates (the default): from repeated samples; ranks: where relevant "
-    "items stand; sizes: expected metrics by number of negatives; cost: error by items scored; "
-    "adaptive: sizes of adaptive samples, not among all; iterations: error by iterations of EM; "
-    "priors: error by the prior of BV and MN; choose: which of them at which cost, beside fewer "
-    "users in full, not among all.",
+    "items stand; sizes: expected metrics by number of negatives; cost: error and orders by items "
+    "scored, beside fewer users in full; adaptive: sizes of adaptive samples, not among all; "
+    "iterations: error by iterations of EM; priors: error by the prior of BV and MN.",
 )
 @click.option(
     "--example",

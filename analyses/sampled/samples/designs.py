@@ -167,19 +167,15 @@ class Adaptive:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Negatives of a user with none above so far, and at last."""
-        return tuple(each.n_max - 1 for each in self.on_the_way())
-
-    def on_the_way(self) -> tuple[Adaptive, ...]:
-        """Give the samples that stop growing at the first size, the second, and so on to the last.
+        """Negatives of a user with none above so far, and at last.
 
         Examples
         --------
-        >>> [str(each) for each in Adaptive(100, 400).on_the_way()]
-        ['100 to 100', '100 to 200', '100 to 400']
+        >>> Adaptive(100, 400).sizes
+        (99, 199, 399)
         """
         n_doublings = (self.n_max // self.n0).bit_length()
-        return tuple(Adaptive(self.n0, self.n0 * 2**number) for number in range(n_doublings))
+        return tuple(self.n0 * 2**number - 1 for number in range(n_doublings))
 
 
 Design: TypeAlias = FixedSize | Adaptive

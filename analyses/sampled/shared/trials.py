@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from analyses.sampled.estimators import Cells, Estimator, Fits
 from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
 from analyses.sampled.estimators.shared.nodes import HEAD
-from analyses.sampled.expectation.crossings import first_of
+from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
 from analyses.sampled.samples.designs import Adaptive, Design
 from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import Drawn, Ranked, mean_of_users, tidy
+from analyses.sampled.shared.facts import Drawn, Ranked, coverage, mean_of_users, tidy
 from analyses.sampled.shared.settings import DrawnSettings, read_metrics
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
+from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
@@ -52,6 +54,16 @@ CUTOFFS = range(1, 51)
 
 CURVES = ("Recall", "nDCG", "AP")
 """Those that Li et al. (2023) look at."""
+
+
+ROUNDING = 1e-6
+"""Bias below it is that of the grid."""
+
+NUMBERS = ("bias", "noise", "in_expectation", "in_samples", "covered")
+"""What is known of every way; see `Experiment.numbers`."""
+
+LEAST_COVERED = 90
+"""Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +120,8 @@ def path_for(metrics: Sequence[RankMetric]) -> str:
 
 
 def curve_of(metric: RankMetric) -> list[RankMetric]:
-    """Give a metric at all cut-offs; none if it has no cut-off."""
-    return [replace(metric, cutoff=k) for k in CUTOFFS if metric.cutoff is not None]
+    """Give a metric at all cut-offs; AUC has none."""
+    return [replace(metric, cutoff=k) for k in CUTOFFS if metric.name != "AUC"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,9 +298,26 @@ def experiment(
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
         drawn=Drawn(settings.replace, work.seed, draws if repeats else ""),
+        users=getattr(settings, "users", None) or len(np.unique(first.user)),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
+
+
+def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
+    """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
+    counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
+    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
+
+
+def nearest(numbers: Floats) -> NDArray[np.intp]:
+    """Number the estimators to report levels by, with intervals that cover if any do.
+
+    Of `Experiment.numbers`, (5, ..., n_estimators, n_metrics), they are (..., n_metrics).
+    """
+    off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
+    allowed = holds | ~holds.any(axis=-2, keepdims=True)
+    return np.asarray(np.where(allowed, off, np.inf).argmin(axis=-2))
 
 
 def _find(trial: Trial, ways: Sequence[Way]) -> dict[str, Any]:
@@ -331,6 +360,8 @@ class Experiment(Result):
         Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
     ranked, mean_candidates, drawn
         Of whom the ranks are, how many candidates a user has, and how samples were drawn.
+    users
+        So many that advice is for; by default those of the ranks.
     n_max
         Largest adaptive sample; 0 if there are none.
     """
@@ -353,6 +384,7 @@ class Experiment(Result):
     ranked: Ranked
     mean_candidates: float
     drawn: Drawn
+    users: int
     n_max: int
 
     columns: ClassVar[tuple[str, ...]] = ()
@@ -392,6 +424,60 @@ class Experiment(Result):
     def sd(self) -> Floats:
         """Their standard deviation: the noise of sampling, not that of users."""
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
+
+    @property
+    def bias(self) -> Floats:
+        """Root mean square over systems of what is expected less the exact value.
+
+        Of shape (n_ways, n_metrics).
+        """
+        return np.asarray(np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)))
+
+    @property
+    def noise(self) -> Floats:
+        """Root mean square over systems of the deviation over samples of so many users.
+
+        Of shape (n_ways, n_metrics).
+        """
+        return np.asarray(np.sqrt(((self.sd * self._scale) ** 2).mean(axis=2)))
+
+    @property
+    def covered(self) -> Floats:
+        """How many of 100 intervals over users hold the exact value, as bias lets them.
+
+        The mean over systems, of shape (n_ways, n_metrics).
+        """
+        error = np.hypot(self.sd * self._scale, self.spread / np.sqrt(self.users))
+        off = self.expected - self.exact
+        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
+        off = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
+        return np.asarray(coverage(off).mean(axis=2))
+
+    @property
+    def _scale(self) -> float:
+        """What noise is multiplied by for so many users as advice is for."""
+        return float(np.sqrt(self.ranked.n_users / self.users))
+
+    def ordered(self) -> tuple[Floats, Floats]:
+        """Give the shares of pairs of systems in the true order, in expectation and in samples.
+
+        Samples are those of so many users as advice is for, as if differences were normal. Both are
+        of shape (n_ways, n_metrics); NaN where there are no pairs but true ties.
+        """
+        a, b = pair_indices(len(self.systems))
+        true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
+        expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
+        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
+        noise, rightly = apart.std(axis=3, ddof=1) * self._scale, expected * true
+        surely = np.where(rightly > 0, np.inf, -np.inf)
+        far = np.divide(rightly, noise, out=surely, where=noise > 0)
+        in_expectation = shares_in_order(np.sign(expected) == true, true)
+        return in_expectation, shares_in_order(ndtr(far), true)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Bias, noise, both shares in order, and intervals that cover: (5, n_ways, n_metrics)."""
+        return np.array([self.bias, self.noise, *self.ordered(), self.covered])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the one table, called as the first that is printed; see `to_frame`."""

@@ -77,7 +77,7 @@ def test_cutoffs_before_the_first_relevant_item_are_counted_as_left_out(result: 
 
 
 def test_metrics_of_whole_lists_have_no_curve(result: Estimates) -> None:
-    assert np.isnan(result.errors[:, result.metrics.index("AP")]).all()
+    assert np.isnan(result.errors[:, result.metrics.index("AUC")]).all()
 
 
 @pytest.mark.slow

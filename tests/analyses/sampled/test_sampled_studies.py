@@ -27,7 +27,7 @@ names = ["sampled"]
 [analyses.sampled]
 studies = [
     "estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors",
-    "strategies", "choose",
+    "strategies",
 ]
 metrics = ["Recall@5", "AP"]
 estimators = ["uncorrected", "bv(gamma=0.1)", "mle", "adaptive-mle"]

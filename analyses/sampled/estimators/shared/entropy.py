@@ -60,6 +60,13 @@ def most_entropy(
         means = weighted.sum(axis=0)
         return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    start, asked = np.zeros(len(targets)), {"gtol": CONVERGED}
-    found = minimize(short, start, jac=True, hess=curvature, method="trust-exact", options=asked)
+    start = np.zeros(len(targets))
+    found = minimize(
+        short,
+        start,
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
     return mass(found.x)

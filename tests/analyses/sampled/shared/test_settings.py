@@ -17,15 +17,15 @@ def _refuse() -> FullRanks:
     raise InputError("there are none.")
 
 
-def test_the_group_has_its_nine_studies() -> None:
+def test_the_group_has_its_eight_studies() -> None:
     keys = {member.key for member in members_of("sampled")}
     names = ("adaptive", "cost", "estimates", "iterations", "priors", "ranks", "sizes")
-    assert keys == {f"sampled_{name}" for name in (*names, "choose", "strategies")}
+    assert keys == {f"sampled_{name}" for name in (*names, "strategies")}
 
 
-def test_adaptive_samples_choices_and_strategies_are_made_on_request() -> None:
+def test_adaptive_samples_and_strategies_are_made_on_request() -> None:
     requested = {member.name for member in members_of("sampled") if member.on_request}
-    assert requested == {"adaptive", "choose", "strategies"}
+    assert requested == {"adaptive", "strategies"}
 
 
 def test_no_study_is_made_unasked() -> None:
