@@ -171,7 +171,7 @@ def _show_example(format_: str, *, seed: int, output: Path | None) -> str:
 
     if format_ in ("csv", "json"):
         raise InputError(f"the example is two tables: print it as table or latex, not {format_}.")
-    results = example(seed=seed)
+    results = {"example": example(seed=seed)}
     if output is not None:
         write_results(results, output)
     if format_ == "latex":

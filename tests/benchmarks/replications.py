@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analyses.sampled.example import toy_table
+from analyses.sampled.example import example
 from harness.report.publication import Publication
 from harness.report.published_column import PublishedColumn
 from harness.report.study_folder import FinishedStudy
@@ -52,7 +52,7 @@ def places(column: PublishedColumn) -> pd.Series:
 
 def lists() -> pd.DataFrame:
     """Set what is expected of the three lists beside the print."""
-    table = toy_table(repeats=0, seed=0)
+    table = example(repeats=0, seed=0)
     printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
     cells = [
         (table.metrics.index(metric), "ABC".index(name))

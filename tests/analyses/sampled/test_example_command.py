@@ -1,14 +1,12 @@
 """The example of Krichene & Rendle on the command line."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.sampled.example import example, toy_table
+from analyses.sampled.example import Example, example
 from analyses.shared.figures import draw_figure
-from analyses.shared.publish import every_table
 from analyses.shared.result import figures_of
 from harness.cli.main import main
 
@@ -18,7 +16,7 @@ MISUSED = 2
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, Any]:
+def found() -> Example:
     return example(seed=1)
 
 
@@ -26,14 +24,14 @@ def _example(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["sampled", "--example", *map(str, arguments)])
 
 
-def test_the_exact_order_of_the_lists_is_not_that_of_samples(results: dict[str, Any]) -> None:
-    orders = every_table(results)[1].rows
+def test_the_exact_order_of_the_lists_is_not_that_of_samples(found: Example) -> None:
+    orders = found.orders().rows
     of_ap = [row[1] for row in orders if row[0] == "AP"]
     assert (of_ap[0], of_ap[-1]) == ("A > C > B", "C > B > A")
 
 
 def test_simulated_metrics_stand_beside_the_expected_ones() -> None:
-    rows = {str(row[0]): row for row in toy_table(seed=1).means().rows}
+    rows = {str(row[0]): row for row in example(seed=1).means().rows}
     assert rows["AP, A"][2] == "0.6366 ± 0.1304"
     assert str(rows["Recall@10, B"][3]) == "0.4000 ± 0.0000"
 
@@ -47,9 +45,8 @@ def test_the_folder_holds_both_tables_and_four_figures(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_every_estimator_of_a_figure_has_one_colour(results: dict[str, Any]) -> None:
-    result = results["example_corrections"]
-    figure = draw_figure(result, figures_of(type(result))[0])
+def test_every_estimator_of_a_figure_has_one_colour(found: Example) -> None:
+    figure = draw_figure(found, figures_of(Example)[-1])
     left, right = (
         {str(line.get_label()): line.get_color() for line in axes.lines} for axes in figure.axes
     )
