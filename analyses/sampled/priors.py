@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.sampled.estimators import bv, mn
@@ -92,8 +91,9 @@ def priors(work: Work, settings: Settings) -> Priors:
     >>> ranks = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
     >>> asked = {"metrics": ("Recall",), "priors": ("uniform", "true"), "negatives": 20}
     >>> found = priors(RanksAlone({"one": ranks}, seed=1), Settings(**asked, repeats=20))
-    >>> found.to_frame()[["estimator", "prior", "better_than_uniform"]].iloc[-1].tolist()
-    ['MN', 'true', 20]
+    >>> uniform, true = found.errors[-2:].mean(axis=-1).ravel()
+    >>> bool(true < uniform)
+    True
     """
     design = settings.designs(first_of(work.full_ranks))
     ways = [
@@ -116,7 +116,7 @@ class Priors(Experiment):
     label, without = "Comparing priors", "prior"
     columns = (
         "system", "metric", "estimator", "prior", "unavailable", "sample", "replace", "repeats",
-        "error", "error_sd", "better_than_uniform",
+        "error", "error_sd",
     )  # fmt: skip
 
     @property
@@ -124,25 +124,12 @@ class Priors(Experiment):
         """The priors, each once."""
         return tuple(dict.fromkeys(self.priors))
 
-    def better_than_uniform(self) -> NDArray[np.int64]:
-        """Count the repeats with a smaller error than that of the uniform prior.
-
-        Of shape (n_ways, n_metrics, n_systems); 0 if there is no uniform one.
-        """
-        errors = self.errors.reshape(-1, len(self.each), *self.errors.shape[1:])
-        if UNIFORM not in self.each:
-            return np.zeros(self.errors.shape[:3], dtype=np.int64)
-        better = errors < errors[:, [self.each.index(UNIFORM)]]
-        return np.asarray(better.sum(axis=4).reshape(self.errors.shape[:3]))
-
     def every_column(self) -> pd.DataFrame:
-        """Add why nobody has a prior, and in how many repeats it is better than a uniform one."""
-        frame, better = super().every_column(), self.better_than_uniform().ravel()
+        """Add why nobody has a prior, and between which limits most errors are."""
+        frame = super().every_column()
         low, high = np.quantile(self.errors, (0.1, 0.9), axis=-1)
         hidden = frame["prior"].map(unavailable)
-        return frame.assign(
-            unavailable=hidden, better_than_uniform=better, low=low.ravel(), high=high.ravel()
-        )
+        return frame.assign(unavailable=hidden, low=low.ravel(), high=high.ravel())
 
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
@@ -193,27 +180,12 @@ class Priors(Experiment):
                 ax.axvspan(place - 0.5, place + 0.5, color="0.92", linewidth=0, zorder=0)
 
     def caption(self) -> str:
-        """Say what is shown, which priors nobody has, and what learned ones are worth."""
+        """Say what is shown, and which priors nobody has."""
         hidden = "; ".join(f"{p}: {unavailable(p)}" for p in self.each if unavailable(p))
         shaded = f" Nobody has the priors that are shaded ({hidden})." if hidden else ""
         return (
             f"Relative error of the curves at cut-offs 1 to 50 by the prior of the correction, the "
             f"distribution of ranks that its bias is averaged over: mean over "
             f"{len(self.systems):,} systems; whiskers hold the middle eight tenths of the samples, "
-            f"of one system on average. {self.of_samples}{shaded}{''.join(self._worth())}"
+            f"of one system on average. {self.of_samples}{shaded}"
         )
-
-    def _worth(self) -> Iterator[str]:
-        """Say how often learned priors have a smaller error than the uniform one."""
-        known = int((~np.isnan(self.errors[0])).sum())
-        if not known or UNIFORM not in self.each:
-            return
-        better = self.every_column().groupby(["prior", "estimator"], sort=False)
-        shares = 100 * better["better_than_uniform"].sum() / known
-        for prior, own in shares.groupby("prior", sort=False):
-            if prior != UNIFORM and not unavailable(str(prior)):
-                said = (f"{name} {share:.0f} %" for name, share in own.droplevel("prior").items())
-                yield (
-                    f" The error with {prior} is below that with the uniform prior in so many of "
-                    f"the samples, systems and metrics: {', '.join(said)}."
-                )

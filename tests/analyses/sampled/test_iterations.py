@@ -69,7 +69,6 @@ def test_a_number_of_iterations_has_its_error_whatever_the_others(result: Iterat
 
 
 def test_the_likelihood_always_rises(result: Iterations) -> None:
-    assert result.likelihood_rises()
     assert (np.diff(result.likelihoods.reshape(2, 3, 2, 5), axis=1) > 0).all()
 
 

@@ -132,29 +132,12 @@ def test_priors_that_nobody_has_say_so_everywhere(result: Priors) -> None:
     assert len(result.plot().patches) == 3
 
 
-def test_counts_beside_the_uniform_prior_are_of_repeats(result: Priors) -> None:
-    uniform, own = (result.errors[way, 1, 0] for way in (12, 13))
-    rows = result.to_frame().query("estimator == 'MN' and prior == 'mle@100' and metric == 'AP'")
-    row = rows[rows["system"] == "near"]
-    assert row["better_than_uniform"].item() == (own < uniform).sum()
-
-
-def test_the_caption_says_what_learned_priors_are_worth(result: Priors) -> None:
-    share = 100 * result.better_than_uniform()[13].sum() / (2 * 2 * 5)
-    assert f"MN {share:.0f} %." in result.caption().partition("mle@100 is below")[2]
-
-
-def test_nothing_is_compared_with_a_uniform_prior_that_was_not_asked_for() -> None:
-    assert "uniform prior" not in _studied(priors=["mle", "true"]).caption()
-
-
 @pytest.mark.slow
 def test_what_has_no_truth_is_drawn_as_nothing() -> None:
     beyond = FullRanks.of([60, 70, 80], n_candidates=200)
     found = study(priors, {"beyond": beyond}, negatives=20, seed=1)
     assert np.isnan(found.errors).all()
     assert np.isnan(np.asarray(found.plot().get_lines()[0].get_ydata())).all()
-    assert "uniform prior" not in found.caption()
 
 
 def test_the_figure_has_a_mark_for_each_estimator(result: Priors) -> None:
