@@ -315,22 +315,14 @@ class ClickStudy(Result):
 
     @table("online_crossed", "the last two, crossed")
     def crossed(self) -> Table:
-        """Cross the two comparisons, over all experiments: table 4.10."""
-        return self._crossed_table("online_crossed", self.experiments)
-
-    @table("online_crossed_chosen", "the same of the experiments that were chosen")
-    def crossed_chosen(self) -> Table:
-        """Cross the two comparisons, over the experiments that were chosen: table 4.11."""
-        is_all = self.best.chosen == self.experiments
-        return self._crossed_table("online_crossed_chosen", () if is_all else self.best.chosen)
-
-    def _crossed_table(self, name: str, experiments: Sequence[str]) -> Table:
-        title = f"LOO and LLOO by beta = 0 and beta > 0: {', '.join(experiments)}"
-        if not experiments:
-            return Table(name, title, CROSSED, ["rho", *BETAS.values()], [])
-        frame = self._crossed(experiments)
-        shown = frame.assign(rho=[*VALIDATIONS.values()][: len(frame)])
-        return _table(name, title, CROSSED, shown, {"rho": "rho", **BETAS})
+        """Cross the two comparisons, over all experiments and those chosen: tables 4.10, 4.11."""
+        rows: list[list[Cell]] = []
+        for experiments in dict.fromkeys((self.experiments, self.best.chosen)):
+            counts = self._crossed(experiments).iloc[:, 1:].to_numpy().tolist()
+            names = [f"{', '.join(experiments)}: {name}" for name in VALIDATIONS.values()]
+            rows += [[name, *row] for name, row in zip(names, counts, strict=False)]
+        title = "LOO and LLOO by beta = 0 and beta > 0"
+        return Table("online_crossed", title, CROSSED, ["rho", *BETAS.values()], rows)
 
     @figure(
         "online_rhos",

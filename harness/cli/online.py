@@ -99,7 +99,7 @@ def online(
         click.echo(f"The report is {report.resolve()}")
         return
     from analyses.online.click_agreement import study_clicks
-    from analyses.online.tables.experiments import read_experiments
+    from analyses.online.tables.links import read_experiments
 
     values, rates = inputs
     settings = given(SETTINGS(), {"rates": rates, **asked})

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 SIGNS: Final = {">": 1.0, "=": 0.0, "<": -1.0}
 """How the first of a pair compares with the second."""
@@ -117,8 +116,12 @@ class Agreement:
         import pandas as pd
 
         cells = list(product(self.experiments, BINS))
-        counts = np.array([count_bins(rhos) for rhos in self.rhos.T]).ravel()
-        return pd.DataFrame(cells, columns=["experiment", "bin"]).assign(count=counts)
+        places = np.digitize(self.rhos, [-0.5, 0.0, 0.5], right=True)
+        defined = ~np.isnan(self.rhos)
+        counts = [((places == n) & defined).sum(axis=0) for n in range(len(BINS))]
+        return pd.DataFrame(cells, columns=["experiment", "bin"]).assign(
+            count=np.transpose(counts).ravel()
+        )
 
     def orderings(self) -> pd.DataFrame:
         """How many different orderings of the models the measures are.
@@ -242,18 +245,6 @@ def study_agreement(
 def correlations(experiment: Experiment) -> Floats:
     """Give rho of every measure, of shape (n_measures,)."""
     return rank_correlations(whole_ranks(experiment.values), whole_ranks(experiment.rates))
-
-
-def count_bins(rhos: Floats) -> Counts:
-    """Count how many rhos fall into each of `BINS`; undefined ones into none.
-
-    Examples
-    --------
-    >>> count_bins(np.array([-0.5, 0.0, 0.1, 0.5, 0.6, np.nan])).tolist()
-    [1, 1, 2, 1]
-    """
-    defined = rhos[~np.isnan(rhos)]
-    return np.bincount(np.digitize(defined, [-0.5, 0.0, 0.5], right=True), minlength=len(BINS))
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

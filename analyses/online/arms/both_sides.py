@@ -32,9 +32,8 @@ Floats = NDArray[np.float64]
 Place = tuple[str, int]
 """An arm and its period, from 0."""
 
-SHOWN_BETAS: Final = (0.0, 0.5, 1.0)
 SHOWN_CUTOFF: Final = 5
-"""The recall variants that are looked at closely: low, middle and high exponents."""
+"""Of the recall variants that are looked at closely, with low, middle and high exponents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +184,7 @@ class BothSides:
         """Numbers of the recalls with low, middle and high exponents at a common cut-off."""
         betas, cutoffs = self.settings.betas, self.settings.cutoffs
         cutoff = min(cutoffs, key=lambda k: abs(k - SHOWN_CUTOFF))
-        chosen = {min(betas, key=lambda beta: abs(beta - shown)) for shown in SHOWN_BETAS}
+        chosen = {betas[0], betas[len(betas) // 2], betas[-1]}
         return [
             number
             for number, each in enumerate(self.variants)

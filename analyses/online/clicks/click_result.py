@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.daily_rates import DailyRates
 from analyses.online.clicks.off_policy import OffPolicy
-from analyses.online.clicks.rates import ClickThrough
+from analyses.online.clicks.rates import ClickThrough, Truth
 from analyses.online.clicks.sample_ratio import SampleRatio
 from analyses.online.logs import LogFacts
 from analyses.shared.result import Result, figure, part_figure, table

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.checks import Stickiness, stickiness
-from analyses.online.clicks.click_question import Question
+from analyses.online.clicks.click_question import Question, in_words
 from analyses.online.clicks.click_result import EVERYONE, PEOPLE, Clicks, Group, Known
 from analyses.online.clicks.daily_rates import DailyRates
-from analyses.online.clicks.durations import in_words
 from analyses.online.clicks.matching import MatchedLog, intake_of, match_in_shards
 from analyses.online.clicks.off_policy import off_policy, read_target
 from analyses.online.clicks.rates import click_through, click_through_by_period

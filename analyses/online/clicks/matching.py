@@ -16,12 +16,11 @@ from analyses.online.logs import LogFacts, Logs
 from analyses.online.logs import interactions as interacting
 from analyses.online.logs import recommendations as recommending
 from analyses.online.logs.acceptance import explicit_clicks, followed
-from analyses.online.logs.events import Events
 from analyses.online.logs.interactions import Intake
 from analyses.online.logs.log_facts import Fit
 from analyses.online.logs.models import Models
 from analyses.online.logs.read_log import read_beside, read_people, read_users
-from analyses.online.logs.slates import Flags, Shown, Slates, join_shown
+from analyses.online.logs.slates import Events, Flags, Shown, Slates, join_shown
 from qrels.interactions.blocks import read_blocks
 from qrels.interactions.columns import read_times
 from qrels.interactions.shards import Reading, cut_in_shards, hashed

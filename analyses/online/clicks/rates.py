@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.spreads import REACH
 from analyses.significance.corrections import holm
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,8 +167,6 @@ def click_through(tallies: Tallies, *, over_time: OverTime = "pooled") -> ClickT
     >>> found.rates.tolist(), found.means_of_users.tolist(), found.errors.round(4).tolist()
     ([0.25], [0.5], [0.375])
     """
-    if over_time not in get_args(OverTime):
-        raise InputError(f"`over_time` must be 'pooled' or 'thesis', got {over_time!r}.")
     sums = tallies.sums()
     n_users, means_of_users = _of_users(tallies)
     covariances = _covariances(tallies, _influences(tallies, sums, over_time), n_users)
@@ -214,6 +211,45 @@ def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
     # A period in which the arm showed nothing has no users, and so no weight.
     weighted = np.where(users > 0, users * _ratio(accepted, shown), 0.0)
     return _ratio(weighted.sum(axis=1), users.sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Expected click-through rates of the lists that were shown.
+
+    It is what the rates of the log estimate, with the same users and lists, and chances in place of
+    clicks: not what a model would earn that served everybody, which is another quantity, since
+    users use up what their own arm has for them.
+
+    Users who were shown lists, lists, and the sum of their chances of a click or more are of shape
+    (n_arms, n_periods).
+    """
+
+    arms: tuple[str, ...]
+    users: Floats
+    slates: Floats
+    expected: Floats
+
+    def rates(self, over_time: OverTime) -> Floats:
+        """Give the expected rate of every arm over all periods, of shape (n_arms,)."""
+        return rates_of(np.stack([self.users, self.slates, self.expected]), over_time=over_time)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per arm and period (from 1): arm, period, users, slates and expected_rate."""
+        import pandas as pd
+
+        n_arms, n_periods = self.slates.shape
+        shown = self.slates > 0
+        rates = np.divide(self.expected, self.slates, out=np.full(shown.shape, np.nan), where=shown)
+        return pd.DataFrame(
+            {
+                "arm": np.repeat(self.arms, n_periods),
+                "period": np.tile(np.arange(1, n_periods + 1), n_arms),
+                "users": self.users.astype(np.int64).ravel(),
+                "slates": self.slates.astype(np.int64).ravel(),
+                "expected_rate": rates.ravel(),
+            }
+        )
 
 
 def _ratio(numerator: NDArray[np.number], denominator: NDArray[np.number]) -> Floats:

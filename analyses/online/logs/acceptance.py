@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.events import Events
-from analyses.online.logs.slates import Flags, Slates
+from analyses.online.logs.slates import Events, Flags, Slates
 from runs import InputError
 
 Credit = Literal["all", "last"]
@@ -54,8 +53,6 @@ def implicit_clicks(
     """
     if window < 0:
         raise InputError(f"`window` must not be negative, got {window} milliseconds.")
-    if credit not in get_args(Credit):
-        raise InputError(f"`credit` must be 'all' or 'last', got {credit!r}.")
     import pandas as pd
 
     matched: dict[str, Any] = {"on": "time", "by": "pair", "tolerance": window}

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.events import Events
-from analyses.online.logs.slates import Flags, Slates
+from analyses.online.logs.slates import Events, Flags, Slates
 from qrels.interactions.columns import Ids, read_floats, read_ids
 from qrels.interactions.interactions import TYPE_VALUES
 from qrels.interactions.table import LogTable

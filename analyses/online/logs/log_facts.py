@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.events import Events
 from analyses.online.logs.models import Models
-from analyses.online.logs.slates import Shown, Slates
+from analyses.online.logs.slates import Events, Shown, Slates
 
 if TYPE_CHECKING:
     import pandas as pd

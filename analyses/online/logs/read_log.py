@@ -10,15 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs import assignment as assignments
 from analyses.online.logs import interactions as interacting
 from analyses.online.logs import models as modelling
 from analyses.online.logs import recommendations as recommending
-from analyses.online.logs.events import Events
 from analyses.online.logs.interactions import AS_IT_IS, Intake
 from analyses.online.logs.log_facts import Fit, LogFacts, facts_of
 from analyses.online.logs.models import Models
-from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Shown, Slates
+from analyses.online.logs.slates import MILLISECONDS_PER_DAY, Events, Shown, Slates
 from qrels.interactions.columns import Ids, read_ids
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
@@ -30,7 +28,7 @@ KNOWN: Final[Mapping[str, Sequence[str]]] = {
     "recommendations": recommending.KNOWN,
     "interactions": interacting.KNOWN,
     "models": modelling.KNOWN,
-    "assignment": assignments.KNOWN,
+    "assignment": ("user", "arm", "time"),
 }
 
 
@@ -172,7 +170,7 @@ def read_beside(
     if "models" in tables:
         live = modelling.read_models(tables["models"], arms)
     if "assignment" in tables:
-        assigned = assignments.read_assignment(tables["assignment"], shown.users, arms)
+        assigned = read_assignment(tables["assignment"], shown.users, arms)
     further = {name: table.further(KNOWN[name]) for name, table in tables.items()}
     return live, assigned, facts_of(shown, fit, live, assigned, further=further)
 
@@ -187,6 +185,27 @@ def read_people(path: str | Path) -> Mapping[str, str]:
         row, head = again
         raise table.error("user", row, f"{user[row]!r} is merged again, after row {head + 1}.")
     return {user[row]: person[row] for row in range(len(user.places))}
+
+
+def read_assignment(table: LogTable, users: Numbering, arms: Numbering) -> NDArray[np.int32]:
+    """Give the arm of each user of the numbering, of shape (n_users,); -1 where it is not said.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, an arm is unknown, or a user is duplicated.
+    """
+    table.require("user", "arm")
+    user = read_ids(table.column("user"), table.fail("user"))
+    arm = recommending.known_arms(table, read_ids(table.column("arm"), table.fail("arm")), arms)
+    again = user.repetition()
+    if again is not None:
+        row, head = again
+        raise table.error("user", row, f"{user[row]!r} is assigned again, after row {head + 1}.")
+    numbers = user.numbers(users)
+    assigned = np.full(len(users), -1, dtype=np.int32)
+    assigned[numbers[numbers >= 0]] = arm[numbers >= 0]
+    return assigned
 
 
 def _numbering(*columns: Ids) -> Numbering:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,7 +75,10 @@ class ArmSection(Section):
         if self.model == "item-cosines":
             return NeighbourModel(ItemCosines(**self.settings))
         if self.model == "als-knn":
-            return NeighbourModel.embedded(EmbeddingSettings(**self.settings), seed=seed)
+            from recommenders.kernels.embeddings.model import similarity
+
+            asked = EmbeddingSettings(**self.settings)
+            return NeighbourModel(partial(similarity, settings=asked, seed=seed, n_jobs=1))
         return SystemModel(self.model, self.settings, seed)
 
 

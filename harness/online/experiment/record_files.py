@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from analyses.online.arms.both_sides import Place, Record
-from analyses.online.clicks.arm_truth import Truth
 from analyses.online.clicks.click_result import Known
+from analyses.online.clicks.rates import Truth
 from analyses.online.logs.interactions import Intake
 from analyses.online.logs.read_log import Logs, read_logs
 from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy

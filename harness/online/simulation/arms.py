@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels.ranks.hidden_ranks import HiddenRanks
-    from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.hidden import Hiding
     from recommenders.kernels.hidden.fixed_point import FixedPoint
     from recommenders.shared.scorers import HistoriesScorer
@@ -82,13 +80,6 @@ class NeighbourModel:
     """
 
     similarity: Similarity
-
-    @classmethod
-    def embedded(cls, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1) -> NeighbourModel:
-        """Learn votes by the cosine of embedded items, the same for any number of threads."""
-        from recommenders.kernels.embeddings.model import similarity
-
-        return cls(partial(similarity, settings=settings, seed=seed, n_jobs=n_jobs))
 
     def fit(self, history: Interactions) -> NeighbourRecommender:
         """Learn votes and popularity."""
@@ -208,16 +199,13 @@ def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm
     lists = model.recommend(profiles, depth=depth)
     n_users, n_items = profiles.shape
     who = f"the model of arm {arm!r}"
-    if lists.shape != (n_users, depth):
-        raise InputError(f"{who} must give lists of shape {(n_users, depth)}, got {lists.shape}.")
-    if lists.size and not 0 <= lists.min() <= lists.max() < n_items:
-        raise InputError(
-            f"{who} must fill lists of {depth} with items from 0 to {n_items - 1}, got "
-            f"{lists.min() if lists.min() < 0 else lists.max()}."
-        )
     row = np.repeat(np.arange(n_users), np.diff(profiles.indptr))
-    listed = (np.arange(n_users)[:, None] * n_items + lists).ravel()
-    every = np.concatenate([listed, row * n_items + profiles.indices])
-    if len(np.unique(every)) < len(every):
-        raise InputError(f"{who} must not list an item twice, or what the user has.")
+    listed = np.arange(n_users)[:, None] * n_items + lists
+    every = np.concatenate([listed.ravel(), row * n_items + profiles.indices])
+    known = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
+    if not known or len(np.unique(every)) < len(every):
+        raise InputError(
+            f"{who} must list {depth} items from 0 to {n_items - 1} for each user, none of them "
+            "twice, and none that the user has."
+        )
     return lists

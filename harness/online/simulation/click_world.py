@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import expit
 
-from analyses.online.logs.events import Events
+from analyses.online.logs.slates import Events
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
 from runs.shared.settings import Section
@@ -186,7 +186,7 @@ class ClickWorld:
         chances.
         """
         chances: Floats = expit(self.click_odds(users, items))
-        return attention(items.shape[1], self.settings.position) * chances
+        return np.arange(1.0, items.shape[1] + 1) ** -self.settings.position * chances
 
     def history(self, users: slice = slice(None)) -> Events:
         """Draw what a range of users did before now, in their order and that of time.
@@ -307,17 +307,6 @@ def interactions_of(events: Events) -> Interactions:
     """Sort events for training."""
     columns = {name: getattr(events, name) for name in ("user", "item", "time", "value")}
     return Interactions.of(events.users, events.items, **columns)
-
-
-def attention(depth: int, position: float) -> Floats:
-    """Give the chance that a rank is looked at, rank^-rho, of shape (depth,).
-
-    Examples
-    --------
-    >>> attention(2, 1.0)
-    array([1. , 0.5])
-    """
-    return np.arange(1.0, depth + 1) ** -position
 
 
 def _normals(places: NDArray[np.integer], *key: int | str) -> Floats:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.logs.events import Events
+from analyses.online.logs.slates import Events
 from harness.online.simulation.arms import Arm, Recommender, assign, recommended
 from harness.online.simulation.click_world import MINUTE, ClickWorld, interactions_of
 from harness.online.simulation.simulation_settings import SimulationSettings

@@ -9,10 +9,9 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.arm_truth import Truth
-from analyses.online.logs.events import Events
+from analyses.online.clicks.rates import Truth
 from analyses.online.logs.models import Models
-from analyses.online.logs.slates import Slates
+from analyses.online.logs.slates import Events, Slates
 from harness.online.simulation.arms import Arm, Recommender, require_arms
 from harness.online.simulation.click_world import ClickWorld
 from harness.online.simulation.serving import Served, Shown, Stage

@@ -14,7 +14,7 @@ from runs.shared.streams import random_uniforms
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from analyses.online.logs.events import Events
+    from analyses.online.logs.slates import Events
     from harness.online.simulation.simulation_settings import SimulationSettings
     from qrels.interactions.interactions import Interactions
 
@@ -171,16 +171,7 @@ def _views(
 
 
 def poisson_counts(luck: NDArray[np.float64], mean: float) -> Ints:
-    """Turn uniform numbers into Poisson counts, by inversion.
+    """Turn uniform numbers into Poisson counts, by inversion."""
+    from scipy.stats import poisson
 
-    Examples
-    --------
-    The chance of none is exp(-1) = 0.37:
-
-    >>> poisson_counts(np.array([0.36, 0.38]), 1.0).tolist()
-    [0, 1]
-    """
-    from scipy.special import pdtr
-
-    ends = pdtr(np.arange(20 + 10 * int(np.ceil(mean))), mean)
-    return np.searchsorted(ends, luck, side="right")
+    return poisson.ppf(luck, mean).astype(np.int64)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analyses.online.click_agreement import ClickStudy, study_clicks
-from analyses.online.tables.experiments import read_experiments
+from analyses.online.tables.links import read_experiments
 from analyses.shared.publish import every_table
 from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
 
@@ -111,7 +111,7 @@ def test_no_value_is_above_its_equal(grid: ClickStudy) -> None:
 
 
 def test_both_comparisons_are_crossed(grid: ClickStudy) -> None:
-    assert grid.crossed().rows[1] == ["equal", 4, 0, 4]
+    assert grid.crossed().rows[1] == ["X, Y: equal", 4, 0, 4]
 
 
 def test_without_a_grid_there_is_nothing_to_compare(plain: ClickStudy) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.online.clicks.durations import LONGEST, in_words, milliseconds
+from analyses.online.clicks.click_question import LONGEST, in_words, milliseconds
 
 
 @given(st.integers(0, 10**12))

@@ -9,7 +9,6 @@ from analyses.online.clicks.rates import (
     rates_of,
 )
 from analyses.online.clicks.tallies import Tallies, tally
-from runs import InputError
 from tests.analyses.online.experiments import simulated
 
 RATES = np.array([0.05, 0.08])
@@ -176,11 +175,6 @@ def test_robots_move_the_pooled_rate_but_not_the_mean_of_users() -> None:
     assert found.rates[0] < 0.03
     assert 0.045 < found.means_of_users[0] < 0.055
     assert found.errors[0] > 5 * np.sqrt(found.rates[0] * (1 - found.rates[0]) / found.n_slates[0])
-
-
-def test_an_unknown_way_over_time_is_refused() -> None:
-    with pytest.raises(InputError, match="must be 'pooled' or 'thesis', got 'mean'"):
-        click_through(of_users((1, 2)), over_time="mean")  # type: ignore[arg-type]
 
 
 def test_the_figure_has_one_place_for_each_arm() -> None:

@@ -112,11 +112,6 @@ def test_a_negative_window_is_refused() -> None:
         implicit_clicks(one_slate(), **events(), window=-1)
 
 
-def test_an_unknown_credit_is_refused() -> None:
-    with pytest.raises(InputError, match="must be 'all' or 'last', got 'first'"):
-        implicit_clicks(one_slate(), **events(), window=1, credit="first")  # type: ignore[arg-type]
-
-
 def test_a_click_that_names_a_list_counts_there_alone() -> None:
     slates = Slates.of([["a", "b"], ["a"]], user=["u", "u"], arm=["A", "A"], time=[0, 0])
     clicked = explicit_clicks(slates, slate=np.array([1]), item=np.array([0], dtype=np.int32))

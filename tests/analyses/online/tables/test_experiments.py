@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from analyses.online.tables.experiments import read_experiments
+from analyses.online.tables.links import read_experiments
 from runs import InputError
 from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
 

@@ -260,18 +260,13 @@ def test_versions_are_live_when_their_lists_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "finding"),
-    [
-        ([1, 2, 3], r"must give lists of shape \(\d+, 5\), got"),
-        ([1, 2, 3, 4, -1], "must fill lists of 5 with items from 0 to 299, got -1"),
-        ([1, 2, 3, 4, 300], "must fill lists of 5 with items from 0 to 299, got 300"),
-        ([1, 2, 3, 4, 1], "must not list an item twice"),
-        ([0, 1, 2, 3, 4], "must not list an item twice, or what the user has"),
-    ],
+    "items",
+    [[1, 2, 3], [1, 2, 3, 4, -1], [1, 2, 3, 4, 300], [1, 2, 3, 4, 1], [0, 1, 2, 3, 4]],
+    ids=["too few", "below", "beyond", "twice", "known"],
 )
-def test_wrong_lists_are_refused_with_the_name_of_the_arm(items: list[int], finding: str) -> None:
+def test_wrong_lists_are_refused_with_the_name_of_the_arm(items: list[int]) -> None:
     model = Wrong(np.array(items, dtype=np.int32))
-    with pytest.raises(InputError, match=f"the model of arm 'mine' {finding}"):
+    with pytest.raises(InputError, match="the model of arm 'mine' must list 5 items from 0 to 299"):
         simulate(small_world(), [Arm("mine", model)])
 
 
