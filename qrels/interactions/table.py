@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.interactions.columns import Fail, is_text, read_times
+from qrels.interactions.columns import Fail, Ids, is_text, read_times
 from runs import InputError
 
 PARQUET_MAGIC: Final = b"PAR1"
@@ -116,6 +116,12 @@ class LogTable:
                 hint = f" Did you mean {close[0]!r}?" if close else ""
                 found = ", ".join(self.names)
                 raise InputError(f"{self.path}: there is no column {name!r} among {found}.{hint}")
+
+    def require_once(self, name: str, ids: Ids) -> None:
+        """Refuse an id that stands in a column again."""
+        if again := ids.repetition():
+            row, head = again
+            raise self.error(name, row, f"{ids[row]!r} stands again, after row {head + 1}.")
 
     def further(self, known: Sequence[str]) -> tuple[str, ...]:
         """Name the columns that have no meaning here; `column` reads them all the same."""

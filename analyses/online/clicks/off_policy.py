@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import with_limits
+from analyses.online.logs.recommendations import rows_in_order
 from analyses.online.logs.slates import Slates
-from qrels.interactions.columns import read_floats, read_ids, read_positions
+from qrels.interactions.columns import read_floats, read_ids
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
 
@@ -225,16 +226,16 @@ def read_target(path: Path, slates: Slates) -> NDArray[np.int32] | Target:
     neither table of the log has.
     """
     table = LogTable.open(path)
-    table.require("rec_id")
-    rec, by_place = read_ids(table.column("rec_id"), table.fail("rec_id")), "position" in table
-    item = "item" if by_place else "items"
-    name = "propensity" if "propensity" in table else item
+    by_place = "position" in table
+    name = "propensity" if "propensity" in table else "item" if by_place else "items"
+    table.require("rec_id", name)
+    rec = read_ids(table.column("rec_id"), table.fail("rec_id"))
     if by_place:
-        position = read_positions(table.column("position"), table.fail("position"))
-        rows = np.lexsort((position, rec.places))
+        rows = rows_in_order(table, rec)
         order, values, fail = rows, table.column(name), table.fail(name)
         ids, first = rec.ids, np.cumsum([0, *np.bincount(rec.places)])
     else:
+        table.require_once("rec_id", rec)
         lists = table.lists(name)
         values, fail, ids, first = lists.values, lists.fail, rec.ids[rec.places], lists.first
         rows, order = np.repeat(np.arange(len(ids)), np.diff(first)), np.arange(first[-1])

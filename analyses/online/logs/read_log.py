@@ -180,10 +180,7 @@ def read_people(path: str | Path) -> Mapping[str, str]:
     table = LogTable.open(path)
     table.require("user", "person")
     user, person = (read_ids(table.column(name), table.fail(name)) for name in ("user", "person"))
-    again = user.repetition()
-    if again is not None:
-        row, head = again
-        raise table.error("user", row, f"{user[row]!r} is merged again, after row {head + 1}.")
+    table.require_once("user", user)
     return {user[row]: person[row] for row in range(len(user.places))}
 
 
@@ -198,10 +195,7 @@ def read_assignment(table: LogTable, users: Numbering, arms: Numbering) -> NDArr
     table.require("user", "arm")
     user = read_ids(table.column("user"), table.fail("user"))
     arm = recommending.known_arms(table, read_ids(table.column("arm"), table.fail("arm")), arms)
-    again = user.repetition()
-    if again is not None:
-        row, head = again
-        raise table.error("user", row, f"{user[row]!r} is assigned again, after row {head + 1}.")
+    table.require_once("user", user)
     numbers = user.numbers(users)
     assigned = np.full(len(users), -1, dtype=np.int32)
     assigned[numbers[numbers >= 0]] = arm[numbers >= 0]

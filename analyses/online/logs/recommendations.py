@@ -119,10 +119,8 @@ def require_columns(table: LogTable) -> None:
 def _of_lists(table: LogTable, *, strict: bool) -> Recommendations:
     """Read one row for each list."""
     rec = _ids(table, "rec_id")
-    again = rec.repetition()
-    if again is not None and strict:
-        row, head = again
-        raise table.error("rec_id", row, f"{rec[row]!r} stands again, after row {head + 1}.")
+    if strict:
+        table.require_once("rec_id", rec)
     shown = table.lists("items")
     lengths = np.diff(shown.first)
     if (lengths == 0).any():
@@ -141,7 +139,7 @@ def _of_lists(table: LogTable, *, strict: bool) -> Recommendations:
         clicked=_beside(table, "clicked", shown.first, read_flags),
         propensity=_beside(table, "propensity", shown.first, read_floats),
     )
-    return read if again is None else _of_first_rows(read)
+    return read if len(rec.ids) == len(rec.places) else _of_first_rows(read)
 
 
 def _of_first_rows(read: Recommendations) -> Recommendations:
@@ -170,9 +168,7 @@ def _of_first_rows(read: Recommendations) -> Recommendations:
 def _of_places(table: LogTable) -> Recommendations:
     """Read one row for each item of a list, in any order."""
     rec = _ids(table, "rec_id")
-    position = read_positions(table.column("position"), table.fail("position"))
-    rows = np.lexsort((position, rec.places))
-    _require_positions(table, rec, position, rows)
+    rows = rows_in_order(table, rec)
     first = np.concatenate([[0], np.cumsum(np.bincount(rec.places))]).astype(np.int64)
     heads = rows[first[:-1]]
 
@@ -235,9 +231,10 @@ def _of_rows(
     return read(table.column(name), table.fail(name))[rows] if name in table else None
 
 
-def _require_positions(
-    table: LogTable, rec: Ids, position: NDArray[np.int64], rows: NDArray[np.int64]
-) -> None:
+def rows_in_order(table: LogTable, rec: Ids) -> NDArray[np.int64]:
+    """Put the rows of a table of items list after list, by their positions, which must be right."""
+    position = read_positions(table.column("position"), table.fail("position"))
+    rows = np.lexsort((position, rec.places))
     expected = place_in_group(rec.places[rows])
     wrong = position[rows] != expected
     if wrong.any():
@@ -249,6 +246,7 @@ def _require_positions(
             f"the positions of a list must be 1, 2, 3 and so on, each once, but list {rec[row]!r} "
             f"has {position[row]} where {expected[at]} should be.",
         )
+    return rows
 
 
 def _check(read: Recommendations) -> None:

@@ -213,7 +213,7 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
     "assigned twice": (
         {"assignment": "user,arm\nann,A\nann,B\n"},
         ["--window", "1 h", "--assignment", "assignment.csv"],
-        "assignment.csv, row 2, column 'user': 'ann' is assigned again, after row 1.",
+        "assignment.csv, row 2, column 'user': 'ann' stands again, after row 1.",
     ),
     "no file": ({}, ["--window", "1 h", "--models", "none.csv"], "none.csv: cannot be read"),
     "no propensities": (

@@ -1,8 +1,13 @@
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from analyses.online.clicks.off_policy import Target, read_target
+from analyses.online.logs.slates import Slates
 from runs import InputError
 from tests.analyses.online.clicks.experiments import studied
 from tests.analyses.online.logs.writing import write_parquet
@@ -54,3 +59,57 @@ def test_a_policy_must_have_lists_for_the_log(
 ) -> None:
     with pytest.raises(InputError, match=message):
         value(tmp_path, **changed)
+
+
+LOGGED = "rec_id,position,item\nr1,1,x\nr1,2,y\nr2,1,x\nr2,2,y\n"
+
+
+def logged() -> Slates:
+    slates = Slates.of([["x", "y"], ["x", "y"]], user=["a", "b"], arm=["A"] * 2, time=[0] * 2)
+    return replace(slates, ids=np.array(["r1", "r2"]))
+
+
+def test_other_lists_need_no_more_than_their_ids_and_items(tmp_path: Path) -> None:
+    by_place, whole = tmp_path / "policy.csv", tmp_path / "policy.parquet"
+    by_place.write_text("rec_id,position,item\nr2,2,y\nr2,1,x\nr1,2,x\nr1,1,y\n")
+    write_parquet(whole, {"rec_id": ["r2", "r1"], "items": [["x", "y"], ["y", "x"]]})
+    for path in (by_place, whole):
+        found = read_target(path, logged())
+        assert isinstance(found, np.ndarray)
+        assert logged().items.ids[found].tolist() == ["y", "x", "x", "y"]
+
+
+def test_chances_of_a_stochastic_policy_are_read_by_position(tmp_path: Path) -> None:
+    path = tmp_path / "policy.csv"
+    path.write_text("rec_id,position,propensity\nr1,2,.3\nr1,1,.2\nr2,1,.5\nr2,2,1\n")
+    found = read_target(path, logged())
+    assert isinstance(found, Target)
+    assert found.chance.tolist() == [0.2, 0.3, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("rec_id,position\nr1,1\n", "no column 'item'"),
+        ("rec_id,item\nr1,x\n", "no column 'items'"),
+        (LOGGED.replace("r1,2,y", "r1,1,y"), "row 2, column 'position': the positions of a list"),
+        (
+            LOGGED.replace("r2,2,y\n", ""),
+            "row 3, column 'rec_id': list 'r2' has 2 items",
+        ),
+        (LOGGED.replace("r1,2,y", "r1,2,z"), "row 2, column 'item': 'z' is in neither table"),
+        (LOGGED.replace("r2", "r3"), "there must be a list for each one in the log, but 'r2'"),
+    ],
+)
+def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, finding: str) -> None:
+    path = tmp_path / "policy.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(finding)):
+        read_target(path, logged())
+
+
+def test_a_list_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    lists = {"rec_id": ["r1", "r1"], "items": [["x", "y"]] * 2}
+    path = write_parquet(tmp_path / "policy.parquet", lists)
+    with pytest.raises(InputError, match="'r1' stands again, after row 1"):
+        read_target(path, logged())

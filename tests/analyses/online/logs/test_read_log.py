@@ -487,7 +487,7 @@ def test_users_are_assigned_to_arms(tmp_path: Path) -> None:
 
 def test_a_user_is_assigned_once(tmp_path: Path) -> None:
     assert refusal(tmp_path, assignment="user,arm\nbob,B\nann,A\nbob,B\n") == (
-        "assignment.csv, row 3, column 'user': 'bob' is assigned again, after row 1."
+        "assignment.csv, row 3, column 'user': 'bob' stands again, after row 1."
     )
 
 
