@@ -323,7 +323,7 @@ def _prints_such_tables(block: str, tmp_path: Path) -> None:
     )
     given = [str(tmp_path / word) if word == "ranks.csv" else word for word in command.split()[2:]]
     answer = CliRunner().invoke(main, [*given, "--quiet", "--repeats", "2"])
-    assert answer.stdout.splitlines()[0].split() == headings.replace("351", "2").split()
+    assert answer.stdout.splitlines()[0].split() == headings.replace("352", "2").split()
     assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index(" of ")])
 
 

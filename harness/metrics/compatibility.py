@@ -63,7 +63,8 @@ def compatibility(
     earned = np.reshape(weights[ends], (-1, 1)) - judged.once(_weights_missed, p=p)
     n_ideal = np.minimum(judged.n_relevant, ends)
     best = (1 - p**n_ideal) / (1 - p) + n_ideal * (weights[ends] - weights[n_ideal])
-    return ratio(np.maximum(earned, 0.0, out=earned).sum(axis=1), best)
+    total = running(np.maximum(earned, 0.0, out=earned))
+    return ratio(total[:, -1:].sum(axis=1), best)
 
 
 def _weights(depth: int, p: float) -> NDArray[np.float64]:

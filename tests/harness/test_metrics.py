@@ -116,6 +116,16 @@ def test_condensed_lists_score_as_those_without_unjudged_items(
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_longer_lists_of_other_users_change_no_digit(name: str) -> None:
+    for seed, depth in product(range(12), (3, 9, 12)):
+        run, qrels = random_case(seed, n_users=60, n_items=60, depth=depth, n_judged=20)
+        beside = Run(run.system, np.pad(run.items, ((0, 0), (0, 9)), constant_values=-1))
+        judged = (judge(one, qrels, known_items()) for one in (run, beside))
+        alone, padded = (METRICS[name](one, cutoff=100) for one in judged)
+        np.testing.assert_array_equal(alone, padded)
+
+
 @pytest.mark.parametrize("name", PYTREC_EVAL)
 @pytest.mark.parametrize("cutoff", [5, 100])
 def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
