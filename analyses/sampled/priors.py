@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
@@ -97,16 +97,11 @@ def priors(work: Work, settings: Settings) -> Priors:
     """
     design = settings.designs(first_of(work.full_ranks))
     ways = [
-        Way(_with_prior(one, UNIFORM if name == TRUE else name), design, oracle=name == TRUE)
+        Way(one.with_prior(UNIFORM if name == TRUE else name), design, oracle=name == TRUE)
         for one in CORRECTORS
         for name in settings.wanted
     ]
     return experiment(Priors, work, settings, ways)
-
-
-def _with_prior(estimator: WithPrior, prior: str) -> WithPrior:
-    option: dict[str, Any] = {"prior": prior}
-    return replace(estimator, **option)
 
 
 @dataclass(frozen=True, eq=False)

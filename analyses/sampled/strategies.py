@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,19 @@ from scipy.special import stdtr
 
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
-from analyses.sampled.expectation.metrics import RankMetric
-from analyses.sampled.samples.designs import require_negatives
-from analyses.sampled.samples.from_candidates import Negatives, top_items
+from analyses.sampled.samples.designs import FixedSize, require_negatives
+from analyses.sampled.samples.from_candidates import Weigh, top_items
 from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     METRICS,
     EstimatorNames,
     MetricNames,
+    Negatives,
     RankSettings,
     read_metrics,
 )
-from analyses.sampled.shared.settings import Negatives as HowMany
+from analyses.sampled.shared.trials import RESAMPLED, Sampled, Way
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
@@ -35,7 +35,7 @@ from analyses.shared.table import Cell, Table
 from analyses.significance.corrections.adjustments import holm
 from analyses.significance.permutation.pairs import pair_indices
 from analyses.verdicts.rulers import oriented
-from qrels import FullRanks, Qrels
+from qrels import FullRanks
 from runs import InputError
 from runs.shared.settings import Whole
 from runs.shared.streams import random_words
@@ -45,13 +45,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
-    from qrels.ranks.candidate_ranks import CandidateRanks
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
-TESTED = 20
-"""Samples of whose systems pairs are tested."""
 
 FULL, FEWER, HARD = "full", "fewer users in full", "hard"
 WEIGHTED = ("uncorrected", "ht-plugin")
@@ -66,7 +63,7 @@ class Settings(RankSettings):
     """Ways to draw negatives, and what each tells of the systems."""
 
     metrics: MetricNames = METRICS
-    negatives: HowMany = 100
+    negatives: Negatives = 100
     estimators: EstimatorNames = ESTIMATORS
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
     replicates: Whole = Field(
@@ -106,41 +103,43 @@ def strategies(work: Work, settings: Settings) -> Strategies:
 
     All systems rank the same sampled items of a user.
     """
-    counts = work.popularity_counts["train"]
+    every, counts = work.candidate_ranks, work.popularity_counts["train"]
     popular = np.argsort(-counts, kind="stable")[: int(settings.lost * np.sum(counts >= 0))]
     left = work.qrels.keep(~np.isin(work.qrels.items, popular))
-    trial, without = (Trial.of(work, judged, settings) for judged in (work.qrels, left))
-    if trial.n_users < 2 or not len(without.first):
+    all_judged, some_lost = (
+        Sampled({name: ranks.of_relevant(judged) for name, ranks in every.items()}, every, "items")
+        for judged in (work.qrels, left)
+    )
+    first, others = (next(iter(one.systems.values())) for one in (all_judged, some_lost))
+    n_users = len(np.unique(first.user))
+    if n_users < 2 or not len(others):
         raise InputError("strategies need two users, and judgements of other than popular items.")
+    names, found = _means(work, settings, all_judged, replicates=settings.replicates)
+    _, without = _means(work, settings, some_lost)
     true, named = None, ""
     if work.known_truth is not None:
         scores, ruler = oriented(work.known_truth.scores), work.known_truth.references[0]
         true = scores.values[scores.measures.index(ruler)].mean(axis=1)
         named = f"{ruler} {work.known_truth.origin}"
-    names, found = [], []
-    with work.progress("Trying ways to sample", len(trial.ways)) as bar:
-        for (*name, all_judged), (*_, some_lost) in zip(
-            trial.measured(settings.replicates), without.measured(0), strict=True
-        ):
-            names.append(name)
-            found.append(_aspects(all_judged, trial.exact, some_lost.values, true))
-            bar.advance()
-    sizes = trial.first.n_relevant
+    aspects = [
+        _aspects(one, found[0], other.values, true)
+        for one, other in zip(found, without, strict=True)
+    ]
     return Strategies(
-        measures=Measures(Measure(str(metric)) for metric in trial.metrics),
-        systems=tuple(trial.every),
+        measures=Measures(Measure(str(metric)) for metric in read_metrics(settings.metrics)),
+        systems=tuple(every),
         ways=tuple(way for way, _ in names),
         estimators=tuple(estimator for _, estimator in names),
-        numbers=np.stack(found, axis=1),
-        n_users=trial.n_users,
-        n_fewer=trial.n_fewer,
-        scored=settings.negatives + mean_of_users(sizes, trial.first),
-        n_candidates=trial.mean_candidates,
+        numbers=np.stack(aspects, axis=1),
+        n_users=n_users,
+        n_fewer=found[1].n_users,
+        scored=settings.negatives + mean_of_users(first.n_relevant, first),
+        n_candidates=mean_of_users(first.n_candidates, first),
         negatives=settings.negatives,
         power=settings.power,
-        hard_by=trial.hard_by,
+        hard_by=settings.hard_by or next(iter(every)),
         lost=settings.lost,
-        lost_judgements=1 - len(without.first) / len(trial.first),
+        lost_judgements=1 - len(others) / len(first),
         truth=named,
         seed=work.seed,
     )
@@ -157,11 +156,19 @@ class Measured(NamedTuple):
     errors: Floats
     n_users: int
 
+    @classmethod
+    def of_users(cls, sets: Sequence[Floats]) -> Measured:
+        """Give means over sets of users, each of shape (n_metrics, n_systems, n_users)."""
+        n_users, (a, b) = sets[0].shape[-1], pair_indices(sets[0].shape[1])
+        errors = [(one[:, a] - one[:, b]).std(axis=2, ddof=1) for one in sets[:RESAMPLED]]
+        means = np.array([one.mean(axis=2) for one in sets])
+        return cls(means, np.array(errors) / np.sqrt(n_users), n_users)
+
     @property
     def differences(self) -> Floats:
         """Differences of all pairs in the first repeats, (n_tested, n_metrics, n_pairs)."""
         a, b = pair_indices(self.values.shape[2])
-        return np.asarray(self.values[:TESTED, :, a] - self.values[:TESTED, :, b])
+        return np.asarray(self.values[:RESAMPLED, :, a] - self.values[:RESAMPLED, :, b])
 
     def told_apart(self) -> NDArray[np.bool_]:
         """Tell which pairs a t-test has apart, p-values corrected for their number by Holm."""
@@ -169,6 +176,74 @@ class Measured(NamedTuple):
         surely = np.where(apart > 0, np.inf, 0.0)
         far = np.divide(apart, self.errors, out=surely, where=self.errors > 0)
         return np.asarray(holm(2 * stdtr(self.n_users - 1, -far)) < LEVEL)
+
+
+def _means(
+    work: Work, settings: Settings, sampled: Sampled, *, replicates: int = 0
+) -> tuple[list[tuple[str, str]], list[Measured]]:
+    """Give means by every way, in full first, and the names of these: way and estimator."""
+    metrics, systems = read_metrics(settings.metrics), sampled.systems.values()
+    exact = np.array([[metric.of_users(ranks) for ranks in systems] for metric in metrics])
+    n_users, (a, b) = exact.shape[-1], pair_indices(len(systems))
+    # So many users in full cost what the samples of all do.
+    first = sampled.first
+    n_scored = n_users * settings.negatives + len(first)
+    n_fewer = max(round(n_scored / mean_of_users(first.n_candidates, first)), 2)
+    orders = (
+        random_words(n_users, work.seed, "fewer users", repeat).argsort(kind="stable")
+        for repeat in range(settings.repeats)
+    )
+    fewer = [exact[..., order[:n_fewer]] for order in orders]
+    found = [Measured.of_users([exact] * settings.repeats), Measured.of_users(fewer)]
+    ways = _ways(settings, sampled, work.popularity_counts["train"])
+    tried = sampled.tried(
+        work,
+        ways,
+        metrics,
+        label="Trying ways to sample",
+        repeats=settings.repeats,
+        replicates=replicates,
+    )
+    for number, means in enumerate(tried["estimated"]):
+        errors = np.zeros(())
+        if replicates:
+            every = np.moveaxis(tried["resampled"][number], -1, 0)
+            apart = [(every[i] - every[j]).std(axis=2, ddof=1) for i, j in zip(a, b, strict=True)]
+            # The variance over resampled users lacks the factor n / (n - 1).
+            errors = np.stack(apart, axis=-1) * np.sqrt(n_users / (n_users - 1))
+        found.append(Measured(np.moveaxis(means, -1, 0), errors, n_users))
+    names = [(way.design.of, str(way.estimator)) for way in ways if isinstance(way.design, Chosen)]
+    return [(FULL, ""), (FEWER, ""), *names], found
+
+
+@dataclass(frozen=True)
+class Chosen(FixedSize):
+    """So many known items of every user, chosen in a way of this name; see `Negatives`."""
+
+    of: str = ""
+    by: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def of_items(self) -> Mapping[str, Any]:
+        """How items are drawn."""
+        return {"replace": self.replace, **self.by}
+
+
+def _ways(settings: Settings, sampled: Sampled, counts: NDArray[np.intp]) -> list[Way]:
+    """Give ways to sample, each with what is made of its samples."""
+    m, ranks = settings.negatives, sampled.every[settings.hard_by or next(iter(sampled.every))]
+    weights = np.maximum(counts, 0).astype(np.float64) ** settings.power
+    hard = top_items(ranks, sampled.first, m=m)
+    chances: Mapping[str, Weigh] = {
+        "popular": lambda _, items: weights[items],
+        "half hard": lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m,
+    }
+    pairs = [
+        *((Chosen(m, of="uniform"), name) for name in settings.estimators),
+        *((Chosen(m, of=of, by={"weigh": w}), n) for of, w in chances.items() for n in WEIGHTED),
+        (Chosen(m, replace=False, of=HARD, by={"top": hard}), WEIGHTED[0]),
+    ]
+    return [Way(find_estimator(name), design) for design, name in pairs]
 
 
 def _aspects(found: Measured, exact: Measured, lost: Floats, true: Floats | None) -> Floats:
@@ -181,146 +256,6 @@ def _aspects(found: Measured, exact: Measured, lost: Floats, true: Floats | None
     if true is not None:
         numbers[4] = tau_b(found.values, true)
     return numbers.swapaxes(1, 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """Relevant items whose ranks among all candidates are known, and the ways to sample these.
-
-    Parameters
-    ----------
-    every
-        Ranks of all candidates, by system.
-    relevant
-        Ranks of the relevant items, by system.
-    counts
-        Training ratings of every item, (n_items,).
-    settings, seed
-        What is asked, and the key of all that is random.
-    """
-
-    every: Mapping[str, CandidateRanks]
-    relevant: Mapping[str, FullRanks]
-    counts: NDArray[np.intp]
-    settings: Settings
-    seed: int
-
-    @classmethod
-    def of(cls, work: Work, judged: Qrels, settings: Settings) -> Trial:
-        """Take the systems of a study, and judgements."""
-        every = work.candidate_ranks
-        relevant = {name: ranks.of_relevant(judged) for name, ranks in every.items()}
-        return cls(every, relevant, work.popularity_counts["train"], settings, work.seed)
-
-    @property
-    def first(self) -> FullRanks:
-        """Relevant items, as the first system ranks them."""
-        return next(iter(self.relevant.values()))
-
-    @property
-    def metrics(self) -> tuple[RankMetric, ...]:
-        """What is estimated."""
-        return read_metrics(self.settings.metrics)
-
-    @property
-    def hard_by(self) -> str:
-        """Name of the system whose top items are hard negatives."""
-        return self.settings.hard_by or next(iter(self.every))
-
-    @cached_property
-    def n_users(self) -> int:
-        """Users with relevant items."""
-        return len(np.unique(self.first.user))
-
-    @cached_property
-    def mean_candidates(self) -> float:
-        """Mean number of candidates over the users."""
-        return mean_of_users(self.first.n_candidates, self.first)
-
-    @property
-    def n_fewer(self) -> int:
-        """Users whose full ranking costs what the samples of all do; at least two."""
-        sampled = self.n_users * self.settings.negatives + len(self.first)
-        return min(max(round(sampled / self.mean_candidates), 2), self.n_users)
-
-    @cached_property
-    def of_users(self) -> Floats:
-        """Exact metrics of the users: (n_metrics, n_systems, n_users)."""
-        every = self.relevant.values()
-        return np.array([[metric.of_users(full) for full in every] for metric in self.metrics])
-
-    @cached_property
-    def exact(self) -> Measured:
-        """Means of full ranking, the same for all repeats."""
-        return _of_sets([self.of_users] * self.settings.repeats)
-
-    @property
-    def fewer(self) -> Measured:
-        """Means of full ranking over some users, others in each repeat."""
-        orders = (
-            random_words(self.n_users, self.seed, "fewer users", repeat).argsort(kind="stable")
-            for repeat in range(self.settings.repeats)
-        )
-        return _of_sets([self.of_users[..., order[: self.n_fewer]] for order in orders])
-
-    @property
-    def ways(self) -> list[tuple[str, str]]:
-        """Ways to sample, each with what is made of its samples."""
-        uniform = [("uniform", name) for name in self.settings.estimators]
-        weighted = [(way, name) for way in ("popular", "half hard") for name in WEIGHTED]
-        return [(FULL, ""), (FEWER, ""), *uniform, *weighted, (HARD, WEIGHTED[0])]
-
-    def measured(self, replicates: int) -> Iterator[tuple[str, str, Measured]]:
-        """Give means by every way, with its name and that of the estimator."""
-        for way, name in self.ways:
-            if not name:
-                yield way, name, self.exact if way == FULL else self.fewer
-                continue
-            yield way, str(find_estimator(name)), self._estimated(way, name, replicates)
-
-    def negatives(self, way: str) -> Negatives:
-        """Say which negatives all users have."""
-        ranks, m = self.every[self.hard_by], self.settings.negatives
-        drawn = Negatives(ranks, self.first, self.settings.repeats, self.seed)
-        if way == "uniform":
-            return drawn
-        if way == "popular":
-            weights = self.counts.astype(np.float64) ** self.settings.power
-            return replace(drawn, weigh=lambda _, items: weights[items])
-        hard = top_items(ranks, self.first, m=m)
-        if way == HARD:
-            return replace(drawn, top=hard, replace=False)
-        return replace(
-            drawn, weigh=lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m
-        )
-
-    def _estimated(self, way: str, name: str, replicates: int) -> Measured:
-        estimator, negatives, values, resampled = find_estimator(name), self.negatives(way), [], []
-        for system, ranks in self.every.items():
-            samples = negatives.rank(ranks, self.relevant[system], [self.settings.negatives])
-            if name != "ht-plugin":
-                samples = [replace(sample, inverse_mass_above=None) for sample in samples]
-            values.append(estimator.fit_repeats(samples).estimates(self.metrics))
-            fits = (estimator.fit(sample) for sample in samples[:TESTED] if replicates)
-            drawn = (fit.bootstrap(replicates, seed=self.seed) for fit in fits)
-            resampled.append([fit.estimates(self.metrics).T for fit in drawn])
-        (a, b), every, errors = pair_indices(len(self.every)), np.array(resampled), np.zeros(())
-        if replicates:
-            deviations = [
-                (every[i] - every[j]).std(axis=2, ddof=1) for i, j in zip(a, b, strict=True)
-            ]
-            # The variance over resampled users lacks the factor n / (n - 1).
-            errors = np.stack(deviations, axis=-1) * np.sqrt(self.n_users / (self.n_users - 1))
-        return Measured(np.moveaxis(np.array(values), 0, -1), errors, self.n_users)
-
-
-def _of_sets(sets: Sequence[Floats]) -> Measured:
-    """Give means over sets of users, each of shape (n_metrics, n_systems, n_users)."""
-    n_users = sets[0].shape[-1]
-    a, b = pair_indices(sets[0].shape[1])
-    errors = [(one[:, a] - one[:, b]).std(axis=2, ddof=1) for one in sets[:TESTED]]
-    means = np.array([one.mean(axis=2) for one in sets])
-    return Measured(means, np.array(errors) / np.sqrt(n_users), n_users)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,8 +389,8 @@ class Strategies(Result):
             f"{len(self.systems)} systems on m = {self.negatives:,} negatives of {self.n_users:,} "
             f"users, of {self.n_candidates:,.0f} candidates, all on the same sampled items; "
             f"means over {self.numbers.shape[-1]} samples, seed {self.seed}. Told apart: pairs of "
-            f"systems by t-tests over users in the first {TESTED} samples, p < {LEVEL} after Holm; "
-            "wrongly: against the means of full ranking. The others are tau-b: with full ranking "
+            f"systems by t-tests over users in the first {RESAMPLED} samples, p < {LEVEL} after "
+            "Holm; wrongly: against the means of full ranking. The others are tau-b: with full ranking "
             "of all users; with what the same way says when the "
             f"{100 * self.lost:.0f} % most popular items lose their "
             f"judgements ({100 * self.lost_judgements:.0f} % of all){truth}. "

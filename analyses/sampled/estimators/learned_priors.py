@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,11 @@ class WithPrior(Estimator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", canonical_prior(self.prior))
+
+    def with_prior(self, prior: str) -> Self:
+        """Give the same with another prior."""
+        options: dict[str, Any] = {"prior": prior}
+        return replace(self, **options)
 
     def learn(self, cells: Cells) -> NDArray[np.float64] | None:
         """Learn the prior: (n_nodes, n_samples), (n_nodes, 1) if pooled, None if uniform.

@@ -7,9 +7,10 @@ their random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,11 @@ class FixedSize:
         """Negatives of a user."""
         return (self.negatives,)
 
+    @property
+    def of_items(self) -> Mapping[str, Any]:
+        """How items are drawn, where they are known; see `Negatives`."""
+        return {"replace": self.replace}
+
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
         """Sample once."""
         self.check(ranks)
@@ -119,6 +125,8 @@ class Adaptive:
 
     n0: int
     n_max: int
+
+    of_items = MappingProxyType({"replace": True})
 
     def __str__(self) -> str:
         return f"{self.n0:,} to {self.n_max:,}"

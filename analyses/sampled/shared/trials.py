@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.sampled.estimators import Cells, Estimator, Fits
+from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.estimators.learned_priors import WithPrior
 from analyses.sampled.estimators.mle import AdaptiveMaximumLikelihood, MaximumLikelihood
 from analyses.sampled.estimators.shared.nodes import HEAD
@@ -62,6 +63,9 @@ ROUNDING = 1e-6
 NUMBERS = ("bias", "noise", "in_expectation", "in_samples", "covered")
 """What is known of every way; see `Experiment.numbers`."""
 
+RESAMPLED = 20
+"""Samples of which users are resampled, if they are."""
+
 LEAST_COVERED = 90
 """Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
 
@@ -73,6 +77,15 @@ class Way:
     estimator: Estimator
     design: Design
     oracle: bool = False
+
+    def fit(
+        self, samples: Sequence[SampledRanks], cells: Cells, *, true: FullRanks | None = None
+    ) -> Fits:
+        """Fit repeated samples, which were counted; only Horvitz-Thompson sees their chances."""
+        if isinstance(self.estimator, HorvitzThompson):
+            return self.estimator.fit_repeats(samples)
+        learn = partial(Cells.true_masses, ranks=true) if self.oracle and true else None
+        return self.estimator.fit_cells(cells, learn=learn)
 
 
 def takes(estimator: Estimator, design: Design) -> bool:
@@ -129,7 +142,8 @@ class Trial:
     """One system, sampled again and again, from a first number of the repeat on.
 
     Systems share the random numbers of a repeat, if they have the same first one; or the items, if
-    it is known how the system ranks all candidates.
+    it is known how the system ranks all candidates. So many times are users of the first samples
+    resampled.
     """
 
     ranks: FullRanks
@@ -138,7 +152,8 @@ class Trial:
     seed: int
     expect: bool
     first: int
-    every: CandidateRanks | None = None
+    every: CandidateRanks | None
+    replicates: int
 
     @cached_property
     def columns(self) -> list[RankMetric]:
@@ -163,25 +178,22 @@ class Trial:
     def find(self, ways: Sequence[Way]) -> dict[str, Any]:
         """Estimate in all ways: what `Experiment` has of one system."""
         drawn = {design: self._draw(design) for design in dict.fromkeys(w.design for w in ways)}
-        asked = [(w.design, "full" if w.oracle else path_for(self.columns)) for w in ways]
-        counted = {
-            (design, path): Cells.of(drawn[design], path=path)
-            for design, path in dict.fromkeys(asked)
-        }
-        scored = {design: _mean_length(samples) for design, samples in drawn.items()}
-        found = [
-            self._estimated(way, counted[key]) | {"scored": scored[way.design]}
-            for way, key in zip(ways, asked, strict=True)
-        ]
+        count = cache(lambda design, path: Cells.of(drawn[design], path=path))
+        found = []
+        for way in ways:
+            samples, path = drawn[way.design], "full" if way.oracle else path_for(self.columns)
+            of_way = self._estimated(way, samples, count(way.design, path))
+            if self.replicates:
+                of_way["resampled"] = self._resampled(way, samples, path)
+            found.append(of_way | {"scored": _mean_length(samples)})
         return {name: np.array([each[name] for each in found]) for name in found[0]} | {
             "exact": self.truth[self.places(self.metrics)],
             "zero_cutoffs": np.array([(self.truth[of] == 0).sum() for of in self.curves]),
             "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
         }
 
-    def _estimated(self, way: Way, cells: Cells) -> dict[str, Any]:
-        true = partial(Cells.true_masses, ranks=self.ranks) if way.oracle else None
-        fits = way.estimator.fit_cells(cells, learn=true)
+    def _estimated(self, way: Way, samples: Sequence[SampledRanks], cells: Cells) -> dict[str, Any]:
+        fits = way.fit(samples, cells, true=self.ranks)
         values = fits.estimates(self.columns)[: self.repeats]
         own, likelihoods = values[:, self.places(self.metrics)], np.full(len(values), np.nan)
         if isinstance(way.estimator, MaximumLikelihood) and fits.masses is not None:
@@ -195,11 +207,16 @@ class Trial:
             "likelihoods": likelihoods,
         }
 
+    def _resampled(self, way: Way, samples: Sequence[SampledRanks], path: str) -> list[Floats]:
+        """Estimate from resampled users of the first samples: (n_metrics, n_replicates) of each."""
+        fits = (way.fit([one], Cells.of([one], path=path)) for one in samples[:RESAMPLED])
+        drawn = (fit.bootstrap(self.replicates, seed=self.seed) for fit in fits)
+        return [fit.estimates(self.metrics).T for fit in drawn]
+
     def _draw(self, design: Design) -> list[SampledRanks]:
         """Draw the samples; if there are none, one in which nothing is above."""
         if self.every is not None:
-            twice = isinstance(design, Adaptive) or design.replace
-            items = Negatives(self.every, self.ranks, self.repeats, self.seed, replace=twice)
+            items = Negatives(self.every, self.ranks, self.repeats, self.seed, **design.of_items)
             return items.rank(self.every, self.ranks, design.sizes)
         repeats = range(self.first, self.first + max(self.repeats, 1))
         drawn = [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
@@ -216,8 +233,7 @@ class Trial:
             return values.mean(axis=0), unknown
         estimator, cells = way.estimator, fits.cells
         if isinstance(estimator, WithPrior):
-            alone: dict[str, Any] = {"prior": estimator.prior.removeprefix("pooled:")}
-            estimator = replace(estimator, **alone)
+            estimator = estimator.with_prior(estimator.prior.removeprefix("pooled:"))
         expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
         learns = not estimator.linear or fits.masses is not None
         if learns or (self.ranks.n_relevant > 1).any():
@@ -239,6 +255,11 @@ class Sampled(NamedTuple):
     every: Mapping[str, CandidateRanks]
     draws: Draws
 
+    @property
+    def first(self) -> FullRanks:
+        """Ranks of the first system, whose users and candidates are those of all others."""
+        return first_of(self.systems)
+
     @classmethod
     def of(cls, work: Work, draws: Draws | None) -> Sampled:
         """Let systems share items: by default if all candidates of all users are ranked.
@@ -250,7 +271,7 @@ class Sampled(NamedTuple):
             return given
         every = work.candidate_ranks
         systems = {name: ranks.of_relevant(work.qrels) for name, ranks in every.items()}
-        if draws is None and not (every and len(first_of(systems)) == len(first_of(given.systems))):
+        if draws is None and not (every and len(first_of(systems)) == len(given.first)):
             return given
         if not every:
             raise InputError(
@@ -259,11 +280,50 @@ class Sampled(NamedTuple):
             )
         return cls(systems, every, "items")
 
+    def tried(
+        self,
+        work: Work,
+        ways: Sequence[Way],
+        metrics: tuple[RankMetric, ...],
+        *,
+        label: str,
+        repeats: int,
+        expect: bool = False,
+        replicates: int = 0,
+    ) -> dict[str, NDArray[Any]]:
+        """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
+
+        What is found of each system has an axis of systems after that of metrics; replicates, if
+        there are some, are (n_ways, n_resampled, n_metrics, n_replicates, n_systems).
+        """
+        apart = repeats if self.draws == "independent" else 0
+        trials = [
+            Trial(
+                ranks,
+                metrics,
+                repeats,
+                work.seed,
+                expect,
+                place * apart,
+                self.every.get(name),
+                replicates,
+            )
+            for place, (name, ranks) in enumerate(self.systems.items())
+        ]
+        workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
+        # Threads of the linear algebra may change last digits, and slow small matrices.
+        with work.progress(label, len(trials)) as bar, single_threaded("blas"):
+            for each in workers(delayed(_find)(trial, ways) for trial in trials):
+                found.append(each)
+                bar.advance()
+        axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
+        return {n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]}
+
 
 def experiment(
     kind: type[Made], work: Work, settings: DrawnSettings, ways: Sequence[Way], **facts: Any
 ) -> Made:
-    """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
+    """Sample the systems, and estimate in all ways.
 
     The result is of a kind of experiment, and has some facts besides; without a setting of repeats
     it is of expectations alone.
@@ -271,33 +331,22 @@ def experiment(
     repeats = getattr(settings, "repeats", 0)
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    systems, every, draws = Sampled.of(work, getattr(settings, "draws", "shared"))
-    first = first_of(systems)
+    sampled = Sampled.of(work, getattr(settings, "draws", "shared"))
+    first = sampled.first
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
-    apart = repeats if draws == "independent" else 0
-    trials = [
-        Trial(each, metrics, repeats, work.seed, not kind.curves, place * apart, every.get(name))
-        for place, (name, each) in enumerate(systems.items())
-    ]
-    workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
-    # Threads of the linear algebra may change last digits, and slow small matrices.
-    with work.progress(kind.label, len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(_find)(trial, ways) for trial in trials):
-            found.append(each)
-            bar.advance()
-    axes = {"estimated": 2, "errors": 2, "likelihoods": 1}
+    asked: dict[str, Any] = {"label": kind.label, "repeats": repeats, "expect": not kind.curves}
     names = [replace(metric, cutoff=None) if kind.curves else metric for metric in metrics]
     return kind(
         measures=Measures(Measure(str(metric)) for metric in names),
-        systems=tuple(systems),
+        systems=tuple(sampled.systems),
         estimators=tuple(way.estimator.printed(without=kind.without) for way in ways),
         samples=tuple(str(way.design) for way in ways),
         priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
         iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
-        **{n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]},
+        **sampled.tried(work, ways, metrics, **asked),
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
-        drawn=Drawn(settings.replace, work.seed, draws if repeats else ""),
+        drawn=Drawn(settings.replace, work.seed, sampled.draws if repeats else ""),
         users=getattr(settings, "users", None) or len(np.unique(first.user)),
         n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
