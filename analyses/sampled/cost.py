@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from scipy.special import ndtr
 from analyses.sampled import estimates
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.shared.facts import crossed, tidy
 from analyses.sampled.shared.settings import SampleSizes, checked_sizes
 from analyses.sampled.shared.trials import (
-    NUMBERS,
     Experiment,
     Sampled,
     Way,
@@ -97,7 +95,6 @@ def cost(work: Work, settings: Settings) -> Cost:
         work,
         settings,
         settings.designs(first),
-        sizes=np.array(checked_sizes(settings.sizes, first)),
         apart=np.abs(apart.mean(axis=2)),
         apart_spread=apart.std(axis=2),
         in_order=settings.in_order,
@@ -110,8 +107,6 @@ class Cost(Experiment):
 
     Parameters
     ----------
-    sizes
-        Negatives of a user, (n_sizes,): ways are all estimators of the first, then of the next.
     apart, apart_spread
         How far pairs of systems are apart by full ranking, and the standard deviation of that over
         users: (n_metrics, n_pairs).
@@ -119,25 +114,16 @@ class Cost(Experiment):
         The share of the pairs asked for.
     """
 
-    sizes: NDArray[np.int64]
     apart: Floats
     apart_spread: Floats
     in_order: float
 
     label, curves = "Estimating at all costs", False
-    columns = (
-        "system", "metric", "cutoff", "estimator", "sample", "scored", "share", "error", "error_sd",
-        "zero_cutoffs",
-    )  # fmt: skip
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Panels of the figure of errors: metrics that have curves over cut-offs."""
         return tuple(name for name in self.metrics if name != "AUC")
-
-    def by_size(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Tell sizes and estimators apart: of (n_ways, ...), (n_sizes, n_estimators, ...)."""
-        return values.reshape(len(self.sizes), -1, *values.shape[1:])
 
     @property
     def items(self) -> Floats:
@@ -165,7 +151,7 @@ class Cost(Experiment):
         """Least number of users tried who have the pairs in order, or NaN: (n_ways, n_metrics)."""
         needed = np.full(self.expected.shape[:2], np.nan)
         for users in reversed(USERS):
-            needed[replace(self, users=users).ordered()[1] >= self.in_order] = users
+            needed[replace(self, users=users).numbers[3] >= self.in_order] = users
         return needed
 
     @cached_property
@@ -184,22 +170,20 @@ class Cost(Experiment):
         return {"sampled_cost": self.to_frame(), "sampled_choose": self.choices()}
 
     def choices(self) -> pd.DataFrame:
-        """Give a row for each metric, size and estimator.
+        """Add to `advice` what is chosen by.
 
         Returns
         -------
-        Columns metric, m, estimator; users, and scored, the items scored for each; bias, noise,
-        in_expectation, in_samples, covered; users_needed; full_users, those ranked in full at that
-        cost, with full_noise and full_in_order.
+        Its columns; scored, the items scored for a user; users_needed; full_users, those ranked in
+        full at that cost, with full_noise and full_in_order.
         """
-        names = (*NUMBERS, "users_needed", "full_noise", "full_in_order")
-        every = zip(names, (*self.numbers, self.needed, *self.full), strict=True)
-        return tidy(
-            {"metric": self.metrics, "m": self.sizes, "estimator": self.distinct},
-            users=self.users,
-            scored=self.by_size(self.items),
-            **{name: np.moveaxis(self.by_size(of), -1, 0) for name, of in every},
-            full_users=self.by_size(self.full_users),
+        n_metrics = len(self.metrics)
+        names = ("users_needed", "full_noise", "full_in_order")
+        every = zip(names, (self.needed, *self.full), strict=True)
+        return self.advice().assign(
+            scored=np.tile(self.items, n_metrics),
+            full_users=np.tile(self.full_users, n_metrics),
+            **{name: of.T.ravel() for name, of in every},
         )
 
     @table("sampled_choose", "negatives and estimators to choose, and fewer users in full")
@@ -211,14 +195,8 @@ class Cost(Experiment):
             title=f"What to choose for {self.users:,} users",
             note=self.caption(),
             headings=[
-                "metric, negatives",
-                "to compare",
-                "in order",
-                f"users for {self.in_order:g}",
-                "to report",
-                "error",
-                "in full",
-                "in order",
+                *("metric, negatives", "to compare", "in order", f"users for {self.in_order:g}"),
+                *("to report", "error", "in full", "in order"),
             ],
             rows=[self._row(place, number) for place, number in places],
         )
@@ -237,27 +215,6 @@ class Cost(Experiment):
             f"{self.full_users[best]:,}",
             float(self.full[1, best, place]),
         ]
-
-    @table("sampled_cost", "relative errors of curves, by sample")
-    def by_sample(self) -> Table:
-        """Tabulate mean errors by metric and sample, beside what the samples cost."""
-        frame = self.every_column()
-        frame = frame[frame["measure"].isin(self.parts)]
-        scored = frame.groupby("sample")["scored"].mean().map("{:,.1f}".format)
-        found = crossed(
-            frame,
-            ["metric", "sample"],
-            ["estimator"],
-            "error",
-            name="sampled_cost",
-            title="Relative error of curves over the cut-offs 1 to 50, in per cent, by sample",
-            note=self.caption(),
-        )
-        samples = frame.drop_duplicates(["metric", "sample"])["sample"]
-        pairs = zip(found.rows, samples, strict=True)
-        rows = [[row[0], scored[sample], *row[1:]] for row, sample in pairs]
-        corner, *names = found.headings
-        return replace(found, headings=[corner, "items scored", *names], rows=rows)
 
     @figure(
         "sampled_cost",
@@ -319,8 +276,7 @@ class Cost(Experiment):
             f"ranked in full, {self.mean_candidates:,.0f} candidates each, at the cost of the "
             "first, with their pairs in order. Relative errors are of curves at cut-offs 1 to 50, "
             f"in per cent, in the mean over systems; items scored include the relevant ones. "
-            f"{f'{zeros}left out. ' if self.zero_cutoffs.any() else ''}"
-            f"{self.of_samples} Estimators: {'; '.join(self.distinct)}."
+            f"{f'{zeros}left out. ' if self.zero_cutoffs.any() else ''}{self.of_samples}"
         )
 
     def findings(self) -> Sequence[str]:

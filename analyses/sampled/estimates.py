@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from pydantic import Field
 
 from analyses.sampled.estimators import uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
-from analyses.sampled.shared.facts import crossed, text_rows, tidy
+from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.shared.facts import tidy
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
@@ -21,7 +22,6 @@ from analyses.sampled.shared.settings import (
 )
 from analyses.sampled.shared.trials import (
     LEAST_COVERED,
-    NUMBERS,
     Draws,
     Experiment,
     Way,
@@ -33,7 +33,7 @@ from analyses.sampled.shared.trials import (
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
 from runs.shared.settings import Whole
@@ -99,45 +99,19 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     array([0.625, 0.625])
     """
     ways = settings.designs(first_of(work.full_ranks))
-    return experiment(Estimates, work, settings, ways, negatives=settings.negatives)
+    return experiment(Estimates, work, settings, ways)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Experiment):
-    """Exact metrics of systems, and estimates of them from repeated samples.
-
-    Negatives, m, are as many as were sampled.
-    """
-
-    negatives: int
+    """Exact metrics of systems, and estimates of them from repeated samples."""
 
     label, curves = "Estimating from samples", False
-    columns = (
-        "system", "metric", "cutoff", "estimator", "sample", "replace", "scored", "repeats",
-        "exact", "expected", "mean", "sd", "standard_error", "error", "error_sd", "zero_cutoffs",
-    )  # fmt: skip
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give estimates, counts of true orders and of winners found, and what advice is from."""
-        return {
-            "sampled": self.to_frame(),
-            "sampled_orders": self.orders(),
-            "sampled_winners": self.winners(),
-            "sampled_advice": self.advice(),
-        }
-
-    def advice(self) -> pd.DataFrame:
-        """Give one row for each metric and estimator.
-
-        Returns
-        -------
-        Columns metric, cutoff, estimator, users; bias and noise for so many users, in_expectation
-        and in_samples, the shares of pairs of systems in the true order, and covered, how many of
-        100 intervals over users hold the exact value.
-        """
-        numbers = {name: of.T for name, of in zip(NUMBERS, self.numbers, strict=True)}
-        axes = {"metric": self.metrics, "estimator": self.estimators}
-        return _put_first(tidy(axes, users=self.users, **numbers))
+        """Give estimates, counts of true orders, and what advice is from."""
+        frames = {"sampled": self.to_frame(), "sampled_orders": self.orders()}
+        return frames | {"sampled_advice": self.advice()}
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
@@ -147,117 +121,96 @@ class Estimates(Experiment):
         Columns metric, cutoff, estimator, system_a, system_b, exact_a, exact_b, correct, repeats:
         none of those for systems that truly tie. A tied estimate is not correct.
         """
-        systems, exact = np.array(self.systems, dtype=object), np.round(self.exact, DECIMALS)
-        a, b = pairs = np.array(pair_indices(len(systems)))
-        exact_a, exact_b = exact[:, np.newaxis, a], exact[:, np.newaxis, b]
-        names = {"system_a": systems[a], "system_b": systems[b]}
-        return self._counted(pairs.T, **names, exact_a=exact_a, exact_b=exact_b)
+        systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
+        exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
+        true = np.sign(exact[:, a] - exact[:, b])[:, np.newaxis]
+        found = np.sign(estimated[:, :, a] - estimated[:, :, b]).swapaxes(0, 1)
+        frame = tidy(
+            {"metric": self.metrics, "estimator": self.estimators, "pair": range(len(a))},
+            system_a=systems[a],
+            system_b=systems[b],
+            exact_a=exact[:, np.newaxis, a],
+            exact_b=exact[:, np.newaxis, b],
+            correct=((found == true[..., np.newaxis]).sum(axis=3)) * (true != 0),
+            repeats=self.n_repeats * (true != 0),
+        )
+        return without_cutoffs(frame).drop(columns=["measure", "pair"])
 
-    def winners(self) -> pd.DataFrame:
-        """Count the repeats that find the best system.
-
-        Returns
-        -------
-        Columns metric, cutoff, estimator, winner, correct, repeats, as for :meth:`orders`.
-        """
-        best = np.round(self.exact, DECIMALS).argmax(axis=1)
-        winner = np.array(self.systems, dtype=object)[best, np.newaxis, np.newaxis]
-        return self._counted(np.arange(len(self.systems))[np.newaxis], winner=winner)
-
-    def _counted(self, sets: NDArray[np.intp], **columns: Any) -> pd.DataFrame:
-        """Count repeats that find the best of sets, (n_sets, n), beside columns that name these.
-
-        Ties that are true have none; repeats in which estimates tie do not find it.
-        """
-        estimated = np.round(self.estimated, DECIMALS)[:, :, sets].swapaxes(0, 1)
-        exact = np.round(self.exact, DECIMALS)[:, np.newaxis, sets, np.newaxis]
-        best, true = (of == of.max(axis=3, keepdims=True) for of in (estimated, exact))
-        alone = true.sum(axis=3) == 1
-        found = ((best & true).any(axis=3) & (best.sum(axis=3) == 1) & alone).sum(axis=3)
-        axes = {"metric": self.metrics, "estimator": self.estimators, "set": range(len(sets))}
-        repeats = self.n_repeats * alone[..., 0].astype(np.int64)
-        frame = tidy(axes, **columns, correct=found, repeats=repeats)
-        return _put_first(frame.drop(columns="set"))
-
-    def _by_way(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Lay out what is told in rows of a frame, a column a way."""
-        wide = frame.pivot(index="row", columns="way", values="told")
-        return wide.loc[frame["row"].unique()]
+    def _laid_out(
+        self, numbers: Floats, metrics: Sequence[str], write: Callable[[float], str]
+    ) -> list[list[Cell]]:
+        """Write means and deviations of numbers over the repeats, a column a way."""
+        pairs = zip(numbers.mean(axis=3), numbers.std(axis=3, ddof=1), strict=True)
+        told = [np.vectorize(lambda m, s: f"{write(m)} ± {write(s)}")(*pair) for pair in pairs]
+        return [
+            [f"{metric}, {system}", *(str(own[m, s]) for own in told)]
+            for m, metric in enumerate(metrics)
+            for s, system in enumerate(self.systems)
+        ]
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        frame = self.every_column()
-        told = _with_spread(frame["mean"], frame["sd"], shown)
-        frame = frame.assign(told=told, row=frame["measure"] + ", " + frame["system"])
-        wide = self._by_way(frame)
-        wide.insert(0, "exact", frame.groupby("row", sort=False)["exact"].first())
+        rows = self._laid_out(self.estimated, self.metrics, shown)
+        pairs = zip(rows, self.exact.ravel().tolist(), strict=True)
         return Table(
             name="sampled",
             title="Exact metrics, and estimates from samples",
             note=self.caption(),
             headings=["metric, system", "exact", *self.estimators],
-            rows=text_rows(wide.reset_index()),
+            rows=[[name, exact, *told] for (name, *told), exact in pairs],
         )
 
     @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
     def distances(self) -> Table:
-        """Tabulate bias and noise, and how often pairs of systems are ordered rightly."""
-        numbers = {str(n): of.T for n, of in enumerate(self.numbers)}
-        frame = tidy({"metric": self.metrics, "estimator": self.estimators}, **numbers)
-        frame.insert(0, "row", frame.pop("metric") + ", " + frame.pop("estimator"))
-        frame["4"] = frame["4"].map("{:.0f} of 100".format)
+        """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
             "Bias: what the estimator makes of samples as they are expected, less the exact value; "
             "more users do not lessen it. Noise: standard deviation over samples, for "
             f"{self.users:,} users. Both are root mean squares over the systems. In order: shares "
             "of the pairs of systems in the true order, in expectation and in samples. Covered: of "
-            f"100 intervals over users, how many hold the exact value. {self.caption()}"
+            "100 intervals over users, how many hold the exact value. Winner: share of the samples "
+            f"that find the best system. {self.caption()}"
         )
+        rows = [
+            [f"{metric}, {name}", *numbers[:4], f"{numbers[4]:.0f} of 100", numbers[5]]
+            for metric, of_ways in zip(self.metrics, self.numbers.T.tolist(), strict=True)
+            for name, numbers in zip(self.estimators, of_ways, strict=True)
+        ]
         return Table(
             name="sampled_orders",
             title=f"Bias and noise for {self.users:,} users, and pairs of systems in true order",
             note=note,
-            headings=["metric, estimator", "bias", "noise", "expected", "in order", "covered"],
-            rows=text_rows(frame),
+            headings=[
+                "metric, estimator",
+                "bias",
+                "noise",
+                "expected",
+                "in order",
+                "covered",
+                "winner",
+            ],
+            rows=rows,
         )
 
     @table("sampled_errors", "relative errors of their curves, and items scored")
     def curve_errors(self) -> Table:
         """Tabulate how many items are scored, and relative errors of curves, by system."""
-        import pandas as pd
-
-        frame = self.every_column()
-        scored = frame.assign(
-            row="items scored for a user, " + frame["system"],
-            told=frame["scored"].map("{:,.1f}".format),
-        )
-        curves = frame[frame["cutoff"].notna()]
-        told = _with_spread(curves["error"], curves["error_sd"], "{:.2f}".format)
-        curves = curves.assign(row=curves["metric"] + ", " + curves["system"], told=told)
-        rows = pd.concat([scored, curves]).drop_duplicates(["row", "way"])
+        scored = zip(self.systems, self.scored.T, strict=True)
+        # Several cut-offs of a metric have one curve.
+        names = [rank_metric(name).name for name in self.metrics]
+        curves = [place for place, name in enumerate(names) if name not in ("AUC", *names[:place])]
         return Table(
             name="sampled_errors",
             title="Relative error of the curve over the cut-offs 1 to 50, in per cent",
             note=self.caption(),
             headings=["metric, system", *self.estimators],
-            rows=text_rows(self._by_way(rows).reset_index()),
-        )
-
-    @table("sampled_winners", "share of the samples that find the best system")
-    def winners_found(self) -> Table:
-        """Tabulate the share of the samples that find the best system."""
-        found = self.winners()
-        found["share"] = found["correct"] / found["repeats"].where(found["repeats"] > 0)
-        return crossed(
-            found.assign(metric=np.repeat(self.metrics, len(self.estimators))),
-            ["estimator"],
-            ["metric"],
-            "share",
-            best=max,
-            name="sampled_winners",
-            title="Share of the samples that find the best system",
-            note=self.caption(),
+            rows=[
+                *([f"items scored for a user, {s}", *map("{:,.1f}".format, n)] for s, n in scored),
+                *self._laid_out(
+                    self.errors[:, curves], [names[n] for n in curves], "{:.2f}".format
+                ),
+            ],
         )
 
     @figure(
@@ -287,28 +240,20 @@ class Estimates(Experiment):
 
     def caption(self) -> str:
         """Say what is shown."""
-        adaptive = (
-            f"Adaptive samples start with the relevant item and {self.negatives:,} negatives, "
-            f"drawn with replacement, and double up to {self.n_max:,} items while it is the first. "
-        )
         return (
-            f"Metrics of {len(self.systems)} systems estimated from m = {self.negatives:,} "
-            f"negatives, sampled uniformly {self.drawn.how}, against the exact ones among all "
-            f"n = {self.ranked.n} candidates, of {self.ranked}: "
-            f"mean and standard deviation over {self.n_repeats:,} samples of the negatives, not of "
-            f"the users, seed {self.drawn.seed}. A falling curve has systems in the wrong order. "
-            "Ties are settled as in the full ranks; corrections use the mean number of candidates. "
-            f"{adaptive if self.n_max else ''}Estimators: {'; '.join(self.estimators)}."
+            f"Metrics of {len(self.systems)} systems estimated from {self.negatives[0]:,} sampled "
+            "negatives, against the exact ones: mean and standard deviation. A falling curve has "
+            "systems in the wrong order. Ties are settled as in the full ranks. "
+            f"{self.of_samples}"
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
-        numbers = self.numbers
-        near = nearest(numbers)
+        near = nearest(self.numbers)
         return [
-            f"{metric} from {self.negatives:,} negatives of {self.users:,} users. "
-            f"{self._to_compare(*numbers[2:4, :, place])}"
-            f"{self._to_report(near[place], *numbers[[0, 1, 4], :, place])}"
+            f"{metric} from {self.negatives[0]:,} negatives of {self.users:,} users. "
+            f"{self._to_compare(*self.numbers[2:4, :, place])}"
+            f"{self._to_report(near[place], *self.numbers[[0, 1, 4], :, place])}"
             for place, metric in enumerate(self.metrics)
         ]
 
@@ -333,17 +278,3 @@ class Estimates(Experiment):
             f"{shown(float(noise[best]))}; {covered[best]:.0f} of 100 intervals hold the exact "
             f"value{none if covered.max() < LEAST_COVERED else ''}."
         )
-
-
-def _put_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take cut-offs out of the names of metrics, and put both first."""
-    frame = without_cutoffs(frame).drop(columns="measure")
-    names = ["metric", "cutoff"]
-    return frame[[*names, *(name for name in frame if name not in names)]]
-
-
-def _with_spread(
-    means: pd.Series[float], spreads: pd.Series[float], write: Callable[[float], str]
-) -> list[str]:
-    """Write means with their deviations."""
-    return [f"{write(mean)} ± {write(sd)}" for mean, sd in zip(means, spreads, strict=True)]

@@ -84,19 +84,15 @@ class Iterations(Experiment):
     """Errors of maximum likelihood, and the likelihood, after numbers of iterations of EM."""
 
     label, without = "Iterating", "iters"
-    columns = (
-        "system", "metric", "sample", "iterations", "repeats", "error", "error_sd", "best",
-        "likelihood", "likelihood_sd",
-    )  # fmt: skip
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Panels of the figure: the metrics, which are curves, and the likelihood."""
         return (*self.metrics, LIKELIHOOD)
 
-    def every_column(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Add whether no other number of iterations has a smaller error."""
-        frame = super().every_column()
+        frame = super().to_frame()
         least = frame.groupby(["sample", "metric", "system"])["error"].transform("min")
         return frame.assign(best=frame["error"] == least)
 
@@ -104,7 +100,7 @@ class Iterations(Experiment):
     def best(self) -> pd.DataFrame:
         """The rows of sample, metric, iterations and error with the smallest mean over systems."""
         keys = ["sample", "metric", "iterations"]
-        means = self.every_column().groupby(keys, sort=False)["error"].mean().reset_index()
+        means = self.to_frame().groupby(keys, sort=False)["error"].mean().reset_index()
         known = means.dropna(subset="error")
         return known.loc[known.groupby(["sample", "metric"], sort=False)["error"].idxmin()]
 
@@ -112,7 +108,7 @@ class Iterations(Experiment):
     def by_number(self) -> Table:
         """Tabulate mean errors by number of iterations."""
         return crossed(
-            self.every_column(),
+            self.to_frame(),
             ["iterations"],
             ["metric", "sample"],
             "error",

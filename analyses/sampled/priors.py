@@ -109,19 +109,15 @@ class Priors(Experiment):
     """Errors of corrections of the same samples, by estimator and prior."""
 
     label, without = "Comparing priors", "prior"
-    columns = (
-        "system", "metric", "estimator", "prior", "unavailable", "sample", "replace", "repeats",
-        "error", "error_sd",
-    )  # fmt: skip
 
     @property
     def each(self) -> tuple[str, ...]:
         """The priors, each once."""
         return tuple(dict.fromkeys(self.priors))
 
-    def every_column(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Add why nobody has a prior, and between which limits most errors are."""
-        frame = super().every_column()
+        frame = super().to_frame()
         low, high = np.quantile(self.errors, (0.1, 0.9), axis=-1)
         hidden = frame["prior"].map(unavailable)
         return frame.assign(unavailable=hidden, low=low.ravel(), high=high.ravel())
@@ -129,7 +125,7 @@ class Priors(Experiment):
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
         """Tabulate mean errors by prior."""
-        frame = self.every_column()
+        frame = self.to_frame()
         why = [f" ({said})" if said else "" for said in frame["unavailable"]]
         return crossed(
             frame.assign(prior=frame["prior"] + why),

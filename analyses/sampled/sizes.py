@@ -24,7 +24,7 @@ from analyses.sampled.samples.designs import (
     require_rising,
     round_numbers,
 )
-from analyses.sampled.shared.facts import best_in_colour, crossed, tidy
+from analyses.sampled.shared.facts import best_in_colour
 from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
 from analyses.sampled.shared.trials import Experiment, Way, experiment
 from analyses.shared.analysis import analysis
@@ -83,35 +83,15 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
     """
     numbers = settings.designs(first_of(work.full_ranks))
-    ways = [Way(one, FixedSize(m, settings.replace)) for one in ESTIMATORS for m in numbers]
-    return experiment(Sizes, work, settings, ways, negatives=numbers)
+    ways = [Way(one, FixedSize(m, settings.replace)) for m in numbers for one in ESTIMATORS]
+    return experiment(Sizes, work, settings, ways)
 
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Experiment):
-    """Expected estimates of metrics, and their spread, for some numbers of negatives.
-
-    Parameters
-    ----------
-    negatives
-        How many are sampled, in all ways of an estimator in turn.
-    """
-
-    negatives: tuple[int, ...]
+    """Expected estimates of metrics, and their spread, for some numbers of negatives."""
 
     label, curves = "Expecting sampled metrics", False
-    columns = ("estimator", "metric", "system", "m", "expected", "expected_sd", "exact")
-
-    def by_size(self, values: Floats) -> Floats:
-        """Put sizes last: (n_estimators, n_metrics, n_systems, n_sizes)."""
-        shape = (len(self.distinct), len(self.negatives), *values.shape[1:])
-        return np.moveaxis(values.reshape(shape), 1, -1)
-
-    def every_column(self) -> pd.DataFrame:
-        """Add the numbers of negatives; metrics keep their cut-offs."""
-        frame = super().every_column()
-        m = np.array(self.negatives)[frame["way"] % len(self.negatives)]
-        return frame.assign(metric=frame["measure"], m=m)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give what is expected, and where the order of systems changes."""
@@ -127,9 +107,9 @@ class Sizes(Experiment):
         import pandas as pd
 
         exact = np.round(self.exact, DECIMALS)
-        expected = np.round(self.by_size(self.expected), DECIMALS)
+        expected = np.moveaxis(self.by_size(np.round(self.expected, DECIMALS)), 0, -1)
         rows = [
-            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == truth)
+            (estimator, metric, self.sizes[place], print_ordering(ordering), ordering == truth)
             for e, estimator in enumerate(self.distinct)
             for n, metric in enumerate(self.metrics)
             for truth in [ordering_of(self.systems, exact[n])]
@@ -141,19 +121,18 @@ class Sizes(Experiment):
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         # (n_ways, n_metrics, n_systems) against (n_metrics, n_systems)
-        taus = tau_b(self.expected, self.exact)
-        frame = tidy({"way": range(len(self.estimators)), "metric": self.metrics}, tau=taus)
-        labels = np.array([self.estimators, [f"{m:,}" for m in self.negatives] * 2], dtype=object)
-        estimator, m = labels[:, frame["way"]]
-        return crossed(
-            frame.assign(estimator=estimator, m=m),
-            ["metric", "estimator"],
-            ["m"],
-            "tau",
+        taus = self.by_size(tau_b(self.expected, self.exact))
+        return Table(
             name="sampled_sizes",
             title="Agreement (tau-b) of the expected with the exact order of the systems, "
             "by negatives",
             note=self.caption(),
+            headings=["metric, estimator", *(f"{m:,}" for m in self.sizes)],
+            rows=[
+                [f"{metric}, {estimator}", *taus[:, e, n].tolist()]
+                for n, metric in enumerate(self.metrics)
+                for e, estimator in enumerate(self.distinct)
+            ],
         )
 
     @figure(
@@ -171,21 +150,23 @@ class Sizes(Experiment):
         """
         ax, frame = self.panel(ax, metric)
         number = self.metrics.index(frame["measure"].iloc[0])
-        expected, variance = (
-            self.by_size(of)[:, number] for of in (self.expected, self.expected_variance)
+        # Both are (n_sizes, n_estimators, n_systems).
+        expected, spreads = (
+            self.by_size(of)[:, :, number]
+            for of in (self.expected, np.sqrt(self.expected_variance))
         )
         order = self.exact[0].argsort(kind="stable")[::-1].tolist()
         for system, label, style in best_in_colour(self.systems, order, most=MOST_COLOURS):
             style |= {} if label is None else {"linewidth": 1, "markersize": 2.5}
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            curves, spreads = expected[:, system], np.sqrt(variance[:, system])
-            for dash, curve, sd in zip(DASHES, curves, spreads, strict=False):
+            curves = expected[:, :, system].T, spreads[:, :, system].T
+            for dash, curve, sd in zip(DASHES, *curves, strict=False):
                 own = {**style, "linestyle": dash}
-                ax.plot(self.negatives, curve, label=label if dash == DASHES[0] else None, **own)
+                ax.plot(self.sizes, curve, label=label if dash == DASHES[0] else None, **own)
                 if len(self.systems) <= MOST_COLOURS:
                     limits = curve - sd, curve + sd
-                    draw_band(ax, np.array(self.negatives), limits, own, label=None)
+                    draw_band(ax, np.array(self.sizes), limits, own, label=None)
         for dash, estimator in zip(DASHES, self.distinct, strict=False):
             ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
@@ -217,8 +198,6 @@ class Sizes(Experiment):
             curves = "Bands are one standard deviation over samples, not of the users. "
         return (
             f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
-            f"negatives, drawn uniformly {self.drawn.how}, against m, and the exact values among "
-            f"all n = {self.ranked.n} candidates (arrows), of {self.ranked}. "
-            f"Not simulated; corrections use the mean number of candidates. {curves}"
-            f"Estimators: {'; '.join(self.distinct)}."
+            f"negatives, against m, not simulated, and the exact values (arrows). {curves}"
+            f"{self.of_samples}"
         )

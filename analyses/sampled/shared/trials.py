@@ -60,7 +60,7 @@ CURVES = ("Recall", "nDCG", "AP")
 ROUNDING = 1e-6
 """Bias below it is that of the grid."""
 
-NUMBERS = ("bias", "noise", "in_expectation", "in_samples", "covered")
+NUMBERS = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner")
 """What is known of every way; see `Experiment.numbers`."""
 
 RESAMPLED = 20
@@ -343,12 +343,12 @@ def experiment(
         samples=tuple(str(way.design) for way in ways),
         priors=tuple("true" if w.oracle else getattr(w.estimator, "prior", "") for w in ways),
         iterations=tuple(getattr(way.estimator, "iters", 0) for way in ways),
+        negatives=tuple(way.design.sizes[0] for way in ways),
         **sampled.tried(work, ways, metrics, **asked),
         ranked=Ranked.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
         drawn=Drawn(settings.replace, work.seed, sampled.draws if repeats else ""),
         users=getattr(settings, "users", None) or len(np.unique(first.user)),
-        n_max=max((w.design.n_max for w in ways if isinstance(w.design, Adaptive)), default=0),
         **facts,
     )
 
@@ -362,7 +362,7 @@ def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
 def nearest(numbers: Floats) -> NDArray[np.intp]:
     """Number the estimators to report levels by, with intervals that cover if any do.
 
-    Of `Experiment.numbers`, (5, ..., n_estimators, n_metrics), they are (..., n_metrics).
+    Of `Experiment.numbers`, (6, ..., n_estimators, n_metrics), they are (..., n_metrics).
     """
     off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
     allowed = holds | ~holds.any(axis=-2, keepdims=True)
@@ -382,9 +382,9 @@ class Experiment(Result):
     ----------
     measures, systems
         Labels of axes: metrics, and systems.
-    estimators, samples, priors, iterations
-        Labels of the ways: the estimator, its samples, its prior and its iterations; nothing and 0
-        where it has none.
+    estimators, samples, priors, iterations, negatives
+        Labels of the ways: the estimator, its samples, its prior and its iterations, nothing and 0
+        where it has none, and how many negatives are sampled at first.
     exact
         Metrics among all candidates, of shape (n_metrics, n_systems).
     estimated
@@ -411,8 +411,6 @@ class Experiment(Result):
         Of whom the ranks are, how many candidates a user has, and how samples were drawn.
     users
         So many that advice is for; by default those of the ranks.
-    n_max
-        Largest adaptive sample; 0 if there are none.
     """
 
     measures: Measures
@@ -421,6 +419,7 @@ class Experiment(Result):
     samples: tuple[str, ...]
     priors: tuple[str, ...]
     iterations: tuple[int, ...]
+    negatives: tuple[int, ...]
     exact: Floats
     estimated: Floats
     errors: Floats
@@ -434,10 +433,6 @@ class Experiment(Result):
     mean_candidates: float
     drawn: Drawn
     users: int
-    n_max: int
-
-    columns: ClassVar[tuple[str, ...]] = ()
-    """Those of the frame that a study shows."""
 
     label: ClassVar[str] = ""
     """What progress is called."""
@@ -460,6 +455,18 @@ class Experiment(Result):
         return tuple(dict.fromkeys(self.estimators))
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of negatives, each once."""
+        return tuple(dict.fromkeys(self.negatives))
+
+    def by_size(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Tell sizes and estimators apart, if ways are all estimators of each size in turn.
+
+        Of values of shape (n_ways, ...) they are (n_sizes, n_estimators, ...).
+        """
+        return values.reshape(len(self.sizes), -1, *values.shape[1:])
+
+    @property
     def n_repeats(self) -> int:
         """Samples of each system."""
         return self.errors.shape[-1]
@@ -474,86 +481,59 @@ class Experiment(Result):
         """Their standard deviation: the noise of sampling, not that of users."""
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
 
-    @property
-    def bias(self) -> Floats:
-        """Root mean square over systems of what is expected less the exact value.
-
-        Of shape (n_ways, n_metrics).
-        """
-        return np.asarray(np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)))
-
-    @property
-    def noise(self) -> Floats:
-        """Root mean square over systems of the deviation over samples of so many users.
-
-        Of shape (n_ways, n_metrics).
-        """
-        return np.asarray(np.sqrt(((self.sd * self._scale) ** 2).mean(axis=2)))
-
-    @property
-    def covered(self) -> Floats:
-        """How many of 100 intervals over users hold the exact value, as bias lets them.
-
-        The mean over systems, of shape (n_ways, n_metrics).
-        """
-        error = np.hypot(self.sd * self._scale, self.spread / np.sqrt(self.users))
-        off = self.expected - self.exact
-        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
-        off = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
-        return np.asarray(coverage(off).mean(axis=2))
-
-    @property
-    def _scale(self) -> float:
-        """What noise is multiplied by for so many users as advice is for."""
-        return float(np.sqrt(self.ranked.n_users / self.users))
-
-    def ordered(self) -> tuple[Floats, Floats]:
-        """Give the shares of pairs of systems in the true order, in expectation and in samples.
-
-        Samples are those of so many users as advice is for, as if differences were normal. Both are
-        of shape (n_ways, n_metrics); NaN where there are no pairs but true ties.
-        """
-        a, b = pair_indices(len(self.systems))
-        true = np.sign(np.round(self.exact[:, a] - self.exact[:, b], DECIMALS))
-        expected = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS)
-        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
-        noise, rightly = apart.std(axis=3, ddof=1) * self._scale, expected * true
-        surely = np.where(rightly > 0, np.inf, -np.inf)
-        far = np.divide(rightly, noise, out=surely, where=noise > 0)
-        in_expectation = shares_in_order(np.sign(expected) == true, true)
-        return in_expectation, shares_in_order(ndtr(far), true)
-
     @cached_property
     def numbers(self) -> Floats:
-        """Bias, noise, both shares in order, and intervals that cover: (5, n_ways, n_metrics)."""
-        return np.array([self.bias, self.noise, *self.ordered(), self.covered])
+        """What is known of every way for so many users: (6, n_ways, n_metrics).
+
+        Bias, the root mean square over systems of what is expected less the exact value; noise,
+        that of the deviation over samples; the shares of pairs of systems in the true order, in
+        expectation and in samples, as if differences were normal; how many of 100 intervals over
+        users hold the exact value, as bias lets them; and the share of the samples that find the
+        best system. NaN where there are no pairs, and no best, but true ties.
+        """
+        scale, off = np.sqrt(self.ranked.n_users / self.users), self.expected - self.exact
+        a, b = pair_indices(len(self.systems))
+        exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
+        true = np.sign(exact[:, a] - exact[:, b])
+        rightly = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS) * true
+        noise = (self.estimated[:, :, a] - self.estimated[:, :, b]).std(axis=3, ddof=1) * scale
+        surely = np.where(rightly > 0, np.inf, -np.inf)
+        far = np.divide(rightly, noise, out=surely, where=noise > 0)
+        error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
+        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
+        apart = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
+        best = exact == exact.max(axis=1, keepdims=True)
+        first = estimated == estimated.max(axis=2, keepdims=True)
+        found = (first.sum(axis=2) == 1) & (first & best[..., np.newaxis]).any(axis=2)
+        return np.array(
+            [
+                np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
+                np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
+                shares_in_order(rightly > 0, true),
+                shares_in_order(ndtr(far), true),
+                coverage(apart).mean(axis=2),
+                np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
+            ]
+        )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the one table, called as the first that is printed; see `to_frame`."""
         return {tables_of(type(self))[0].name: self.to_frame()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each way, metric and system: the columns that the study shows.
+        """Give one row for each way, metric and system.
 
-        These are of system, metric, cutoff, estimator, sample, prior, iterations, repeats, replace;
-        scored, items for a user, and share, that of the candidates; exact and expected values, and
-        the expected_sd that goes with these; mean, sd and standard_error (of the mean) of estimates
-        over the repeats; error and error_sd, in per cent, and zero_cutoffs, those left out;
-        likelihood and likelihood_sd.
+        Returns
+        -------
+        Columns way, system, metric, cutoff, estimator, sample, m, prior, iterations, repeats,
+        replace; scored, items for a user, and share, that of the candidates; exact and expected
+        values, and the expected_sd that goes with these; mean, sd and standard_error (of the mean)
+        of estimates over the repeats; error and error_sd, in per cent, and zero_cutoffs, those left
+        out; likelihood and likelihood_sd.
         """
-        return self.every_column()[[*self.columns]]
-
-    def every_column(self) -> pd.DataFrame:
-        """Give all of them."""
-        ways = {
-            "estimator": self.estimators,
-            "sample": self.samples,
-            "prior": self.priors,
-            "iterations": self.iterations,
-        }
         frame = tidy(
             {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
-            **{name: np.array(of, dtype=object)[:, None, None] for name, of in ways.items()},
+            **self._labels(),
             repeats=self.n_repeats,
             replace=self.drawn.replace,
             scored=self.scored[:, np.newaxis],
@@ -566,6 +546,19 @@ class Experiment(Result):
         )
         return without_cutoffs(frame)
 
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        ways = {
+            "estimator": self.estimators,
+            "sample": self.samples,
+            "m": self.negatives,
+            "prior": self.priors,
+            "iterations": self.iterations,
+        }
+        kinds = {"m": np.int64, "iterations": np.int64}
+        return {
+            n: np.array(of, dtype=kinds.get(n, object))[:, None, None] for n, of in ways.items()
+        }
+
     def _over_repeats(self) -> dict[str, Floats]:
         of = {"": self.estimated, "error": self.errors, "likelihood": self.likelihoods[:, None]}
         found = {"standard_error": self.sd / np.sqrt(self.n_repeats)}
@@ -574,37 +567,55 @@ class Experiment(Result):
             found[f"{name}_sd" if name else "sd"] = values.std(axis=3, ddof=1)
         return found
 
+    def advice(self) -> pd.DataFrame:
+        """Give one row for each metric and way: what advice for so many users is from.
+
+        Returns
+        -------
+        Columns metric, cutoff, estimator, sample, m, users; bias, noise, in_expectation,
+        in_samples, covered and winner, as of `numbers`.
+        """
+        labels = {name: self._labels()[name][:, 0, 0] for name in ("estimator", "sample", "m")}
+        numbers = {name: of.T for name, of in zip(NUMBERS, self.numbers, strict=True)}
+        axes = {"metric": self.metrics, "way": range(len(self.estimators))}
+        frame = tidy(axes, **labels, users=self.users, **numbers)
+        return without_cutoffs(frame).drop(columns=["way", "measure"])
+
     def panel(self, ax: Axes | None, metric: str | None) -> tuple[Axes, pd.DataFrame]:
         """Give axes with the name of a metric, by default the first, and its rows."""
         number = chosen_panel(self.measures.metrics, metric)
         ax = axes_or_new(ax)
         ax.set_title(self.measures.metrics[number])
-        frame = self.every_column()
+        frame = self.to_frame()
         return ax, frame[frame["measure"] == self.measures.metrics[number]]
 
     @property
     def of_samples(self) -> str:
-        """Of whom samples are, and how they were drawn, in words."""
+        """Of whom samples are, how they were drawn, and what is made of them, in words."""
         samples = [f"{s} items" if " to " in s else s for s in dict.fromkeys(self.samples)]
         adaptive = (
             "; adaptive ones, drawn with replacement, double from their first size up to their "
-            f"last ({self.n_max:,} items at most) while the relevant item is the first"
+            "last while the relevant item is the first"
+        )
+        repeats = (
+            f"{self.n_repeats:,} samples of the negatives, not of the users, seed "
+            f"{self.drawn.seed},"
         )
         return (
-            f"{self.ranked} among n = {self.ranked.n} candidates; {self.n_repeats:,} samples of "
-            f"the negatives, not of the users, seed {self.drawn.seed}, drawn uniformly "
-            f"{self.drawn.how}: {'; '.join(samples)}{adaptive if self.n_max else ''}. "
-            f"Corrections use the mean number of candidates."
+            f"{self.ranked} among n = {self.ranked.n} candidates; "
+            f"{repeats if self.n_repeats else 'negatives'} drawn uniformly "
+            f"{self.drawn.how}: {'; '.join(samples)}{adaptive * any(' to ' in s for s in samples)}."
+            " Corrections use the mean number of candidates. Estimators: "
+            f"{'; '.join(self.distinct)}."
         )
 
 
 def without_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the cut-offs out of the names of metrics, which stay as measures."""
+    """Take the cut-offs out of the names of metrics, which stay as measures, and put them first."""
     import pandas as pd
 
-    metrics = [*map(rank_metric, frame["metric"])]
-    return frame.assign(
-        measure=frame["metric"],
-        metric=[str(replace(metric, cutoff=None)) for metric in metrics],
-        cutoff=pd.array([metric.cutoff for metric in metrics], dtype="Int64"),
-    )
+    read = [*map(rank_metric, frame["metric"])]
+    frame.insert(0, "measure", frame.pop("metric"))
+    frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
+    frame.insert(0, "metric", [str(replace(metric, cutoff=None)) for metric in read])
+    return frame

@@ -23,7 +23,7 @@ MISUSED = 2
 SMALL = ("--candidates", "300", "--negatives", "20", "--repeats", "2", "--metric", "AP")
 FILES = {
     "sampled.csv", "sampled_advice.csv", "sampled_estimates.png", "sampled_estimates.svg",
-    "sampled_estimates.txt", "sampled_orders.csv", "sampled_winners.csv",
+    "sampled_estimates.txt", "sampled_orders.csv",
 }  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_a_table_of_ranks_is_estimated(table: Path) -> None:
 @pytest.mark.slow
 def test_what_was_sampled_is_said_beside_the_table(table: Path) -> None:
     answer = sampled(table, "--candidates", "300", "--negatives", "30", "--without-replacement")
-    assert "m = 30 negatives, sampled uniformly without replacement" in answer.stderr
+    assert "drawn uniformly without replacement, by a random number" in answer.stderr
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_a_table_of_ranks_is_not_enough_for_strategies(table: Path) -> None:
 def test_all_studies_are_printed_under_their_titles(table: Path) -> None:
     answer = sampled(table, *SMALL, "--study", "all")
     assert answer.exit_code == 0, answer.stderr
-    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "by sample", "by prior"):
+    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "What to choose", "by prior"):
         assert title in answer.stdout
 
 
@@ -185,10 +185,10 @@ def test_the_winner_s_share_is_that_of_the_samples(result: Estimates) -> None:
     worse = FullRanks.of(range(101, 141), n_candidates=200)
     asked: dict[str, Any] = {"metrics": ["AUC"], "negatives": 50, "repeats": 3, "seed": 1}
     found = study(estimates, {"a": better, "b": worse}, **asked)
-    assert [row[1:] for row in found.winners_found().rows] == [[1.0]] * len(found.estimators)
+    assert [row[-1] for row in found.distances().rows] == [1.0] * len(found.estimators)
 
 
 def test_items_scored_stand_above_the_errors(result: Estimates) -> None:
-    first, second = result.curve_errors().rows
+    first, *others = result.curve_errors().rows
     assert first[:2] == ["items scored for a user, a", "21.0"]
-    assert str(second[0]) == "Recall, a"
+    assert [row[0] for row in others] == ["AP, a", "Recall, a"]

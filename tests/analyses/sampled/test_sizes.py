@@ -40,8 +40,8 @@ def test_uncorrected_metrics_are_those_of_the_consistency(metric: str) -> None:
     found = _expected(SPREAD, negatives=[1, 7, 20], metrics=[metric])
     known = consistency_crossings(SPREAD, metric, negatives=20)
     places = [known.systems.index(system) for system in found.systems]
-    values = found.by_size(found.expected)[0, 0]
-    np.testing.assert_allclose(values, known.values[places][:, [0, 6, 19]], atol=1e-9)
+    values = found.by_size(found.expected)[:, 0, 0]
+    np.testing.assert_allclose(values.T, known.values[places][:, [0, 6, 19]], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_the_reversal_of_the_example_is_found() -> None:
 
 
 def test_sizes_are_about_evenly_spaced_factors_by_default() -> None:
-    assert _expected(SPREAD, metrics=["AP"]).negatives == (1, 2, 5, 10, 20, 50)
+    assert _expected(SPREAD, metrics=["AP"]).sizes == (1, 2, 5, 10, 20, 50)
 
 
 def pairs_of_items(*, seed: int) -> FullRanks:
