@@ -23,7 +23,6 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from qrels import FullRanks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,49 +47,47 @@ class Settings(RankSettings):
 
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
 def ranks(work: Work, settings: Settings) -> RankDistributions:
-    """Count the relevant items in bins of ranks: equal ones, and narrow ones at the top.
+    """Count the relevant items up to the ends of equal bins, and to round ranks at the top.
 
     Examples
     --------
-    Ranks 1, 2 and 4 in bins that end at 1, 2, 5 and 8:
+    Ranks 1, 2 and 4 of eight, which are few enough to be bins of their own:
 
     >>> from analyses.shared.work import RanksAlone
+    >>> from qrels import FullRanks
     >>> found = ranks(RanksAlone({"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}))
-    >>> found.top_ends.tolist(), found.top_shares.tolist(), found.medians.tolist()
-    ([1, 2, 5, 8], [[0.25, 0.25, 0.5, 0.0]], [3.0])
+    >>> found.ends[:4].tolist(), found.cumulative[:, :4].tolist(), found.medians.tolist()
+    ([1, 2, 3, 4], [[0.25, 0.5, 0.5, 1.0]], [3.0])
     """
     systems, first = work.full_ranks, first_of(work.full_ranks)
     last = int(first.n_candidates.max())
-    n_bins = min(N_BINS, last)
-    equal = np.arange(1, n_bins + 1) * last // n_bins
-    top = np.unique([*round_numbers(last), last])
+    ends = np.union1d(equal_bins(last), round_numbers(last))
+    below = [np.searchsorted(np.sort(one.rank), ends, side="right") for one in systems.values()]
     return RankDistributions(
         systems=tuple(systems),
-        equal_ends=equal,
-        equal_shares=np.array([_shares(each, equal) for each in systems.values()]),
-        top_ends=top,
-        top_shares=np.array([_shares(each, top) for each in systems.values()]),
+        ends=ends,
+        cumulative=np.array(below) / len(first),
         medians=np.array([np.median(each.rank) for each in systems.values()]),
         ranked=Ranked.of(first),
     )
 
 
-def _shares(full: FullRanks, ends: Integers) -> Floats:
-    bins = np.searchsorted(ends, full.rank)
-    return np.bincount(bins, minlength=len(ends)) / len(full)
+def equal_bins(last: int) -> Integers:
+    """Give the last ranks of bins of equal width, to a rank: (n_bins,)."""
+    n_bins = min(N_BINS, last)
+    return np.arange(1, n_bins + 1) * last // n_bins
 
 
 @dataclass(frozen=True, eq=False)
 class RankDistributions(Result):
-    """Shares of the relevant items in bins of ranks: equal ones, and narrow ones at the top.
+    """Shares of the relevant items up to some ranks.
 
     Parameters
     ----------
-    equal_ends, top_ends
-        Last rank of each bin, which begins after the one before: bins of equal width (to a rank),
-        and those that end at 1, 2, 5, 10, 20, 50, ... and the last rank; of shapes (n_bins,).
-    equal_shares, top_shares
-        Of shapes (n_systems, n_bins).
+    ends
+        Last ranks of bins of equal width, and 1, 2, 5, 10, 20, 50, ...: (n_ends,).
+    cumulative
+        Shares of the items up to them, of shape (n_systems, n_ends).
     medians
         Median rank of each system, of shape (n_systems,).
     systems, ranked
@@ -98,50 +95,30 @@ class RankDistributions(Result):
     """
 
     systems: tuple[str, ...]
-    equal_ends: Integers
-    equal_shares: Floats
-    top_ends: Integers
-    top_shares: Floats
+    ends: Integers
+    cumulative: Floats
     medians: Floats
     ranked: Ranked
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table."""
-        return {"sampled_ranks": self.to_frame()}
+        """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
+        axes = {"system": self.systems, "last": self.ends}
+        return {"sampled_ranks": tidy(axes, cumulative=self.cumulative)}
 
     @property
     def views(self) -> tuple[str, ...]:
         """The panels of the figure."""
         return (SHARE, CUMULATIVE)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each system and bin.
-
-        Returns
-        -------
-        Columns system; bins, ``equal`` or ``top``; first and last rank of the bin; share of the
-        items in it; cumulative, the share of those up to its last rank.
-        """
-        import pandas as pd
-
-        equal, top = (self.equal_ends, self.equal_shares), (self.top_ends, self.top_shares)
-        parts = [
-            tidy(
-                {"system": self.systems, "bins": [name], "last": ends},
-                first=np.concatenate([[1], ends[:-1] + 1]),
-                share=shares[:, np.newaxis],
-                cumulative=shares.cumsum(axis=1)[:, np.newaxis],
-            )
-            for name, (ends, shares) in (("equal", equal), ("top", top))
-        ]
-        columns = ["system", "bins", "first", "last", "share", "cumulative"]
-        return pd.concat(parts, ignore_index=True)[columns]
+    def up_to(self, ranks: Integers) -> Floats:
+        """Give the shares up to some of the ends: (n_systems, n_ranks)."""
+        return self.cumulative[:, np.searchsorted(self.ends, ranks)]
 
     @table("sampled_ranks", "where the relevant items stand")
     def at_the_top(self) -> Table:
         """Tabulate where the relevant items stand, by system."""
-        tops = (1, 10, 100)
-        shares = [self.top_shares[:, self.top_ends <= k].sum(axis=1).tolist() for k in tops]
+        tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
+        shares = self.up_to(np.array(tops)).T.tolist()
         medians = (f"{median:,g}" for median in self.medians)
         return Table(
             name="sampled_ranks",
@@ -149,7 +126,7 @@ class RankDistributions(Result):
             note=self.caption(),
             headings=["system", "median rank", *(f"in the first {k:,}" for k in tops)],
             rows=[*zip(self.systems, medians, *shares, strict=True)],
-            best=dict.fromkeys((2, 3, 4), max),
+            best=dict.fromkeys(range(2, 2 + len(tops)), max),
         )
 
     @figure(
@@ -167,15 +144,15 @@ class RankDistributions(Result):
         """
         chosen = self.views[chosen_panel(self.views, view)]
         ax, order = axes_or_new(ax), self.medians.argsort(kind="stable").tolist()
-        edges = np.append(0.5, self.equal_ends + 0.5)
+        bins = equal_bins(int(self.ends[-1]))
+        edges, shares = np.append(0.5, bins + 0.5), np.diff(self.up_to(bins), axis=1, prepend=0)
         for place, label, style in best_in_colour(self.systems, order, most=MOST_CURVES):
             if chosen == SHARE:
                 # Outlines cover each other less than bars do.
                 line = {name: style[name] for name in ("color", "linestyle")}
-                shares = self.equal_shares[place]
-                ax.stairs(shares, edges, baseline=None, label=label, linewidth=1.1, **line)
+                ax.stairs(shares[place], edges, baseline=None, label=label, linewidth=1.1, **line)
             else:
-                ax.plot(self.top_ends, self.top_shares[place].cumsum(), label=label, **style)
+                ax.plot(self.ends, self.cumulative[place], label=label, **style | {"marker": ""})
         if chosen == SHARE:
             ax.set_yscale("log")
             ax.yaxis.set_major_formatter("{x:g}")
@@ -193,7 +170,7 @@ class RankDistributions(Result):
         grey = f"The {MOST_CURVES} systems of the best medians are in colour. " if many else ""
         return (
             f"Full ranks of {self.ranked} among n = {self.ranked.n} candidates: shares in "
-            f"{len(self.equal_ends)} bins of equal width, and "
+            f"{len(equal_bins(int(self.ends[-1])))} bins of equal width, and "
             "cumulative shares up to ranks on a logarithmic axis, which shows the top; up to rank "
             f"K they are Recall@K where users have one relevant item each. {grey}Median "
             f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."

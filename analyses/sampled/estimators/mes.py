@@ -6,13 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp
 
 from analyses.sampled.estimators.shared.cells import Cells
-from analyses.sampled.estimators.shared.entropy import most_entropy
 from analyses.sampled.estimators.shared.estimator import Estimator
 from runs import InputError
 
+Floats = NDArray[np.float64]
+
 WEIGHTS = ("empirical", "uniform")
+CONVERGED = 1e-10
+"""Largest gradient of the dual, which is one of shares."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +74,68 @@ class MaximumEntropy(Estimator):
         if self.weights not in WEIGHTS:
             raise InputError(f"`weights` must be empirical or uniform, got {self.weights!r}.")
 
-    def learn(self, cells: Cells) -> NDArray[np.float64]:
+    def learn(self, cells: Cells) -> Floats:
         """Find the distribution of each sample."""
-        group, shares = cells.groups[0], cells.shares[0]
-        scale = group.n_negatives + 1 if isinstance(self.scale, str) else self.scale
+        group = cells.groups[0]
         columns = [
             most_entropy(
                 group.table,
                 share,
                 weights=group.nodes.weights,
                 eta=self.eta,
-                scale=scale,
+                scale=group.n_negatives + 1 if isinstance(self.scale, str) else self.scale,
                 fit_weights=share if self.weights == "empirical" else np.ones_like(share),
             )
-            for share in shares.T
+            for share in cells.shares[0].T
         ]
         return np.stack(columns, axis=1)
+
+
+def most_entropy(
+    table: Floats, shares: Floats, *, weights: Floats, eta: float, scale: float, fit_weights: Floats
+) -> Floats:
+    r"""Minimise by the dual, which has one variable per cell and is concave.
+
+    .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
+        - \sum_t \frac{\eta \lambda_t^2}{4 s W_t}
+
+    From the table P, (n_nodes, n_cells), whose nodes stand for so many ranks, and shares of the
+    users h, the mass at the nodes, the softmax of P lambda, (n_nodes,); cells of W = 0 are left
+    out.
+
+    Examples
+    --------
+    A flat table says nothing, so that all ranks stay alike:
+
+    >>> flat = np.full((4, 2), 0.5)
+    >>> shares = np.array([0.8, 0.2])
+    >>> most_entropy(flat, shares, weights=np.ones(4), eta=0.1, scale=1.0, fit_weights=shares)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    used = fit_weights > 0
+    columns, targets = np.ascontiguousarray(table[:, used]), shares[used]
+    ridge, logarithms = eta / (2 * scale * fit_weights[used]), np.log(weights)
+
+    def mass(at: Floats) -> Floats:
+        found: Floats = np.exp(log_softmax(columns @ at + logarithms))
+        return found
+
+    def short(at: Floats) -> tuple[float, Floats]:
+        partition = logsumexp(columns @ at + logarithms)
+        gradient = mass(at) @ columns + ridge * at - targets
+        return float(partition + ridge @ at**2 / 2 - targets @ at), gradient
+
+    def curvature(at: Floats) -> Floats:
+        weighted = columns * mass(at)[:, np.newaxis]
+        means = weighted.sum(axis=0)
+        return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
+
+    found = minimize(
+        short,
+        np.zeros(len(targets)),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
+    return mass(found.x)

@@ -12,6 +12,7 @@ from analyses.sampled.ranks import (
     MOST_CURVES,
     SHARE,
     RankDistributions,
+    equal_bins,
     ranks,
 )
 from analyses.shared.evidence import read_evidence, to_evidence
@@ -33,46 +34,45 @@ def result() -> RankDistributions:
 
 @given(ranks_of_users)
 def test_cumulative_shares_are_those_of_the_ranks(drawn: list[int]) -> None:
-    frame = study(ranks, {"one": FullRanks.of(drawn, n_candidates=700)}).to_frame()
+    frame = study(ranks, {"one": FullRanks.of(drawn, n_candidates=700)}).frame()
     expected = [np.mean(np.array(drawn) <= last) for last in frame["last"]]
     np.testing.assert_allclose(frame["cumulative"], expected, atol=1e-12)
 
 
 @given(st.integers(1, 20_000))
-def test_bins_have_every_rank_once(n_candidates: int) -> None:
-    one = FullRanks.of([1], n_candidates=n_candidates)
-    for _, bins in study(ranks, {"one": one}).to_frame().groupby("bins"):
-        assert bins["first"].tolist() == [1, *(bins["last"][:-1] + 1)]
-        assert bins["last"].iloc[-1] == n_candidates
-
-
-@given(st.integers(50, 20_000))
-def test_equal_bins_are_equal_to_a_rank(n_candidates: int) -> None:
-    ends = study(ranks, {"one": FullRanks.of([1], n_candidates=n_candidates)}).equal_ends
+def test_bins_are_equal_to_a_rank_and_hold_all_ranks(n_candidates: int) -> None:
+    ends = equal_bins(n_candidates)
     widths = np.diff(ends, prepend=0)
-    assert len(ends) == 50
-    assert widths.max() - widths.min() <= 1
+    assert ends[-1] == n_candidates
+    assert len(ends) == min(50, n_candidates)
+    assert 0 < widths.min() <= widths.max() <= widths.min() + 1
 
 
-def test_the_top_has_bins_of_its_own(result: RankDistributions) -> None:
-    assert result.top_ends.tolist() == [1, 2, 5, 10, 20, 50, 100, 200]
-    assert result.top_shares[0].tolist() == [0.25, 0.25, 0.25, 0, 0.25, 0, 0, 0]
+def test_the_top_is_looked_at_closely(result: RankDistributions) -> None:
+    tops = np.array([1, 2, 5, 10, 20, 50, 100, 200])
+    assert result.up_to(tops)[0].tolist() == [0.25, 0.5, 0.75, 0.75, 1, 1, 1, 1]
 
 
 def test_rows_of_the_frame_carry_their_own_numbers(result: RankDistributions) -> None:
-    row = result.to_frame().query("system == 'far' and bins == 'top' and last == 50")
-    assert row[["first", "share", "cumulative"]].to_numpy().tolist() == [[21, 0.25, 0.5]]
+    row = result.frame().query("system == 'far' and last == 50")
+    assert row["cumulative"].tolist() == [0.5]
 
 
-def test_bins_reach_the_largest_number_of_candidates() -> None:
+def test_ranks_reach_the_largest_number_of_candidates() -> None:
     unequal = FullRanks.of([1, 2], n_candidates=[10, 70])
-    assert study(ranks, {"one": unequal}).equal_ends[-1] == 70
+    assert study(ranks, {"one": unequal}).ends[-1] == 70
+
+
+def test_few_candidates_have_no_hundred_first() -> None:
+    few = {"one": FullRanks.of([1, 4], n_candidates=8)}
+    found = study(ranks, few).at_the_top()
+    assert (list(found.headings[2:]), found.rows[0][2:]) == (["in the first 1"], (0.5,))
 
 
 def test_the_result_survives_being_kept(result: RankDistributions, tmp_path: Path) -> None:
     (tmp_path / "ranks.npz").write_bytes(to_evidence(result))
     back = read_evidence(tmp_path / "ranks.npz", RankDistributions)
-    assert back.to_frame().equals(result.to_frame())
+    assert back.frame().equals(result.frame())
     assert back.caption() == result.caption()
 
 

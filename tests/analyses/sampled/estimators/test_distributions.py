@@ -8,8 +8,8 @@ from scipy.special import entr, softmax
 from scipy.stats import binom
 
 from analyses.sampled.estimators import Cells, mes, mle
+from analyses.sampled.estimators.mes import most_entropy
 from analyses.sampled.estimators.shared.em import em_step, log_likelihood
-from analyses.sampled.estimators.shared.entropy import most_entropy
 from analyses.sampled.shared.trials import relative_error
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
