@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,11 +305,9 @@ class Corrected(Result):
         told_apart; limits and p-values are corrected for the number of pairs.
         """
         (a, b), found = np.array(self.systems, dtype=object)[[*self._places]], self.differences()
-        numbers = {"difference": found.values, "standard_error": found.errors}
-        numbers |= {"lower": found.lower, "upper": found.upper, "p": found.p}
         axes = {"metric": self.metrics, "pair": range(len(a))}
-        frame = tidy(axes, system_a=a, system_b=b, **numbers, told_apart=found.told_apart)
-        return frame.drop(columns="pair")
+        numbers = {**found._asdict(), "told_apart": found.p < 1 - CONFIDENCE}
+        return tidy(axes, system_a=a, system_b=b, **numbers).drop(columns="pair")
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
@@ -319,12 +317,8 @@ class Corrected(Result):
             title=f"Metrics among all candidates, by {self.estimator}",
             note=self.caption(),
             headings=[
-                "metric, system",
-                "sampled",
-                "corrected",
-                "95 % interval",
-                "bias left",
-                "if steep",
+                *("metric, system", "sampled", "corrected", "95 % interval"),
+                *("bias left", "if steep"),
             ],
             rows=[
                 [f"{of}, {system}", plain, *_told(*estimate), bias, steep]
@@ -387,15 +381,14 @@ class Corrected(Result):
         return [*map(self._said, self.metrics)]
 
     def _said(self, metric: str) -> str:
-        found, number = self.differences(), self.metrics.index(metric)
-        told, rest = [], []
-        pairs = zip(*self._places, found.values[number], found.told_apart[number], strict=True)
-        for a, b, value, apart in pairs:
-            one, other = self.systems[a], self.systems[b]
-            if not apart:
-                rest.append(f"{one} and {other}")
+        frame = self.differences_frame()
+        own, told, rest = frame[frame["metric"] == metric], [], []
+        for row in own.itertuples():
+            a, b = row.system_a, row.system_b
+            if row.told_apart:
+                told.append(f"{a} above {b}" if row.difference > 0 else f"{b} above {a}")
             else:
-                told.append(f"{one} above {other}" if value > 0 else f"{other} above {one}")
+                rest.append(f"{a} and {b}")
         said = f"can be told apart: {_named(told)}" if told else "no systems can be told apart"
         others = f"; cannot: {_named(rest)}" if rest and told else ""
         return f"{metric} by {self.estimator}: {said}{others}."
@@ -450,15 +443,14 @@ class Corrected(Result):
                 )
 
 
-@dataclass(frozen=True, eq=False)
-class Differences:
+class Differences(NamedTuple):
     """Differences of pairs of systems, with intervals and p-values for all pairs of a metric.
 
     All are of shape (n_metrics, n_pairs).
     """
 
-    values: Floats
-    errors: Floats
+    difference: Floats
+    standard_error: Floats
     lower: Floats
     upper: Floats
     p: Floats
@@ -490,11 +482,6 @@ class Differences:
         as_large = (largest[:, np.newaxis] >= far).sum(axis=-1)
         p = (1 + as_large) / (1 + replicates.shape[-1])
         return cls(values, errors, values - reach, values + reach, p)
-
-    @property
-    def told_apart(self) -> NDArray[np.bool_]:
-        """Whether p-values are below 5 %."""
-        return self.p < 1 - CONFIDENCE
 
 
 def _told(*numbers: Cell) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def test_systems_that_differ_are_told_apart_and_twins_are_not(corrected: Correct
 def test_differences_are_of_the_same_users(corrected: Corrected) -> None:
     found = corrected.differences()
     apart = np.hypot(corrected.errors[1, 0], corrected.errors[1, 2])
-    assert found.errors[1, 1] < 0.5 * apart
+    assert found.standard_error[1, 1] < 0.5 * apart
 
 
 def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -> None:
