@@ -383,10 +383,10 @@ class Corrected(Result):
     def _said(self, metric: str) -> str:
         frame = self.differences_frame()
         own, told, rest = frame[frame["metric"] == metric], [], []
-        for row in own.itertuples():
-            a, b = row.system_a, row.system_b
-            if row.told_apart:
-                told.append(f"{a} above {b}" if row.difference > 0 else f"{b} above {a}")
+        names = ["system_a", "system_b", "difference", "told_apart"]
+        for a, b, value, apart in own[names].to_numpy():
+            if apart:
+                told.append(f"{a} above {b}" if value > 0 else f"{b} above {a}")
             else:
                 rest.append(f"{a} and {b}")
         said = f"can be told apart: {_named(told)}" if told else "no systems can be told apart"

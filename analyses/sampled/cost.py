@@ -15,15 +15,14 @@ from scipy.special import ndtr
 from analyses.sampled import estimates
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.shared.settings import SampleSizes, checked_sizes
-from analyses.sampled.shared.trials import (
+from analyses.sampled.shared.sampling_experiment import (
     Experiment,
-    Sampled,
-    Way,
     experiment,
     nearest,
     shares_in_order,
 )
+from analyses.sampled.shared.settings import SampleSizes, checked_sizes
+from analyses.sampled.shared.trials import Sampled, Way
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
 from analyses.shared.result import figure, table

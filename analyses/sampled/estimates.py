@@ -14,22 +14,20 @@ from analyses.sampled.estimators import uncorrected
 from analyses.sampled.expectation.crossings import DECIMALS, first_of
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.facts import tidy
+from analyses.sampled.shared.sampling_experiment import (
+    LEAST_COVERED,
+    Experiment,
+    experiment,
+    nearest,
+    without_cutoffs,
+)
 from analyses.sampled.shared.settings import (
     ESTIMATORS,
     EstimatorNames,
     GrowingSettings,
     read_estimators,
 )
-from analyses.sampled.shared.trials import (
-    LEAST_COVERED,
-    Draws,
-    Experiment,
-    Way,
-    experiment,
-    nearest,
-    takes,
-    without_cutoffs,
-)
+from analyses.sampled.shared.trials import Draws, Way, takes
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table

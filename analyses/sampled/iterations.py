@@ -12,8 +12,9 @@ from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.designs import Adaptive, Design, require_rising
 from analyses.sampled.shared.facts import crossed
+from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import GrowingSettings
-from analyses.sampled.shared.trials import Experiment, Way, experiment
+from analyses.sampled.shared.trials import Way
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, label_curves, scale_by_factors
 from analyses.shared.result import figure, table

@@ -14,8 +14,9 @@ from analyses.sampled.estimators.learned_priors import WithPrior, canonical_prio
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.samples.designs import FixedSize
 from analyses.sampled.shared.facts import crossed
+from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import SampleSettings, distinct
-from analyses.sampled.shared.trials import Experiment, Way, experiment
+from analyses.sampled.shared.trials import Way
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, draw_whiskers, label_curves, scale_by_factors
 from analyses.shared.result import figure, table

@@ -25,8 +25,9 @@ from analyses.sampled.samples.designs import (
     round_numbers,
 )
 from analyses.sampled.shared.facts import best_in_colour
+from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
-from analyses.sampled.shared.trials import Experiment, Way, experiment
+from analyses.sampled.shared.trials import Way
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import COLOURS, DASHES, draw_band, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
