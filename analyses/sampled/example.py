@@ -20,7 +20,7 @@ from analyses.sampled.expectation.crossings import (
 )
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
-from analyses.sampled.samples.designs import FixedSize
+from analyses.sampled.samples.designs import Design
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import text_rows, tidy
 from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
@@ -98,7 +98,10 @@ def example(
     known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
     # Each user of every list has numbers of its own.
     every = np.concatenate([some.rank for some in LISTS.values()])
-    full, design = FullRanks.of(every, n_candidates=N_CANDIDATES), FixedSize(SAMPLED, replace)
+    full, design = (
+        FullRanks.of(every, n_candidates=N_CANDIDATES),
+        Design((SAMPLED,), replace),
+    )
     drawn = [design.draw(full, seed=seed, repeat=repeat).above for repeat in range(repeats)]
     apart = (len(read), len(LISTS), -1)
     sampled = [values[:, above].reshape(apart).mean(axis=2) for above in drawn]

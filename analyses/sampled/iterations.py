@@ -10,7 +10,7 @@ from pydantic import Field
 
 from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Adaptive, Design, require_rising
+from analyses.sampled.samples.designs import Design, require_rising
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import GrowingSettings
@@ -73,7 +73,7 @@ def iterations(work: Work, settings: Settings) -> Iterations:
     [['m = 20', 10], ['21 to 42', 10]]
     """
     ways = [
-        Way((adaptive_mle if isinstance(design, Adaptive) else mle)(number), design)
+        Way((adaptive_mle if design.adaptive else mle)(number), design)
         for design in settings.designs(first_of(work.full_ranks))
         for number in settings.iterations
     ]

@@ -14,7 +14,7 @@ from scipy.special import stdtr
 
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
-from analyses.sampled.samples.designs import FixedSize, require_negatives
+from analyses.sampled.samples.designs import Design, require_negatives
 from analyses.sampled.samples.from_candidates import Weigh, top_items
 from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
@@ -217,7 +217,7 @@ def _means(
 
 
 @dataclass(frozen=True)
-class Chosen(FixedSize):
+class Chosen(Design):
     """So many known items of every user, chosen in a way of this name; see `Negatives`."""
 
     of: str = ""
@@ -239,9 +239,9 @@ def _ways(settings: Settings, sampled: Sampled, counts: NDArray[np.intp]) -> lis
         "half hard": lambda user, items: 1 / len(items) + np.isin(items, hard[user]) / m,
     }
     pairs = [
-        *((Chosen(m, of="uniform"), name) for name in settings.estimators),
-        *((Chosen(m, of=of, by={"weigh": w}), n) for of, w in chances.items() for n in WEIGHTED),
-        (Chosen(m, replace=False, of=HARD, by={"top": hard}), WEIGHTED[0]),
+        *((Chosen((m,), of="uniform"), name) for name in settings.estimators),
+        *((Chosen((m,), of=of, by={"weigh": w}), n) for of, w in chances.items() for n in WEIGHTED),
+        (Chosen((m,), replace=False, of=HARD, by={"top": hard}), WEIGHTED[0]),
     ]
     return [Way(find_estimator(name), design) for design, name in pairs]
 

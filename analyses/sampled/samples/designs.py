@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.full_ranks import FullRanks
@@ -43,13 +41,22 @@ def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> Non
 
 
 @dataclass(frozen=True)
-class FixedSize:
-    r"""As many negatives, m, for every user, with or without replacement.
+class Design:
+    r"""Numbers of sampled negatives: one, or rising ones for who has none above so far.
 
     With :math:`a_j` of N irrelevant candidates above a user's relevant item number j, the sampled
     negatives above it are :math:`\mathrm{Bin}(m, a_j/N)` or :math:`\mathrm{Hyp}(N, a_j, m)`. For
     several relevant items the numbers between them are drawn in turn, each given those before:
     together they are multinomial, or multivariate hypergeometric.
+
+    Parameters
+    ----------
+    sizes
+        Negatives of a user: at first, and of an adaptive sample while nothing is above.
+    replace
+        Whether an item may be drawn twice.
+    adaptive
+        Whether samples grow, which those of users with one relevant item each can.
 
     References
     ----------
@@ -59,25 +66,70 @@ class FixedSize:
     --------
     A sample of all four negatives, without replacement, has the ranks themselves:
 
-    >>> design = FixedSize(4, replace=False)
+    >>> design = Design((4,), False)
     >>> print(design, design.draw(FullRanks.of([1, 3, 5], n_candidates=5), seed=42).rank)
     m = 4 [1 3 5]
     """
 
-    negatives: int
+    sizes: tuple[int, ...]
     replace: bool = True
+    adaptive: bool = False
+
+    @classmethod
+    def growing(cls, n0: int, n_max: int) -> Design:
+        """Double from n0 to n_max items while a user's one relevant item is the first.
+
+        Notes
+        -----
+        Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
+        Printed, it stops only at n_max itself, so that other values would never end for a user
+        whose item is ranked first; and it has n0 - 1 negatives, where the released script draws n0.
+
+        Examples
+        --------
+        Nothing is above the first rank, everything above the last:
+
+        >>> design = Design.growing(4, 16)
+        >>> ranks = design.draw(FullRanks.of([1, 50], n_candidates=50), seed=42)
+        >>> design.sizes, ranks.n_negatives.tolist(), ranks.rank.tolist()
+        ((3, 7, 15), [15, 3], [1, 4])
+        """
+        if n0 < 2:
+            raise InputError(
+                f"`n0` must be at least 2, the relevant item and a negative, got {n0}."
+            )
+        ratio = n_max // n0
+        if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
+            raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
+        return cls(tuple(n0 * 2**n - 1 for n in range(ratio.bit_length())), adaptive=True)
+
+    @classmethod
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Design:
+        """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
+
+        Examples
+        --------
+        >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
+        >>> print(Design.suited(ranks, n0=100))
+        100 to 200
+        """
+        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
+        usual = n0 * 2 ** min(int(np.log2(largest / n0)), MOST_DOUBLINGS)
+        return cls.growing(n0, usual if n_max is None else n_max)
 
     def __str__(self) -> str:
-        return f"m = {self.negatives:,}"
+        first, *_, last = (*self.sizes, self.sizes[-1])
+        return f"{first + 1:,} to {last + 1:,}" if self.adaptive else f"m = {first:,}"
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse more negatives than some user has irrelevant candidates, or none."""
-        require_negatives(self.negatives, ranks.n_irrelevant, name="negatives")
+        """Refuse more negatives than some user has irrelevant candidates, or none.
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Negatives of a user."""
-        return (self.negatives,)
+        Adaptive samples are refused to several relevant items, too.
+        """
+        if self.adaptive and (ranks.n_relevant > 1).any():
+            raise InputError("adaptive samples are of users with one relevant item each.")
+        name = "n_max - 1" if self.adaptive else "negatives"
+        require_negatives(self.sizes[-1], ranks.n_irrelevant, name=name)
 
     @property
     def of_items(self) -> Mapping[str, Any]:
@@ -86,115 +138,28 @@ class FixedSize:
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
         """Sample once."""
+        from analyses.sampled.samples.inversion import negatives_above
+
         self.check(ranks)
-        drawn, m = np.zeros(len(ranks), dtype=np.int64), self.negatives
+        drawn, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
         by_user, order = ranks.by_user, ranks.order[ranks.by_user]
-        for place in range(1, order.max(initial=0) + 1):
-            here = np.flatnonzero(order == place)
-            rows, before = by_user[here], by_user[here - 1]
-            # The first place has nothing before it, whatever row that names.
-            passed, found = (ranks.above[before], drawn[before]) if place > 1 else (0, 0)
-            uniforms = random_uniforms(ranks.user[rows], seed, "sampled ranks", repeat, place)
-            above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
-            left = np.broadcast_to(m - found, rows.shape)
-            drawn[rows] = found + _above(uniforms, left, above, others, replace=self.replace)
-        every, own = drawn + ranks.order, np.full(len(ranks), m, dtype=np.int64)
+        for size, before in zip(self.sizes, (0, *self.sizes), strict=False):
+            growing = drawn == 0
+            for place in range(1, order.max(initial=0) + 1):
+                here = np.flatnonzero((order == place) & growing[by_user])
+                rows, last = by_user[here], by_user[here - 1]
+                # The first place has nothing before it, whatever row that names.
+                passed, found = (ranks.above[last], drawn[last]) if place > 1 else (0, 0)
+                kind = ("adaptive ranks", size + 1) if self.adaptive else ("sampled ranks", place)
+                uniforms = random_uniforms(ranks.user[rows], seed, kind[0], repeat, kind[1])
+                above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
+                left = np.broadcast_to(size - before - found, rows.shape)
+                drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
+            negatives[growing] = size
+        every = drawn + ranks.order
         return SampledRanks(
-            every, ranks.n_candidates, ranks.user, n_negatives=own, replace=self.replace
+            every, ranks.n_candidates, ranks.user, n_negatives=negatives, replace=self.replace
         )
-
-
-@dataclass(frozen=True)
-class Adaptive:
-    """Samples that double from n0 to n_max items while a user's one relevant item is the first.
-
-    Notes
-    -----
-    Li et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
-    Printed, it stops only at n_max itself, so that other values would never end for a user whose
-    item is ranked first; and it has n0 - 1 negatives, where the released script draws n0.
-
-    Examples
-    --------
-    Nothing is above the first rank, everything above the last:
-
-    >>> ranks = Adaptive(4, 16).draw(FullRanks.of([1, 50], n_candidates=50), seed=42)
-    >>> ranks.n_negatives.tolist(), ranks.rank.tolist()
-    ([15, 3], [1, 4])
-    """
-
-    n0: int
-    n_max: int
-
-    of_items = MappingProxyType({"replace": True})
-
-    def __str__(self) -> str:
-        return f"{self.n0:,} to {self.n_max:,}"
-
-    @classmethod
-    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Adaptive:
-        """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
-
-        Examples
-        --------
-        >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
-        >>> print(Adaptive.suited(ranks, n0=100))
-        100 to 200
-        """
-        if n_max is not None:
-            return cls(n0, n_max)
-        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
-        return cls(n0, n0 * 2 ** min(int(np.log2(largest / n0)), MOST_DOUBLINGS))
-
-    def check(self, ranks: FullRanks) -> None:
-        """Refuse sizes that no doubling reaches or users lack, and several relevant items."""
-        if (ranks.n_relevant > 1).any():
-            raise InputError("adaptive samples are of users with one relevant item each.")
-        n0, n_max = self.n0, self.n_max
-        if n0 < 2:
-            raise InputError(
-                f"`n0` must be at least 2, the relevant item and a negative, got {n0}."
-            )
-        ratio = n_max // n0
-        if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
-            raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
-        require_negatives(n_max - 1, ranks.n_irrelevant, name="n_max - 1")
-
-    def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
-        """Sample once, with replacement."""
-        self.check(ranks)
-        above, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
-        for size in self.sizes:
-            rows = np.flatnonzero(above == 0)
-            more = size - negatives[rows]
-            uniforms = random_uniforms(ranks.user[rows], seed, "adaptive ranks", repeat, size + 1)
-            others = ranks.n_irrelevant[rows]
-            above[rows] = _above(uniforms, more, ranks.above[rows], others, replace=True)
-            negatives[rows] = size
-        return SampledRanks(above + 1, ranks.n_candidates, ranks.user, n_negatives=negatives)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Negatives of a user with none above so far, and at last.
-
-        Examples
-        --------
-        >>> Adaptive(100, 400).sizes
-        (99, 199, 399)
-        """
-        n_doublings = (self.n_max // self.n0).bit_length()
-        return tuple(self.n0 * 2**number - 1 for number in range(n_doublings))
-
-
-Design: TypeAlias = FixedSize | Adaptive
-
-
-def _above(
-    uniforms: NDArray[np.float64], m: Integers, above: Integers, others: Integers, *, replace: bool
-) -> Integers:
-    from analyses.sampled.samples.inversion import negatives_above
-
-    return negatives_above(uniforms, m, above, others, replace)
 
 
 def require_rising(

@@ -23,7 +23,7 @@ from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples.designs import Adaptive, Design
+from analyses.sampled.samples.designs import Design
 from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import mean_of_users
@@ -71,7 +71,7 @@ class Way:
 
 def takes(estimator: Estimator, design: Design) -> bool:
     """Say whether an estimator is for such samples: adaptive ones for adaptive, else others."""
-    return isinstance(estimator, AdaptiveMaximumLikelihood) == isinstance(design, Adaptive)
+    return isinstance(estimator, AdaptiveMaximumLikelihood) == design.adaptive
 
 
 def whole_curves(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -210,7 +210,7 @@ class Trial:
         they are expected: its expectation, but for its noise.
         """
         unknown = np.full(len(self.metrics), np.nan)
-        if not self.expect or isinstance(way.design, Adaptive):
+        if not self.expect or way.design.adaptive:
             return values.mean(axis=0), unknown
         estimator, cells = way.estimator, fits.cells
         if isinstance(estimator, WithPrior):
