@@ -13,21 +13,17 @@ from numpy.typing import NDArray
 
 from analyses.sampled.estimators import bv, cls
 from analyses.sampled.expectation.crossings import (
-    DECIMALS,
     Consistency,
     consistency_crossings,
     print_ordering,
 )
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
-from analyses.sampled.samples.designs import Design
 from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import text_rows, tidy
 from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from qrels import FullRanks
-from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +44,9 @@ LISTS: Mapping[str, FullRanks] = MappingProxyType(
 METRICS = ("AUC", "AP", "nDCG", "Recall@10")
 RANKS = np.arange(1, N_CANDIDATES + 1)
 
+SAMPLED = 99
+"""Negatives of tables 1 and 2."""
+
 TOP = 100
 SHOWN = 20
 """Ranks in the sample that figure 4 shows; below them, next to nothing is corrected."""
@@ -56,12 +55,8 @@ SAMPLE_SIZES = (10, 50, 100, 500, 1000)
 CLOSE = 1000
 """The last rank of figures 3 and 4."""
 
-SAMPLED = 99
-"""Negatives of tables 1 and 2."""
-
 CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
 """What figure 4 corrects, with which trade-offs, from how many negatives."""
-
 
 CAPTIONS = {
     "metrics_by_rank": f"Metrics against the rank of the relevant item among {N_CANDIDATES:,} "
@@ -76,46 +71,28 @@ Curves = Mapping[str, Floats]
 """Functions of a rank from 1 by name, (n_ranks,) each."""
 
 
-def example(
-    metrics: Sequence[str] = METRICS, *, replace: bool = True, repeats: int = 1000, seed: int
-) -> Example:
+def example(metrics: Sequence[str] = METRICS, *, replace: bool = True) -> Example:
     """Make tables 1 and 2 and figures 1 to 4 of the paper, and the orders by size of the sample.
 
-    Samples are simulated besides, none or at least 2; the printed table 2 is such a simulation.
+    Nothing is simulated, as the printed table 2 was: its means and deviations are the exact ones.
 
     Examples
     --------
     The exact order of the three lists is C, B, A in AP, and the sampled one A, B, C:
 
-    >>> found = example(["AP"], repeats=0, seed=1)
+    >>> found = example(["AP"])
     >>> found.exact.round(4), found.expected.round(4)
     (array([[0.01  , 0.0101, 0.1014]]), array([[0.6366, 0.3407, 0.3262]]))
     """
-    if repeats < 0 or repeats == 1:
-        raise InputError(f"`repeats` must be 0 or at least 2, got {repeats}.")
     read, ranks = [rank_metric(metric) for metric in metrics], np.arange(1, SAMPLED + 2)
     values = np.array([metric(ranks, n=len(ranks)) for metric in read])
     known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
-    # Each user of every list has numbers of its own.
-    every = np.concatenate([some.rank for some in LISTS.values()])
-    full, design = (
-        FullRanks.of(every, n_candidates=N_CANDIDATES),
-        Design((SAMPLED,), replace),
-    )
-    drawn = [design.draw(full, seed=seed, repeat=repeat).above for repeat in range(repeats)]
-    apart = (len(read), len(LISTS), -1)
-    sampled = [values[:, above].reshape(apart).mean(axis=2) for above in drawn]
-    sampled = sampled or [np.full(apart[:2], np.nan)] * 2
     return Example(
         metrics=tuple(map(str, read)),
         exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
         expected=known[:, 0],
         sd=np.sqrt(known[:, 1]),
-        simulated=np.mean(sampled, axis=0),
-        simulated_sd=np.std(sampled, axis=0, ddof=1),
         replace=replace,
-        repeats=repeats,
-        seed=seed,
     )
 
 
@@ -144,27 +121,16 @@ class Example(Result):
     exact
         Means over the users of the exact metrics: table 1.
     expected, sd
-        Exact mean and standard deviation, over samples, of the mean over the users: table 2.
-    simulated, simulated_sd
-        The same from simulated samples; NaN where there are too few.
-    replace, repeats, seed
-        How negatives were drawn, number of simulated samples, and their seed.
+        Mean and standard deviation, over samples, of the mean over the users: table 2.
+    replace
+        How negatives were drawn.
     """
 
     metrics: tuple[str, ...]
     exact: Floats
     expected: Floats
     sd: Floats
-    simulated: Floats
-    simulated_sd: Floats
     replace: bool
-    repeats: int
-    seed: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Panels of figures 2 and 3: the metrics."""
-        return self.metrics
 
     @property
     def metrics_by_rank(self) -> Mapping[str, Curves]:
@@ -203,6 +169,11 @@ class Example(Result):
         }
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Panels of figures 2 and 3: the metrics."""
+        return self.metrics
+
+    @property
     def views(self) -> tuple[str, ...]:
         """Panels of figure 1."""
         return tuple(self.metrics_by_rank)
@@ -216,28 +187,26 @@ class Example(Result):
         """Give both tables."""
         import pandas as pd
 
-        tables = {"example": self.means(), "example_orders": self.orders()}
-        return {
-            name: pd.DataFrame(table.rows, columns=list(table.headings))
-            for name, table in tables.items()
-        }
+        made = self.means(), self.orders()
+        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in made}
 
     @table("example", "exact metrics of the lists, and what sampling makes of them")
     def means(self) -> Table:
         """Tabulate exact metrics, and means and deviations over samples."""
-        frame = tidy(
-            {"metric": self.metrics, "system": LISTS},
-            exact=self.exact,
-            expected=_with_spread(self.expected, self.sd),
-            simulated=_with_spread(self.simulated, np.round(self.simulated_sd, DECIMALS)),
-        )
-        frame.insert(0, "row", frame.pop("metric") + ", " + frame.pop("system"))
         return Table(
             name="example",
             title="Exact metrics, and what sampling makes of them",
             note=self.caption(),
-            headings=["metric, system", "exact", "expected", "simulated"],
-            rows=text_rows(frame),
+            headings=["metric, system", "exact", "expected"],
+            rows=[
+                [
+                    f"{metric}, {system}",
+                    float(self.exact[m, s]),
+                    f"{shown(float(self.expected[m, s]))} ± {shown(float(self.sd[m, s]))}",
+                ]
+                for m, metric in enumerate(self.metrics)
+                for s, system in enumerate(LISTS)
+            ],
         )
 
     @table("example_orders", "orders of the lists by the number of negatives")
@@ -266,7 +235,7 @@ class Example(Result):
     )
     def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
-        return _draw(axes_or_new(ax), view, self.metrics_by_rank[view], "metric")
+        return _draw(ax, view, self.metrics_by_rank[view], "metric")
 
     @figure(
         "example_sizes",
@@ -278,8 +247,12 @@ class Example(Result):
     )
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives."""
-        ax = self.orders_by_size[name].plot(ax)
-        ax.set_title(name)
+        found = self.orders_by_size[name]
+        curves = dict(zip(found.systems, found.values, strict=True))
+        ax = _draw(ax, name, curves, f"expected {name}")
+        for start, _ in found.orderings[1:]:
+            ax.axvline(start, color="0.6", linewidth=0.6, zorder=0)
+        ax.set(xscale="log", xlabel="sampled negatives")
         return ax
 
     @figure(
@@ -292,8 +265,7 @@ class Example(Result):
     )
     def plot_expectations(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives."""
-        curves, said = self.expected_by_rank[name], f"expected {name}"
-        return _draw(axes_or_new(ax), name, curves, said, ordered=True)
+        return _draw(ax, name, self.expected_by_rank[name], f"expected {name}", ordered=True)
 
     @figure(
         "example_corrections",
@@ -307,7 +279,7 @@ class Example(Result):
         """Draw corrected values against the rank in the sample, or what is expected of them."""
         true = side == self.sides[-1]
         said = f"expected corrected {CORRECTED}" if true else f"corrected {CORRECTED}"
-        ax = _draw(axes_or_new(ax), side, self.corrections[side], said)
+        ax = _draw(ax, side, self.corrections[side], said)
         if true:
             ax.set_xscale("log")
         else:
@@ -317,11 +289,10 @@ class Example(Result):
     def caption(self) -> str:
         """Say what is shown."""
         how = "with" if self.replace else "without"
-        simulated = f"; simulated {self.repeats:,} times, seed {self.seed}" if self.repeats else ""
         return (
             f"Ranks of {len(LISTS['A'])} users among {N_CANDIDATES:,} candidates: exact metrics, "
-            f"and the mean and standard deviation of those among {SAMPLED} negatives sampled "
-            f"{how} replacement{simulated}."
+            f"and the mean and standard deviation, expected and not simulated, of those among "
+            f"{SAMPLED} negatives sampled {how} replacement."
         )
 
     def caption_of(self, part: str) -> str:
@@ -331,17 +302,11 @@ class Example(Result):
         return CAPTIONS[part]
 
 
-def _draw(ax: Axes, title: str, curves: Curves, said: str, *, ordered: bool = False) -> Axes:
+def _draw(ax: Axes | None, title: str, curves: Curves, said: str, *, ordered: bool = False) -> Axes:
     """Draw functions of a rank; names may be ordered, as sample sizes are."""
-    styles = (gradations if ordered else categories)([*curves])
+    ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
         ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
     ax.set(xlabel="rank", ylabel=said, title=title)
     label_curves(ax, ordered=ordered)
     return ax
-
-
-def _with_spread(means: Floats, spreads: Floats) -> NDArray[np.object_]:
-    pairs = zip(means.ravel().tolist(), spreads.ravel().tolist(), strict=True)
-    told = [f"{shown(mean)} ± {shown(sd)}" for mean, sd in pairs]
-    return np.array(told, dtype=object).reshape(means.shape)

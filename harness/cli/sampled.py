@@ -111,7 +111,7 @@ def sampled(
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:
-        click.echo(_show_example(format_, seed=seed, output=output), nl=False)
+        click.echo(_show_example(format_, output=output), nl=False)
         return
     with processes_on_cluster(dask):
         results = make_studies(
@@ -163,7 +163,7 @@ def _own(study: Analysis[Any, Any], asked: Section) -> AnalysisSettings:
     return kind(**asked.model_dump(include={*kind.model_fields}))
 
 
-def _show_example(format_: str, *, seed: int, output: Path | None) -> str:
+def _show_example(format_: str, *, output: Path | None) -> str:
     """Print the tables of the example in a format, and write all into a folder, if asked."""
     from analyses.sampled.example import example
     from analyses.shared.publish import as_latex, every_table, write_results
@@ -171,7 +171,7 @@ def _show_example(format_: str, *, seed: int, output: Path | None) -> str:
 
     if format_ in ("csv", "json"):
         raise InputError(f"the example is two tables: print it as table or latex, not {format_}.")
-    results = {"example": example(seed=seed)}
+    results = {"example": example()}
     if output is not None:
         write_results(results, output)
     if format_ == "latex":

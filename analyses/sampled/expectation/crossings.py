@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import expected_counts
-from analyses.shared.drawing import axes_or_new, categories, label_curves
 from qrels import FullRanks
 from runs import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Ordering = tuple[tuple[str, ...], ...]
@@ -56,19 +51,6 @@ class Consistency:
         """Number of negatives from which the ordering stays the exact one; None if it never is."""
         start, ordering = self.orderings[-1]
         return start if ordering == self.exact_ordering else None
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the expected metric against the negatives, with a line where the order changes."""
-        axes = axes_or_new(ax)
-        for (label, style), curve in zip(categories(self.systems), self.values, strict=True):
-            axes.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
-        for start, _ in self.orderings[1:]:
-            axes.axvline(start, color="0.6", linewidth=0.6, zorder=0)
-        axes.set_xscale("log")
-        axes.set_xlabel("sampled negatives")
-        axes.set_ylabel(f"expected {self.metric}")
-        label_curves(axes)
-        return axes
 
     def caption(self) -> str:
         """Say what is shown."""

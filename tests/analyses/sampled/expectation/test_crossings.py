@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from analyses.sampled.example import LISTS, N_CANDIDATES
 from analyses.sampled.expectation.crossings import consistency_crossings, print_ordering
@@ -91,12 +90,6 @@ def test_all_negatives_show_the_exact_order() -> None:
 
 def test_an_order_that_never_comes_is_never_settled() -> None:
     assert consistency_crossings(LISTS, "AP", negatives=900).settled is None
-
-
-def test_the_figure_marks_the_changes() -> None:
-    found = consistency_crossings(LISTS, "AP", negatives=1000)
-    axes = found.plot(Figure().subplots())
-    assert len(axes.lines) == len(LISTS) + len(found.orderings) - 1
 
 
 def test_the_caption_names_the_orders() -> None:
