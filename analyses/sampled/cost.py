@@ -22,7 +22,7 @@ from analyses.sampled.shared.sampling_experiment import (
     shares_in_order,
 )
 from analyses.sampled.shared.settings import SampleSizes, checked_sizes
-from analyses.sampled.shared.trials import Sampled, Way
+from analyses.sampled.shared.trials import SampledSystems, Way
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
@@ -84,7 +84,7 @@ def cost(work: Work, settings: Settings) -> Cost:
     >>> found["sample"].tolist(), found["scored"].tolist(), found["error"].iloc[1].item()
     (['m = 2', 'm = 4'], [3.0, 5.0], 0.0)
     """
-    systems = Sampled.of(work, settings.draws).systems
+    systems = SampledSystems.of(work, settings.draws).systems
     first, (a, b) = first_of(systems), pair_indices(len(systems))
     every = [rank_metric(name) for name in settings.metrics]
     of_users = np.array([[one.of_users(ranks) for ranks in systems.values()] for one in every])

@@ -26,7 +26,7 @@ from analyses.sampled.shared.settings import (
     RankSettings,
     read_metrics,
 )
-from analyses.sampled.shared.trials import RESAMPLED, Sampled, Way
+from analyses.sampled.shared.trials import RESAMPLED, SampledSystems, Way
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
@@ -107,7 +107,9 @@ def strategies(work: Work, settings: Settings) -> Strategies:
     popular = np.argsort(-counts, kind="stable")[: int(settings.lost * np.sum(counts >= 0))]
     left = work.qrels.keep(~np.isin(work.qrels.items, popular))
     all_judged, some_lost = (
-        Sampled({name: ranks.of_relevant(judged) for name, ranks in every.items()}, every, "items")
+        SampledSystems(
+            {name: ranks.of_relevant(judged) for name, ranks in every.items()}, every, "items"
+        )
         for judged in (work.qrels, left)
     )
     first, others = (next(iter(one.systems.values())) for one in (all_judged, some_lost))
@@ -179,7 +181,7 @@ class Measured(NamedTuple):
 
 
 def _means(
-    work: Work, settings: Settings, sampled: Sampled, *, replicates: int = 0
+    work: Work, settings: Settings, sampled: SampledSystems, *, replicates: int = 0
 ) -> tuple[list[tuple[str, str]], list[Measured]]:
     """Give means by every way, in full first, and the names of these: way and estimator."""
     metrics, systems = read_metrics(settings.metrics), sampled.systems.values()
@@ -229,7 +231,7 @@ class Chosen(Design):
         return {"replace": self.replace, **self.by}
 
 
-def _ways(settings: Settings, sampled: Sampled, counts: NDArray[np.intp]) -> list[Way]:
+def _ways(settings: Settings, sampled: SampledSystems, counts: NDArray[np.intp]) -> list[Way]:
     """Give ways to sample, each with what is made of its samples."""
     m, ranks = settings.negatives, sampled.every[settings.hard_by or next(iter(sampled.every))]
     weights = np.maximum(counts, 0).astype(np.float64) ** settings.power

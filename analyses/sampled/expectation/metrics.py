@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.errors import nearest
 
 Floats = NDArray[np.float64]
 Divisor = Literal["relevant", "reachable"]
@@ -64,8 +64,7 @@ class RankMetric:
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            close = get_close_matches(self.name, NAMES, n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(NAMES)}."
+            meant = nearest(self.name, NAMES)
             raise InputError(f"no metric of ranks is called {self.name!r}; {meant}")
         if self.cutoff is not None and self.name == "AUC":
             raise InputError(f"AUC looks at all ranks and takes no cut-off, got {self.cutoff}.")

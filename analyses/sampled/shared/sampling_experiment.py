@@ -19,7 +19,7 @@ from analyses.sampled.expectation.crossings import DECIMALS
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.shared.facts import Drawn, Ranked, coverage, mean_of_users, tidy
 from analyses.sampled.shared.settings import DrawnSettings, read_metrics
-from analyses.sampled.shared.trials import Sampled, Way, whole_curves
+from analyses.sampled.shared.trials import SampledSystems, Way, whole_curves
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, tables_of
@@ -56,7 +56,7 @@ def experiment(
     repeats = getattr(settings, "repeats", 0)
     if repeats == 1:
         raise InputError(f"`repeats` must be at least 2, got {repeats}.")
-    sampled = Sampled.of(work, getattr(settings, "draws", "shared"))
+    sampled = SampledSystems.of(work, getattr(settings, "draws", "shared"))
     first = sampled.first
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
     asked: dict[str, Any] = {"label": kind.label, "repeats": repeats, "expect": not kind.curves}

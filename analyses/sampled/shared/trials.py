@@ -27,7 +27,7 @@ from analyses.sampled.samples.designs import Design
 from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import mean_of_users
-from qrels import FullRanks
+from qrels import FullRanks, Qrels
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.processes import processes
@@ -229,7 +229,7 @@ def _mean_length(samples: Sequence[SampledRanks]) -> float:
     return float(np.mean(every))
 
 
-class Sampled(NamedTuple):
+class SampledSystems(NamedTuple):
     """Systems to be sampled: full ranks, those of all candidates if known, and what they share."""
 
     systems: Mapping[str, FullRanks]
@@ -242,7 +242,7 @@ class Sampled(NamedTuple):
         return first_of(self.systems)
 
     @classmethod
-    def of(cls, work: Work, draws: Draws | None) -> Sampled:
+    def of(cls, work: Work, draws: Draws | None) -> SampledSystems:
         """Let systems share items: by default if all candidates of all users are ranked.
 
         If it is asked for, users whose candidates are not all ranked are left out.
@@ -250,16 +250,21 @@ class Sampled(NamedTuple):
         given = cls(work.full_ranks, {}, draws or "shared")
         if draws not in (None, "items"):
             return given
-        every = work.candidate_ranks
-        systems = {name: ranks.of_relevant(work.qrels) for name, ranks in every.items()}
-        if draws is None and not (every and len(first_of(systems)) == len(given.first)):
+        found = cls.by_items(every, work.qrels) if (every := work.candidate_ranks) else None
+        if draws is None and not (found and len(found.first) == len(given.first)):
             return given
-        if not every:
+        if not found:
             raise InputError(
                 "to draw items, it must be known how systems rank all candidates, which studies "
                 "that train systems know: `draws` must be shared or independent."
             )
-        return cls(systems, every, "items")
+        return found
+
+    @classmethod
+    def by_items(cls, every: Mapping[str, CandidateRanks], judged: Qrels) -> SampledSystems:
+        """Let systems share items, of which all rankings are known."""
+        ranks = {name: one.of_relevant(judged) for name, one in every.items()}
+        return cls(ranks, every, "items")
 
     def tried(
         self,
