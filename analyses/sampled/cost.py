@@ -206,10 +206,10 @@ class Cost(Experiment):
         needed, numbers = self.needed[best, place], self.numbers[..., place]
         return [
             f"{self.metrics[place]}, m = {self.sizes[number]:,}",
-            "-" if self._ties(place) else _short(self.estimators[best]),
+            "-" if self._ties(place) else self.names[best],
             float(numbers[3, best]),
             "-" if np.isnan(needed) else f"{needed:,.0f}",
-            _short(self.estimators[near]),
+            self.names[near],
             float(np.hypot(*numbers[:2, near])),
             f"{self.full_users[best]:,}",
             float(self.full[1, best, place]),
@@ -301,15 +301,10 @@ class Cost(Experiment):
         start = "" if len(enough) else f"no samples have {100 * self.in_order:.0f} % in order; "
         return (
             f"{start}{100 * right[number]:.1f} % of the pairs of systems are in order from "
-            f"{self.sizes[number]:,} negatives by {self.estimators[way]}, "
+            f"{self.sizes[number]:,} negatives by {self.names[way]}, "
             f"{100 * self.items[way] / self.mean_candidates:.1f} % of the cost of full ranking. At "
             f"that cost {self.full_users[way]:,} users ranked in full have "
             f"{100 * self.full[1, way, place]:.0f} %. To report a level: "
-            f"{self.estimators[level]}, bias {shown(bias)}, noise {shown(noise)}; in full: noise "
+            f"{self.names[level]}, bias {shown(bias)}, noise {shown(noise)}; in full: noise "
             f"{shown(float(self.full[0, way, place]))}."
         )
-
-
-def _short(estimator: str) -> str:
-    """Leave out options that are as they are by default, and the number of iterations."""
-    return estimator.replace(",prior=uniform", "").replace("mode=floor,", "")

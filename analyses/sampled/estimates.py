@@ -155,7 +155,7 @@ class Estimates(Experiment):
             name="sampled",
             title="Exact metrics, and estimates from samples",
             note=self.caption(),
-            headings=["metric, system", "exact", *self.estimators],
+            headings=["metric, system", "exact", *self.names],
             rows=[[name, exact, *told] for (name, *told), exact in pairs],
         )
 
@@ -173,7 +173,7 @@ class Estimates(Experiment):
         rows = [
             [f"{metric}, {name}", *numbers[:4], f"{numbers[4]:.0f} of 100", numbers[5]]
             for metric, of_ways in zip(self.metrics, self.numbers.T.tolist(), strict=True)
-            for name, numbers in zip(self.estimators, of_ways, strict=True)
+            for name, numbers in zip(self.names, of_ways, strict=True)
         ]
         return Table(
             name="sampled_orders",
@@ -202,7 +202,7 @@ class Estimates(Experiment):
             name="sampled_errors",
             title="Relative error of the curve over the cut-offs 1 to 50, in per cent",
             note=self.caption(),
-            headings=["metric, system", *self.estimators],
+            headings=["metric, system", *self.names],
             rows=[
                 *([f"items scored for a user, {s}", *map("{:,.1f}".format, n)] for s, n in scored),
                 *self._laid_out(
@@ -264,7 +264,7 @@ class Estimates(Experiment):
             f"{100 * share:.0f} % of the pairs in order ({100 * expected:.0f} % in expectation)"
             for share, expected in shares
         ]
-        said = f"To compare systems: {self.estimators[best]}, {told[best]}"
+        said = f"To compare systems: {self.names[best]}, {told[best]}"
         if plain not in self.estimators or self.estimators[best] == plain:
             return f"{said}. "
         return f"{said}; uncorrected {told[self.estimators.index(plain)]}. "
@@ -272,7 +272,7 @@ class Estimates(Experiment):
     def _to_report(self, best: int, bias: Floats, noise: Floats, covered: Floats) -> str:
         none = ", and those of no estimator do as they should"
         return (
-            f"To report a level: {self.estimators[best]}, bias {shown(float(bias[best]))}, noise "
+            f"To report a level: {self.names[best]}, bias {shown(float(bias[best]))}, noise "
             f"{shown(float(noise[best]))}; {covered[best]:.0f} of 100 intervals hold the exact "
             f"value{none if covered.max() < LEAST_COVERED else ''}."
         )

@@ -6,6 +6,7 @@ and which systems come out in order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -173,6 +174,15 @@ class Experiment(Result):
     def distinct(self) -> tuple[str, ...]:
         """The estimators, each once."""
         return tuple(dict.fromkeys(self.estimators))
+
+    @property
+    def names(self) -> list[str]:
+        """The estimators of the ways as tables have them: without options that go without saying.
+
+        They can be read as the same estimators.
+        """
+        usual = re.compile(",prior=uniform|mode=floor,")
+        return [usual.sub("", name) for name in self.estimators]
 
     @property
     def sizes(self) -> tuple[int, ...]:
