@@ -251,7 +251,7 @@ class Cost(Experiment):
     def _against_cost(self, ax: Axes, values: Floats, full: Floats | None = None) -> None:
         """Draw values of the ways, (n_ways,), a curve for each estimator, and of full ranking."""
         curves = [*zip(self.by_size(self.items).T, self.by_size(values).T, strict=True)]
-        labels, order = [*self.distinct], self.items.argsort(kind="stable")
+        labels, order = [*dict.fromkeys(self.names)], self.items.argsort(kind="stable")
         if full is not None:
             labels, curves = (
                 [*labels, "fewer users in full"],

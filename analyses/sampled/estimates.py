@@ -226,7 +226,7 @@ class Estimates(Experiment):
         exact = frame["exact"].unique()
         ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
         ways = frame.groupby("way")
-        for (label, style), (_, own) in zip(categories(self.estimators), ways, strict=True):
+        for (label, style), (_, own) in zip(categories(self.names), ways, strict=True):
             x, mean, low, high = own[["exact", "mean", "low", "high"]].to_numpy().T
             draw_whiskers(ax, x, mean, (low, high), style, label=label)
         lowest = min(exact.min(), frame["low"].min())

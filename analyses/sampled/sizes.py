@@ -132,7 +132,7 @@ class Sizes(Experiment):
             rows=[
                 [f"{metric}, {estimator}", *taus[:, e, n].tolist()]
                 for n, metric in enumerate(self.metrics)
-                for e, estimator in enumerate(self.distinct)
+                for e, estimator in enumerate(dict.fromkeys(self.names))
             ],
         )
 
@@ -168,7 +168,7 @@ class Sizes(Experiment):
                 if len(self.systems) <= MOST_COLOURS:
                     limits = curve - sd, curve + sd
                     draw_band(ax, np.array(self.sizes), limits, own, label=None)
-        for dash, estimator in zip(DASHES, self.distinct, strict=False):
+        for dash, estimator in zip(DASHES, dict.fromkeys(self.names), strict=False):
             ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
         self._scale_axes(ax, np.append(expected, self.exact[number]))

@@ -170,7 +170,7 @@ def test_adaptive_samples_of_users_with_several_relevant_items_are_refused() -> 
 def test_every_estimator_has_a_curve_over_its_own_samples(result: Cost) -> None:
     axes = result.plot(part="AP")
     lengths = {line.get_label(): len(np.asarray(line.get_xdata())) for line in axes.lines}
-    assert lengths == {name: result.estimators.count(name) for name in result.distinct}
+    assert lengths == {name: result.names.count(name) for name in result.names}
 
 
 def test_a_metric_that_was_not_studied_is_not_drawn(result: Cost) -> None:

@@ -167,7 +167,7 @@ def test_systems_of_different_users_are_refused() -> None:
 
 def test_the_figure_has_a_curve_for_each_estimator_and_the_exact_one(result: Estimates) -> None:
     labels = result.plot(metric="AP").get_legend_handles_labels()[1]
-    assert labels == ["exact", *result.estimators]
+    assert labels == ["exact", *result.names]
 
 
 def test_a_metric_that_was_not_studied_is_not_drawn(result: Estimates) -> None:

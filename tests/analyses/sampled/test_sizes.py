@@ -116,7 +116,7 @@ def test_rows_say_what_was_expected_of_whom() -> None:
 
 def test_the_legend_has_systems_estimators_and_the_exact_values() -> None:
     axes = _expected(SPREAD, negatives=[1, 20]).plot(metric="AUC")
-    names = ["near", "far", "Uncorrected", "BV(gamma=0.1,prior=uniform)", "exact"]
+    names = ["near", "far", "Uncorrected", "BV(gamma=0.1)", "exact"]
     assert axes.get_legend_handles_labels()[1] == names
 
 
