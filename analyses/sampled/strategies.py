@@ -106,12 +106,7 @@ def strategies(work: Work, settings: Settings) -> Strategies:
     every, counts = work.candidate_ranks, work.popularity_counts["train"]
     popular = np.argsort(-counts, kind="stable")[: int(settings.lost * np.sum(counts >= 0))]
     left = work.qrels.keep(~np.isin(work.qrels.items, popular))
-    all_judged, some_lost = (
-        SampledSystems(
-            {name: ranks.of_relevant(judged) for name, ranks in every.items()}, every, "items"
-        )
-        for judged in (work.qrels, left)
-    )
+    all_judged, some_lost = (SampledSystems.by_items(every, of) for of in (work.qrels, left))
     first, others = (next(iter(one.systems.values())) for one in (all_judged, some_lost))
     n_users = len(np.unique(first.user))
     if n_users < 2 or not len(others):
