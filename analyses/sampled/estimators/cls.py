@@ -48,7 +48,7 @@ class ConstrainedLeastSquares(Estimator):
         """Solve for one metric after the other."""
         roots = np.sqrt(at.mass)[:, np.newaxis]
         turned, design = np.linalg.qr(roots * at.group.table.cumsum(axis=1))
-        targets = turned.T @ (roots * at.exact)
+        targets = turned.T @ (roots * at.exact())
         solved = [falling_least_squares(design, b, free=not self.nonnegative) for b in targets.T]
         return np.stack(solved, axis=1)
 

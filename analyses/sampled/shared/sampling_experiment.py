@@ -61,6 +61,7 @@ def experiment(
     first = sampled.first
     metrics = (whole_curves if kind.curves else read_metrics)(settings.metrics)
     asked: dict[str, Any] = {"label": kind.label, "repeats": repeats, "expect": not kind.curves}
+    asked["curved"] = repeats > 0
     names = [replace(metric, cutoff=None) if kind.curves else metric for metric in metrics]
     return kind(
         measures=Measures(Measure(str(metric)) for metric in names),
@@ -257,9 +258,9 @@ class Experiment(Result):
         -------
         Columns way, system, metric, cutoff, estimator, sample, m, prior, iterations, repeats,
         replace; scored, items for a user, and share, that of the candidates; exact and expected
-        values, and the expected_sd that goes with these; mean, sd and standard_error (of the mean)
-        of estimates over the repeats; error and error_sd, in per cent, and zero_cutoffs, those left
-        out; likelihood and likelihood_sd.
+        values, and the expected_sd that goes with these. Of samples also mean, sd and
+        standard_error (of the mean) of estimates over the repeats; error and error_sd, in per cent,
+        and zero_cutoffs, those left out; likelihood and likelihood_sd.
         """
         frame = tidy(
             {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
@@ -271,7 +272,6 @@ class Experiment(Result):
             exact=self.exact,
             expected=self.expected,
             expected_sd=np.sqrt(self.expected_variance),
-            zero_cutoffs=self.zero_cutoffs,
             **(self._over_repeats() if self.n_repeats else {}),
         )
         return without_cutoffs(frame)
@@ -289,9 +289,10 @@ class Experiment(Result):
             n: np.array(of, dtype=kinds.get(n, object))[:, None, None] for n, of in ways.items()
         }
 
-    def _over_repeats(self) -> dict[str, Floats]:
+    def _over_repeats(self) -> dict[str, NDArray[Any]]:
         of = {"": self.estimated, "error": self.errors, "likelihood": self.likelihoods[:, None]}
-        found = {"standard_error": self.sd / np.sqrt(self.n_repeats)}
+        found: dict[str, NDArray[Any]] = {"zero_cutoffs": self.zero_cutoffs}
+        found["standard_error"] = self.sd / np.sqrt(self.n_repeats)
         for name, values in of.items():
             found[name or "mean"] = values.mean(axis=3)
             found[f"{name}_sd" if name else "sd"] = values.std(axis=3, ddof=1)

@@ -113,18 +113,13 @@ def path_for(metrics: Sequence[RankMetric]) -> str:
     return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
 
 
-def curve_of(metric: RankMetric) -> list[RankMetric]:
-    """Give a metric at all cut-offs; AUC has none."""
-    return [replace(metric, cutoff=k) for k in CUTOFFS if metric.name != "AUC"]
-
-
 @dataclass(frozen=True, eq=False)
 class Trial:
     """One system, sampled again and again, from a first number of the repeat on.
 
     Systems share the random numbers of a repeat, if they have the same first one; or the items, if
-    it is known how the system ranks all candidates. So many times are users of the first samples
-    resampled.
+    it is known how the system ranks all candidates. What estimates come to, and errors of curves,
+    are known if asked for; so many times are users of the first samples resampled.
     """
 
     ranks: FullRanks
@@ -132,6 +127,7 @@ class Trial:
     repeats: int
     seed: int
     expect: bool
+    curved: bool
     first: int
     every: CandidateRanks | None
     replicates: int
@@ -139,8 +135,15 @@ class Trial:
     @cached_property
     def columns(self) -> list[RankMetric]:
         """All that is estimated: the metrics, and those of their curves, each once."""
-        curves = (each for metric in self.metrics for each in curve_of(metric))
-        return [*dict.fromkeys([*self.metrics, *curves])]
+        return [*dict.fromkeys([*self.metrics, *(each for of in self._cut for each in of)])]
+
+    @property
+    def _cut(self) -> list[list[RankMetric]]:
+        """The metrics at all cut-offs, but AUC, which has none; nothing if not asked for."""
+        return [
+            [replace(metric, cutoff=k) for k in CUTOFFS if self.curved and metric.name != "AUC"]
+            for metric in self.metrics
+        ]
 
     def places(self, metrics: Sequence[RankMetric]) -> list[int]:
         """Find metrics among the columns."""
@@ -154,7 +157,7 @@ class Trial:
     @cached_property
     def curves(self) -> list[list[int]]:
         """Places of the curve of each metric among the columns."""
-        return [self.places(curve_of(metric)) for metric in self.metrics]
+        return [*map(self.places, self._cut)]
 
     def find(self, ways: Sequence[Way]) -> dict[str, Any]:
         """Estimate in all ways: what `Experiment` has of one system."""
@@ -275,6 +278,7 @@ class SampledSystems(NamedTuple):
         label: str,
         repeats: int,
         expect: bool = False,
+        curved: bool = False,
         replicates: int = 0,
     ) -> dict[str, NDArray[Any]]:
         """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
@@ -290,6 +294,7 @@ class SampledSystems(NamedTuple):
                 repeats,
                 work.seed,
                 expect,
+                curved,
                 place * apart,
                 self.every.get(name),
                 replicates,

@@ -21,18 +21,15 @@ class Equations:
     """Sums over the ranks of a group, of which one distribution is the prior.
 
     The prior is p at the nodes, (n_nodes,); metrics, (n_above, n_columns), are given for numbers
-    of irrelevant items above, of some in all.
+    of irrelevant items above, of some in all, and exact ones, b, at the nodes: (n_nodes,
+    n_columns), the same for all priors.
     """
 
     group: Group
     mass: Floats
     metrics: Callable[[ArrayLike, int], Floats]
+    exact: Callable[[], Floats]
     n_users: int
-
-    @cached_property
-    def exact(self) -> Floats:
-        """Exact metrics at the nodes, b: (n_nodes, n_columns)."""
-        return self.metrics(self.group.nodes.above, self.group.nodes.n_irrelevant)
 
     @cached_property
     def weighted(self) -> Floats:
@@ -52,7 +49,7 @@ class Equations:
     @property
     def products(self) -> Floats:
         """P'Db."""
-        return self.weighted.T @ self.exact
+        return self.weighted.T @ self.exact()
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
         """Solve for P'Db with a matrix whose rows and columns are scaled: (n_cells, n_columns)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -189,9 +189,10 @@ class Fits:
     def _corrected(self, group: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
         """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
         here, scores = self.cells.groups[group], partial(_scores, metrics=metrics, orders=orders)
+        exact = cache(partial(scores, here.nodes.above, here.nodes.n_irrelevant))
         masses = here.nodes.weights[:, np.newaxis] if self.masses is None else self.masses
         for mass in (masses / masses.sum(axis=0)).T:
-            asked = Equations(here, mass, scores, self.cells.n_users)
+            asked = Equations(here, mass, scores, exact, self.cells.n_users)
             yield self.estimator.correct(asked).reshape(-1, len(orders), len(metrics))
 
     def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
