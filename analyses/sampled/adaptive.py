@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.shared.facts import Ranked, tidy
 from analyses.sampled.shared.settings import Largest, Negatives, RankSettings
 from analyses.shared.analysis import analysis
@@ -40,9 +40,9 @@ class Settings(RankSettings):
     negatives: Negatives = 100
     n_max: Largest = None
 
-    def designs(self, ranks: FullRanks) -> Design:
+    def designs(self, ranks: FullRanks) -> SampleDesign:
         """Give the largest samples."""
-        design = Design.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        design = SampleDesign.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
         design.check(ranks)
         return design
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from analyses.sampled.estimators import adaptive_mle, mle
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Design, require_rising
+from analyses.sampled.samples.designs import SampleDesign, require_rising
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import GrowingSettings
@@ -41,7 +41,7 @@ class Settings(GrowingSettings):
 
     iterations: Sizes = Field(ITERATIONS, description="Of EM, in the study `iterations`.")
 
-    def designs(self, ranks: FullRanks) -> tuple[Design, ...]:
+    def designs(self, ranks: FullRanks) -> tuple[SampleDesign, ...]:
         """Give the samples that such users can have: adaptive ones are for one relevant item."""
         require_rising(self.iterations, name="iterations", least=1)
         fixed, adaptive = self.fixed(ranks), self.growing(ranks)

@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.sampled.estimators import bv, mn
 from analyses.sampled.estimators.learned_priors import WithPrior, canonical_prior
 from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.shared.facts import crossed
 from analyses.sampled.shared.sampling_experiment import Experiment, experiment
 from analyses.sampled.shared.settings import SampleSettings, distinct
@@ -62,7 +62,7 @@ class Settings(SampleSettings):
         None, description="Of BV and MN, in the study `priors`; by default all, and the true one."
     )
 
-    def designs(self, ranks: FullRanks) -> Design:
+    def designs(self, ranks: FullRanks) -> SampleDesign:
         """Give the one way in which users are sampled."""
         return self.fixed(ranks)
 

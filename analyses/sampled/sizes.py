@@ -19,7 +19,7 @@ from analyses.sampled.expectation.crossings import (
     print_ordering,
 )
 from analyses.sampled.samples.designs import (
-    Design,
+    SampleDesign,
     require_negatives,
     require_rising,
     round_numbers,
@@ -84,7 +84,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
     """
     numbers = settings.designs(first_of(work.full_ranks))
-    ways = [Way(one, Design((m,), settings.replace)) for m in numbers for one in ESTIMATORS]
+    ways = [Way(one, SampleDesign((m,), settings.replace)) for m in numbers for one in ESTIMATORS]
     return experiment(Sizes, work, settings, ways)
 
 

@@ -14,7 +14,7 @@ from scipy.special import stdtr
 
 from analyses.ordering.kendall import tau_b
 from analyses.sampled.estimators import find_estimator
-from analyses.sampled.samples.designs import Design, require_negatives
+from analyses.sampled.samples.designs import SampleDesign, require_negatives
 from analyses.sampled.samples.from_candidates import Weigh, top_items
 from analyses.sampled.shared.facts import mean_of_users, tidy
 from analyses.sampled.shared.settings import (
@@ -214,7 +214,7 @@ def _means(
 
 
 @dataclass(frozen=True)
-class Chosen(Design):
+class Chosen(SampleDesign):
     """So many known items of every user, chosen in a way of this name; see `Negatives`."""
 
     of: str = ""

@@ -28,7 +28,7 @@ from analyses.sampled.estimators import (
     rank_estimate,
     uncorrected,
 )
-from analyses.sampled.samples import Design
+from analyses.sampled.samples import SampleDesign
 from qrels import FullRanks
 from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 from tests.benchmarks.machine import cpu_seconds, describe_machine
@@ -79,7 +79,7 @@ def plain_estimates(shares: Floats) -> tuple[Floats, Floats]:
 
 
 def own_estimates(ranks: FullRanks) -> tuple[Floats, Floats]:
-    samples = [Design((M,)).draw(ranks, seed=0, repeat=repeat) for repeat in range(REPEATS)]
+    samples = [SampleDesign((M,)).draw(ranks, seed=0, repeat=repeat) for repeat in range(REPEATS)]
     cells = Cells.of(samples)
     first, second = (one.fit_cells(cells).curve("Recall", CUTOFFS) for one in (bv(0.1), mle()))
     return first, second
@@ -88,7 +88,7 @@ def own_estimates(ranks: FullRanks) -> tuple[Floats, Floats]:
 def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
     ranks = ranks_of(N_USERS, n=N, exponent=0.9685)
     full = FullRanks.of(ranks, n_candidates=N)
-    sample = Design((M,)).draw(full, seed=0)
+    sample = SampleDesign((M,)).draw(full, seed=0)
     shares = np.bincount(sample.above, minlength=M + 1)[:, np.newaxis] / N_USERS
     for one, expected in zip((bv(0.1), mle()), plain_estimates(shares), strict=True):
         found = one.fit(sample).curve("Recall", CUTOFFS)
@@ -108,7 +108,7 @@ def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
 
 def test_the_grid_against_all_ranks(benchmark: Any) -> None:
     full = FullRanks.of(ranks_of(N_USERS, n=N, exponent=0.9685), n_candidates=N)
-    samples = [Design((M,)).draw(full, seed=0, repeat=repeat) for repeat in range(REPEATS)]
+    samples = [SampleDesign((M,)).draw(full, seed=0, repeat=repeat) for repeat in range(REPEATS)]
 
     def fit(path: str = "grid") -> Floats:
         return mle().fit_repeats(samples, path=path).curve("Recall", CUTOFFS)
@@ -136,7 +136,7 @@ def test_all_metrics_at_all_cutoffs(benchmark: Any, estimator: Estimator, path: 
 def test_a_hundred_repeats_of_all_estimators(benchmark: Any) -> None:
     n = 10_000
     ranks = FullRanks.of(ranks_of(6040, n=n, exponent=0.9), n_candidates=n)
-    samples = [Design((99,)).draw(ranks, seed=0, repeat=one) for one in range(100)]
+    samples = [SampleDesign((99,)).draw(ranks, seed=0, repeat=one) for one in range(100)]
     estimators: list[Estimator] = [
         uncorrected(),
         *(rank_estimate(mode=mode) for mode in ("floor", "round", "linear")),

@@ -1,6 +1,6 @@
 """Where relevant items stand among sampled negatives."""
 
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 
-__all__ = ["Design", "SampledRanks"]
+__all__ = ["SampleDesign", "SampledRanks"]

@@ -41,7 +41,7 @@ def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> Non
 
 
 @dataclass(frozen=True)
-class Design:
+class SampleDesign:
     r"""Numbers of sampled negatives: one, or rising ones for who has none above so far.
 
     With :math:`a_j` of N irrelevant candidates above a user's relevant item number j, the sampled
@@ -66,7 +66,7 @@ class Design:
     --------
     A sample of all four negatives, without replacement, has the ranks themselves:
 
-    >>> design = Design((4,), False)
+    >>> design = SampleDesign((4,), False)
     >>> print(design, design.draw(FullRanks.of([1, 3, 5], n_candidates=5), seed=42).rank)
     m = 4 [1 3 5]
     """
@@ -76,7 +76,7 @@ class Design:
     adaptive: bool = False
 
     @classmethod
-    def growing(cls, n0: int, n_max: int) -> Design:
+    def growing(cls, n0: int, n_max: int) -> SampleDesign:
         """Double from n0 to n_max items while a user's one relevant item is the first.
 
         Notes
@@ -89,7 +89,7 @@ class Design:
         --------
         Nothing is above the first rank, everything above the last:
 
-        >>> design = Design.growing(4, 16)
+        >>> design = SampleDesign.growing(4, 16)
         >>> ranks = design.draw(FullRanks.of([1, 50], n_candidates=50), seed=42)
         >>> design.sizes, ranks.n_negatives.tolist(), ranks.rank.tolist()
         ((3, 7, 15), [15, 3], [1, 4])
@@ -104,13 +104,13 @@ class Design:
         return cls(tuple(n0 * 2**n - 1 for n in range(ratio.bit_length())), adaptive=True)
 
     @classmethod
-    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> Design:
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> SampleDesign:
         """Let samples grow to n_max; by default 32-fold, or to a third of the candidates.
 
         Examples
         --------
         >>> ranks = FullRanks.of([1, 7], n_candidates=1000)
-        >>> print(Design.suited(ranks, n0=100))
+        >>> print(SampleDesign.suited(ranks, n0=100))
         100 to 200
         """
         largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)

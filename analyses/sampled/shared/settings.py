@@ -11,7 +11,7 @@ from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.estimators.ht_plugin import HorvitzThompson
 from analyses.sampled.expectation.crossings import refuse_whole_precision
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.samples.designs import Design, require_rising, sizes_suited
+from analyses.sampled.samples.designs import SampleDesign, require_rising, sizes_suited
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError
@@ -116,9 +116,9 @@ class SampleSettings(DrawnSettings):
     negatives: Negatives = 100
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
 
-    def fixed(self, ranks: FullRanks) -> Design:
+    def fixed(self, ranks: FullRanks) -> SampleDesign:
         """Give samples of one size, which these users must have."""
-        design = Design((self.negatives,), self.replace)
+        design = SampleDesign((self.negatives,), self.replace)
         design.check(ranks)
         return design
 
@@ -128,9 +128,9 @@ class GrowingSettings(SampleSettings):
 
     n_max: Largest = None
 
-    def growing(self, ranks: FullRanks) -> Design:
+    def growing(self, ranks: FullRanks) -> SampleDesign:
         """Give adaptive samples, whether these users can have them or not."""
-        return Design.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
+        return SampleDesign.suited(ranks, n0=self.negatives + 1, n_max=self.n_max)
 
 
 def checked_sizes(sizes: Sequence[int] | None, ranks: FullRanks) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from analyses.sampled.estimators.shared.nodes import HEAD
 from analyses.sampled.expectation.crossings import first_of
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import mean_of_users
@@ -56,7 +56,7 @@ class Way:
     """An estimator and its samples, maybe with an oracle: the true ranks as prior."""
 
     estimator: Estimator
-    design: Design
+    design: SampleDesign
     oracle: bool = False
 
     def fit(
@@ -69,7 +69,7 @@ class Way:
         return self.estimator.fit_cells(cells, learn=learn)
 
 
-def takes(estimator: Estimator, design: Design) -> bool:
+def takes(estimator: Estimator, design: SampleDesign) -> bool:
     """Say whether an estimator is for such samples: adaptive ones for adaptive, else others."""
     return isinstance(estimator, AdaptiveMaximumLikelihood) == design.adaptive
 
@@ -197,7 +197,7 @@ class Trial:
         drawn = (fit.bootstrap(self.replicates, seed=self.seed) for fit in fits)
         return [fit.estimates(self.metrics).T for fit in drawn]
 
-    def _draw(self, design: Design) -> list[SampledRanks]:
+    def _draw(self, design: SampleDesign) -> list[SampledRanks]:
         """Draw the samples; if there are none, one in which nothing is above."""
         if self.every is not None:
             items = Negatives(self.every, self.ranks, self.repeats, self.seed, **design.of_items)

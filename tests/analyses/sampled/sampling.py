@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from analyses.sampled.samples import Design, SampledRanks
+from analyses.sampled.samples import SampleDesign, SampledRanks
 from qrels import FullRanks
 
 
@@ -18,7 +18,7 @@ def sample_ranks(
     **key: Any,
 ) -> SampledRanks:
     full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
-    return Design((m,), replace).draw(full, **key)
+    return SampleDesign((m,), replace).draw(full, **key)
 
 
 def sample_ranks_adaptive(
@@ -31,4 +31,4 @@ def sample_ranks_adaptive(
     **key: Any,
 ) -> SampledRanks:
     full = FullRanks.of(ranks, n_candidates=n_candidates, user=user)
-    return Design.growing(n0, n_max).draw(full, **key)
+    return SampleDesign.growing(n0, n_max).draw(full, **key)

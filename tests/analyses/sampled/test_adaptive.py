@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analyses.sampled.adaptive import AdaptiveSizes, adaptive
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
@@ -25,7 +25,7 @@ def result() -> AdaptiveSizes:
 
 @pytest.mark.slow
 def test_costs_are_those_of_many_samples(result: AdaptiveSizes) -> None:
-    design = Design.growing(10, 80)
+    design = SampleDesign.growing(10, 80)
     drawn = [design.draw(SPREAD, seed=1, repeat=r).n_negatives + 1 for r in range(200)]
     costs = cost_per_size(np.concatenate(drawn), n0=10, n_max=80)
     assert tuple(costs) == result.sizes[:-1]

@@ -5,7 +5,7 @@ import pytest
 
 from analyses.sampled.example import LISTS, METRICS, N_CANDIDATES, SAMPLED, Example, example
 from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.samples import Design
+from analyses.sampled.samples import SampleDesign
 from qrels import FullRanks
 
 REPEATS = 1000
@@ -44,7 +44,7 @@ def table() -> Example:
 def simulated() -> np.ndarray:
     """Metrics of 1,000 samples of each list: (n_repeats, n_metrics, n_lists)."""
     every = np.concatenate([some.rank for some in LISTS.values()])
-    full, design = FullRanks.of(every, n_candidates=N_CANDIDATES), Design((SAMPLED,))
+    full, design = FullRanks.of(every, n_candidates=N_CANDIDATES), SampleDesign((SAMPLED,))
     values = np.array([rank_metric(name)(np.arange(1, 101), n=100) for name in METRICS])
     drawn = [design.draw(full, seed=1, repeat=repeat).above for repeat in range(REPEATS)]
     return np.array([values[:, above].reshape(4, 3, 5).mean(axis=2) for above in drawn])

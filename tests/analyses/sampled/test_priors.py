@@ -10,7 +10,7 @@ from analyses.sampled.estimates import estimates
 from analyses.sampled.estimators import Cells, bv, mn
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.priors import Priors, Settings, priors
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
@@ -70,7 +70,7 @@ def test_errors_are_those_of_the_estimator_with_that_prior(result: Priors) -> No
 
 
 def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
-    sample = Design((20,)).draw(NEAR, seed=1, repeat=0)
+    sample = SampleDesign((20,)).draw(NEAR, seed=1, repeat=0)
     counted = Cells.of([sample], path="full")
     given = mn(prior="mle").fit_cells(counted, learn=lambda _: np.full((200, 1), 1 / 200))
     known = mn(prior="uniform").fit_cells(counted)
@@ -78,7 +78,7 @@ def test_a_uniform_distribution_given_is_the_uniform_prior() -> None:
 
 
 def test_the_posterior_mean_with_the_true_prior_is_right_on_average() -> None:
-    sample = Design((20,)).draw(NEAR, seed=1, repeat=0)
+    sample = SampleDesign((20,)).draw(NEAR, seed=1, repeat=0)
     counted = Cells.of([sample], path="full")
     fits = bv(1.0).fit_cells(counted, learn=lambda cells: cells.true_masses(NEAR))
     exact = rank_metric("Recall@10").exact(NEAR)
@@ -90,7 +90,7 @@ def test_the_grid_and_every_rank_agree_where_the_true_prior_is_taken_rank_by_ran
     metric: str,
 ) -> None:
     ranks = FullRanks.of(np.arange(1, 2001, 7), n_candidates=2000)
-    sample = Design((50,)).draw(ranks, seed=1, repeat=0)
+    sample = SampleDesign((50,)).draw(ranks, seed=1, repeat=0)
     on_grid, full = (
         mn(prior="uniform").fit(sample, path=path).estimate(metric) for path in ("grid", "full")
     )
@@ -99,13 +99,13 @@ def test_the_grid_and_every_rank_agree_where_the_true_prior_is_taken_rank_by_ran
 
 def test_ranks_beyond_the_mean_number_of_candidates_count_as_last() -> None:
     ranks = FullRanks.of([1, 40], n_candidates=[10, 40])
-    sample = Design((5,)).draw(ranks, seed=1, repeat=0)
+    sample = SampleDesign((5,)).draw(ranks, seed=1, repeat=0)
     masses = Cells.of([sample], path="full").true_masses(ranks)
     assert np.flatnonzero(masses[:, 0]).tolist() == [0, 24]
 
 
 def test_the_true_prior_of_rr_is_of_first_relevant_items() -> None:
-    cells = Cells.of([Design((5,)).draw(SEVERAL, seed=1)], path="full")
+    cells = Cells.of([SampleDesign((5,)).draw(SEVERAL, seed=1)], path="full")
     first = np.bincount(SEVERAL.above[SEVERAL.order == 1], minlength=len(cells.nodes))
     np.testing.assert_allclose(cells.first.true_masses(SEVERAL)[:, 0], first / first.sum())
 

@@ -25,7 +25,7 @@ from analyses.sampled.estimators import (
 )
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples import Design, SampledRanks
+from analyses.sampled.samples import SampleDesign, SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.estimators.rankings import (
@@ -280,7 +280,9 @@ def users_with_several_items() -> FullRanks:
 @cache
 def samples_of_several_items(*, replace: bool, repeats: int) -> list[SampledRanks]:
     ranks = users_with_several_items()
-    return [Design((30,), replace).draw(ranks, seed=2, repeat=repeat) for repeat in range(repeats)]
+    return [
+        SampleDesign((30,), replace).draw(ranks, seed=2, repeat=repeat) for repeat in range(repeats)
+    ]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from scipy.stats import binom, hypergeom
 
 from analyses.sampled.expectation.metrics import rank_metric
 from analyses.sampled.expectation.rank_pmf import moments
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.references import (
@@ -111,7 +111,7 @@ def test_variances_are_those_of_simulated_estimates() -> None:
     ranks = FullRanks.of([2, 9, 30, 30], n_candidates=50)
     values = np.array([1.0, -0.3, 0.1, 0.0])
     mean, variance = np.array(moments(ranks, values[:, None], replace=False))[:, 0]
-    drawn = [Design((3,), False).draw(ranks, seed=1, repeat=n) for n in range(4000)]
+    drawn = [SampleDesign((3,), False).draw(ranks, seed=1, repeat=n) for n in range(4000)]
     estimates = np.array([values[one.above].mean() for one in drawn])
     assert abs(estimates.mean() - mean) < 4 * np.sqrt(variance / 4000)
     # The sample variance of so many draws is good to about 2 sqrt(2 / 4000).

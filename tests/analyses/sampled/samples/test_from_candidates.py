@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import ht_plugin
-from analyses.sampled.samples.designs import Design
+from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.samples.from_candidates import Negatives, top_items
 from qrels import FullRanks, qrels_from_columns
 from qrels.ranks.candidate_ranks import CandidateRanks
@@ -88,7 +88,7 @@ def test_without_replacement_all_candidates_can_be_drawn_and_none_twice() -> Non
 def test_adaptive_samples_grow_while_nothing_is_above() -> None:
     full = RANKS.of_relevant(ONE)
     (sample,) = Negatives(RANKS, full, repeats=1, seed=1).rank(
-        RANKS, full, Design.growing(3, 12).sizes
+        RANKS, full, SampleDesign.growing(3, 12).sizes
     )
     assert set(sample.n_negatives) == {2, 5, 11}
     assert (sample.above[sample.n_negatives < 11] > 0).all()
