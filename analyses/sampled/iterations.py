@@ -91,9 +91,9 @@ class Iterations(Experiment):
         """Panels of the figure: the metrics, which are curves, and the likelihood."""
         return (*self.metrics, LIKELIHOOD)
 
-    def to_frame(self) -> pd.DataFrame:
+    def rows(self) -> pd.DataFrame:
         """Add whether no other number of iterations has a smaller error."""
-        frame = super().to_frame()
+        frame = super().rows()
         least = frame.groupby(["sample", "metric", "system"])["error"].transform("min")
         return frame.assign(best=frame["error"] == least)
 
@@ -101,7 +101,7 @@ class Iterations(Experiment):
     def best(self) -> pd.DataFrame:
         """The rows of sample, metric, iterations and error with the smallest mean over systems."""
         keys = ["sample", "metric", "iterations"]
-        means = self.to_frame().groupby(keys, sort=False)["error"].mean().reset_index()
+        means = self.rows().groupby(keys, sort=False)["error"].mean().reset_index()
         known = means.dropna(subset="error")
         return known.loc[known.groupby(["sample", "metric"], sort=False)["error"].idxmin()]
 
@@ -109,7 +109,7 @@ class Iterations(Experiment):
     def by_number(self) -> Table:
         """Tabulate mean errors by number of iterations."""
         return crossed(
-            self.to_frame(),
+            self.rows(),
             ["iterations"],
             ["metric", "sample"],
             "error",

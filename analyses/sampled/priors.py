@@ -116,9 +116,9 @@ class Priors(Experiment):
         """The priors, each once."""
         return tuple(dict.fromkeys(self.priors))
 
-    def to_frame(self) -> pd.DataFrame:
+    def rows(self) -> pd.DataFrame:
         """Add why nobody has a prior, and between which limits most errors are."""
-        frame = super().to_frame()
+        frame = super().rows()
         low, high = np.quantile(self.errors, (0.1, 0.9), axis=-1)
         hidden = frame["prior"].map(unavailable)
         return frame.assign(unavailable=hidden, low=low.ravel(), high=high.ravel())
@@ -126,7 +126,7 @@ class Priors(Experiment):
     @table("sampled_priors", "relative errors of BV and MN, by prior")
     def by_prior(self) -> Table:
         """Tabulate mean errors by prior."""
-        frame = self.to_frame()
+        frame = self.rows()
         why = [f" ({said})" if said else "" for said in frame["unavailable"]]
         return crossed(
             frame.assign(prior=frame["prior"] + why),

@@ -256,12 +256,16 @@ class Experiment(Result):
 
         Returns
         -------
-        Columns way, system, metric, cutoff, estimator, sample, m, prior, iterations, repeats,
+        Columns metric, cutoff, system, estimator, sample, m, prior, iterations, repeats,
         replace; scored, items for a user, and share, that of the candidates; exact and expected
         values, and the expected_sd that goes with these. Of samples also mean, sd and
         standard_error (of the mean) of estimates over the repeats; error and error_sd, in per cent,
         and zero_cutoffs, those left out; likelihood and likelihood_sd.
         """
+        return self.rows().drop(columns=["measure", "way"])
+
+    def rows(self) -> pd.DataFrame:
+        """Give the same with number of the way, and the metric with its cut-off, the measure."""
         frame = tidy(
             {"way": range(len(self.estimators)), "metric": self.metrics, "system": self.systems},
             **self._labels(),
@@ -317,7 +321,7 @@ class Experiment(Result):
         number = chosen_panel(self.measures.metrics, metric)
         ax = axes_or_new(ax)
         ax.set_title(self.measures.metrics[number])
-        frame = self.to_frame()
+        frame = self.rows()
         return ax, frame[frame["measure"] == self.measures.metrics[number]]
 
     @property
