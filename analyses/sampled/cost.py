@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -150,7 +150,7 @@ class Cost(Experiment):
         """Least number of users tried who have the pairs in order, or NaN: (n_ways, n_metrics)."""
         needed = np.full(self.expected.shape[:2], np.nan)
         for users in reversed(USERS):
-            needed[replace(self, users=users).numbers[3] >= self.in_order] = users
+            needed[self.in_samples(users) >= self.in_order] = users
         return needed
 
     @cached_property

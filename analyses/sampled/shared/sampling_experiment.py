@@ -223,13 +223,8 @@ class Experiment(Result):
         best system. NaN where there are no pairs, and no best, but true ties.
         """
         scale, off = np.sqrt(self.ranked.n_users / self.users), self.expected - self.exact
-        a, b = pair_indices(len(self.systems))
+        true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        true = np.sign(exact[:, a] - exact[:, b])
-        rightly = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS) * true
-        noise = (self.estimated[:, :, a] - self.estimated[:, :, b]).std(axis=3, ddof=1) * scale
-        surely = np.where(rightly > 0, np.inf, -np.inf)
-        far = np.divide(rightly, noise, out=surely, where=noise > 0)
         error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
         off = np.where(np.abs(off) < ROUNDING, 0.0, off)
         apart = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
@@ -241,11 +236,35 @@ class Experiment(Result):
                 np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
                 np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
                 shares_in_order(rightly > 0, true),
-                shares_in_order(ndtr(far), true),
+                self.in_samples(self.users),
                 coverage(apart).mean(axis=2),
                 np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
             ]
         )
+
+    def in_samples(self, users: int) -> Floats:
+        """Give the shares of pairs in the true order in samples of so many users, as of `numbers`.
+
+        Of shape (n_ways, n_metrics).
+        """
+        true, rightly, noise = self._pairs
+        noise = noise * np.sqrt(self.ranked.n_users / users)
+        surely = np.where(rightly > 0, np.inf, -np.inf)
+        far = np.divide(rightly, noise, out=surely, where=noise > 0)
+        return shares_in_order(ndtr(far), true)
+
+    @cached_property
+    def _pairs(self) -> tuple[Floats, Floats, Floats]:
+        """Which of two systems is better, how far it is in expectation, and the noise in samples.
+
+        Of shapes (n_metrics, n_pairs), and twice (n_ways, n_metrics, n_pairs).
+        """
+        a, b = pair_indices(len(self.systems))
+        exact = np.round(self.exact, DECIMALS)
+        true = np.sign(exact[:, a] - exact[:, b])
+        rightly = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS) * true
+        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
+        return true, rightly, apart.std(axis=3, ddof=1)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the one table, called as the first that is printed; see `to_frame`."""

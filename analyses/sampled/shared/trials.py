@@ -6,7 +6,7 @@ system and repeat. Studies ask it for some ways, and look at its frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -215,15 +215,18 @@ class Trial:
         unknown = np.full(len(self.metrics), np.nan)
         if not self.expect or way.design.adaptive:
             return values.mean(axis=0), unknown
-        estimator, cells = way.estimator, fits.cells
+        estimator, linear = way.estimator, way.estimator.linear and fits.masses is None
+        if linear and (self.ranks.n_relevant == 1).all():
+            values = fits.all_corrected(self.metrics)
+            return moments(self.ranks, values, replace=way.design.replace)
         if isinstance(estimator, WithPrior):
             estimator = estimator.with_prior(estimator.prior.removeprefix("pooled:"))
-        expected = estimator.fit_cells(cells.expected(self.ranks)).estimates(self.metrics)[0]
-        learns = not estimator.linear or fits.masses is not None
-        if learns or (self.ranks.n_relevant > 1).any():
-            return expected, unknown
-        corrected = np.stack([fits.corrected(metric) for metric in self.metrics], axis=1)
-        return expected, moments(self.ranks, corrected, replace=cells.groups[0].replace)[1]
+        expected = estimator.fit_cells(self._as_expected(fits.cells))
+        return expected.estimates(self.metrics)[0], unknown
+
+    @cached_property
+    def _as_expected(self) -> Callable[[Cells], Cells]:
+        return cache(lambda cells: cells.expected(self.ranks))
 
 
 def _mean_length(samples: Sequence[SampledRanks]) -> float:

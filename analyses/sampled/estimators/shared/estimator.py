@@ -207,11 +207,14 @@ class Fits:
             If there are none, for other estimators, or if a cut-off lies below the top ranks of the
             grid.
         """
+        of_first = rank_metric(name).name == "RR" and not self.cells.simple
+        return (self.first if of_first else self).all_corrected([name], order=order)[:, 0]
+
+    def all_corrected(self, names: Sequence[str | RankMetric], *, order: int = 1) -> Floats:
+        """Give those of metrics, but for RR of several relevant items: (n_negatives + 1, n)."""
         if not self.estimator.linear:
             raise InputError(f"{self.estimator} does not correct values one by one.")
-        metrics = self._checked([name])
-        fits = self.first if metrics[0].name == "RR" and not self.cells.simple else self
-        return next(fits._corrected(0, metrics, [order]))[:, 0, 0]
+        return next(self._corrected(0, self._checked(names), [order]))[:, 0]
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Redraw users so many times, and repeat the whole fit, prior, iterations and all.
