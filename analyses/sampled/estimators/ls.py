@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
+from analyses.sampled.estimators.shared.cells import Cells
 from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.estimators.shared.estimator import Estimator
 from runs import InputError
@@ -47,16 +49,21 @@ class LeastSquares(Estimator):
         if not 0 < self.rcond < 1:
             raise InputError(f"`rcond` must lie between 0 and 1, got {self.rcond:g}.")
 
+    def check(self, cells: Cells) -> None:
+        """Warn of samples from which the weakest direction is left out, if ranks are many."""
+        super().check(cells)
+        m = cells.groups[0].n_negatives
+        if 2 * gammaln(m + 1) + np.log(m + 1) - gammaln(2 * m + 2) < np.log(self.rcond):
+            warnings.warn(
+                f"least squares cannot be computed from {m} negatives: directions were left out; "
+                "use bv or cls.",
+                InputWarning,
+                stacklevel=2,
+            )
+
     def correct(self, at: Equations) -> NDArray[np.float64]:
         """Solve on the directions that are strong enough."""
         strengths, directions = np.linalg.eigh(at.gram)
         kept = strengths > self.rcond * strengths.max()
-        if not kept.all():
-            warnings.warn(
-                f"least squares cannot be computed from {at.group.n_negatives} negatives: "
-                f"{(~kept).sum()} of {len(kept)} directions were left out; use bv or cls.",
-                InputWarning,
-                stacklevel=2,
-            )
         shares = (directions[:, kept].T @ at.products) / strengths[kept, np.newaxis]
         return np.asarray(directions[:, kept] @ shares)

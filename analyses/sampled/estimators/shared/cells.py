@@ -23,13 +23,23 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Group:
-    """Samples of m negatives: what they make of a rank."""
+    """Samples of m negatives among some irrelevant candidates: what they make of a rank.
 
-    nodes: Nodes
+    The nodes are those of samples of so many negatives at most; see `nodes_for` for the path.
+    """
+
+    n_irrelevant: int
+    most: int
     n_negatives: int
     replace: bool
+    path: str
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Where sums over ranks are taken."""
+        return nodes_for(self.n_irrelevant, self.most, replace=self.replace, path=self.path)
 
     @cached_property
     def table(self) -> Floats:
@@ -92,11 +102,11 @@ class Cells:
         # The mean may be below what was sampled of some.
         size = max(int(np.rint(first.n_irrelevant.mean())), int(drawn[-1]))
         sizes, group = np.unique(negatives, return_inverse=True)
-        nodes = nodes_for(size, int(drawn[-1]), replace=first.replace, path=path)
+        most = int(drawn[-1])
         users, columns = np.unique(first.user, return_inverse=True)
         places = np.searchsorted(filled, codes[0]), columns
         return cls(
-            groups=tuple(Group(nodes, m, first.replace) for m in sizes.tolist()),
+            groups=tuple(Group(size, most, m, first.replace, path) for m in sizes.tolist()),
             cells=np.column_stack([group, of_kind, filled - starts[block]]),
             counts=counts[filled].astype(np.float64),
             n_users=len(users),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cache, cached_property, partial
-from typing import ClassVar
+from dataclasses import astuple, dataclass, fields
+from functools import cache, cached_property, lru_cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.sampled.estimators.shared.cells import Cells
+from analyses.sampled.estimators.shared.cells import Cells, Group
 from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
@@ -188,12 +188,13 @@ class Fits:
 
     def _corrected(self, group: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
         """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
-        here, scores = self.cells.groups[group], partial(_scores, metrics=metrics, orders=orders)
-        exact = cache(partial(scores, here.nodes.above, here.nodes.n_irrelevant))
-        masses = here.nodes.weights[:, np.newaxis] if self.masses is None else self.masses
-        for mass in (masses / masses.sum(axis=0)).T:
-            asked = Equations(here, mass, scores, exact, self.cells.n_users)
-            yield self.estimator.correct(asked).reshape(-1, len(orders), len(metrics))
+        here, n_users = self.cells.groups[group], self.cells.n_users
+        if self.masses is None and list(orders) == [1]:
+            yield _uniformly_corrected(self.estimator, astuple(here), n_users, tuple(metrics))
+            return
+        weights = here.nodes.weights[:, np.newaxis]
+        masses = weights if self.masses is None else self.masses
+        yield from _corrected(self.estimator, here, masses, n_users, metrics, orders)
 
     def corrected(self, name: str | RankMetric, *, order: int = 1) -> Floats:
         """Give the corrected values v(1), v(2), ... of a metric, of shape (n_negatives + 1,).
@@ -233,6 +234,31 @@ class Fits:
                 'fit with path="full" for it.'
             )
         return metrics
+
+
+def _corrected(
+    estimator: Estimator,
+    here: Group,
+    masses: Floats,
+    n_users: int,
+    metrics: Metrics,
+    orders: Sequence[int],
+) -> Iterator[Floats]:
+    scores = partial(_scores, metrics=metrics, orders=orders)
+    exact = cache(partial(scores, here.nodes.above, here.nodes.n_irrelevant))
+    for mass in (masses / masses.sum(axis=0)).T:
+        asked = Equations(here, mass, scores, exact, n_users)
+        yield estimator.correct(asked).reshape(-1, len(orders), len(metrics))
+
+
+@lru_cache(maxsize=128)
+def _uniformly_corrected(
+    estimator: Estimator, group: tuple[Any, ...], n_users: int, metrics: tuple[RankMetric, ...]
+) -> Floats:
+    """Correct values for the uniform prior, the same for all systems: (n_negatives + 1, 1, n)."""
+    here = Group(*group)
+    masses = here.nodes.weights[:, np.newaxis]
+    return next(_corrected(estimator, here, masses, n_users, metrics, [1]))
 
 
 def _scores(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from analyses.sampled.estimators.shared.cells import Group
 from analyses.sampled.estimators.shared.em import em_step
 from analyses.sampled.estimators.shared.estimator import Fits
-from analyses.sampled.estimators.shared.nodes import Nodes, nodes_for
+from analyses.sampled.estimators.shared.nodes import Nodes
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 
 Floats = NDArray[np.float64]
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 def nodes_and_table(
     n: int, m: int, *, replace: bool = True, path: str = "full"
 ) -> tuple[Nodes, Floats]:
-    nodes = nodes_for(n - 1, m, replace=replace, path=path)
-    return nodes, Group(nodes, m, replace).table
+    group = Group(n - 1, m, m, replace, path)
+    return group.nodes, group.table
 
 
 def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> SampledRanks:
