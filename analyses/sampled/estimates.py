@@ -239,7 +239,7 @@ class Estimates(Experiment):
     def caption(self) -> str:
         """Say what is shown."""
         return (
-            f"Metrics of {len(self.systems)} systems estimated from {self.negatives[0]:,} sampled "
+            f"Metrics of {self.counted} estimated from {self.negatives[0]:,} sampled "
             "negatives, against the exact ones: mean and standard deviation. A falling curve has "
             "systems in the wrong order. Ties are settled as in the full ranks. "
             f"{self.of_samples}"

@@ -160,7 +160,7 @@ class Iterations(Experiment):
         return (
             f"Relative error of the curves at cut-offs 1 to 50 that maximum likelihood estimates "
             f"after so many iterations of EM from a uniform distribution: mean over "
-            f"{len(self.systems):,} systems (thin: each of them). {self.of_samples} "
+            f"{self.counted} (thin: each of them). {self.of_samples} "
             f"Smallest error (marked): {'; '.join(self._smallest())}. "
             "The log-likelihood rises all the while, and is shown as what it is short of that "
             f"after {max(self.iterations):,} iterations: not the fit but stopping early makes the "

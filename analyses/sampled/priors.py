@@ -178,6 +178,6 @@ class Priors(Experiment):
         return (
             f"Relative error of the curves at cut-offs 1 to 50 by the prior of the correction, the "
             f"distribution of ranks that its bias is averaged over: mean over "
-            f"{len(self.systems):,} systems; whiskers hold the middle eight tenths of the samples, "
+            f"{self.counted}; whiskers hold the middle eight tenths of the samples, "
             f"of one system on average. {self.of_samples}{shaded}"
         )

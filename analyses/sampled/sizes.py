@@ -198,7 +198,7 @@ class Sizes(Experiment):
         elif not np.isnan(self.expected_variance).all():
             curves = "Bands are one standard deviation over samples, not of the users. "
         return (
-            f"Expected estimates of metrics of {len(self.systems)} systems from m sampled "
+            f"Expected estimates of metrics of {self.counted} from m sampled "
             f"negatives, against m, not simulated, and the exact values (arrows). {curves}"
             f"{self.of_samples}"
         )

@@ -198,6 +198,11 @@ class Experiment(Result):
         return values.reshape(len(self.sizes), -1, *values.shape[1:])
 
     @property
+    def counted(self) -> str:
+        """How many systems there are, in words."""
+        return f"{len(self.systems):,} system{'s' * (len(self.systems) > 1)}"
+
+    @property
     def n_repeats(self) -> int:
         """Samples of each system."""
         return self.errors.shape[-1]
