@@ -192,7 +192,7 @@ def _means(
     )
     fewer = [exact[..., order[:n_fewer]] for order in orders]
     found = [Measured.of_users([exact] * settings.repeats), Measured.of_users(fewer)]
-    ways = _ways(settings, sampled, work.popularity_counts["train"])
+    ways = ways_to_sample(settings, sampled, work.popularity_counts["train"])
     tried = sampled.tried(
         work,
         ways,
@@ -226,8 +226,13 @@ class Chosen(SampleDesign):
         return {"replace": self.replace, **self.by}
 
 
-def _ways(settings: Settings, sampled: SampledSystems, counts: NDArray[np.intp]) -> list[Way]:
-    """Give ways to sample, each with what is made of its samples."""
+def ways_to_sample(
+    settings: Settings, sampled: SampledSystems, counts: NDArray[np.intp]
+) -> list[Way]:
+    """Give ways to sample, each with what is made of its samples, from training ratings of items.
+
+    Half hard are draws from uniform items and from hard ones, as often.
+    """
     m, ranks = settings.negatives, sampled.every[settings.hard_by or next(iter(sampled.every))]
     weights = np.maximum(counts, 0).astype(np.float64) ** settings.power
     hard = top_items(ranks, sampled.first, m=m)

@@ -120,10 +120,23 @@ def test_intervals_that_bias_keeps_from_covering_are_named(corrected: Corrected)
     assert corrected.covered[1].min() > 90
 
 
+@pytest.mark.parametrize("steep", [-0.9, 0.9])
+def test_what_the_very_first_ranks_may_hide_is_said(corrected: Corrected, steep: float) -> None:
+    first_ranks = "Samples hardly tell the first 15 ranks from each other"
+    without, much = (
+        replace(corrected, steep_bias=np.full_like(corrected.bias, value)).cautions()
+        for value in (0.0, steep)
+    )
+    assert not any(said.startswith(first_ranks) for said in without)
+    assert any(said.startswith(first_ranks) and "0.9000" in said for said in much)
+
+
 def test_a_cut_off_below_the_sample_is_said() -> None:
-    found = correct(_sampled(_full(40)), metrics=["Recall@200"], replicates=100)
-    assert any("60 negatives are too few to see Recall@200" in said for said in found.cautions())
-    assert (found.uncorrected == 1).all()
+    asked = ["Recall@60", "Recall@61"]
+    found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
+    (said,) = [said for said in found.cautions() if "too few" in said]
+    assert said.startswith("60 negatives are too few to see Recall@61 ")
+    assert (found.uncorrected[1] == 1).all()
 
 
 def test_negatives_of_known_probabilities_are_weighted() -> None:

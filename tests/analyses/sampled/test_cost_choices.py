@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analyses.sampled.cost import USERS as USERS_TRIED
 from analyses.sampled.cost import Cost, Settings, cost
 from analyses.sampled.estimates import estimates
 from analyses.shared.analysis import Given, SettingError
@@ -50,6 +51,31 @@ def test_fewer_users_in_full_are_in_order_as_often_as_drawn_ones_are(found: Cost
     good, fair, poor = np.array([auc[:, users].mean(axis=1) for users in drawn]).T
     shares = [(good > fair).mean(), (good > poor).mean(), (fair > poor).mean()]
     assert found.full[1, 0, 1] == pytest.approx(np.mean(shares), abs=0.05)
+
+
+def test_levels_of_fewer_users_in_full_are_as_noisy_as_drawn_ones_are() -> None:
+    many = study(cost, {"good": SYSTEMS["good"]}, **ASKED, sizes=[300])
+    auc = 1 - (SYSTEMS["good"].rank - 1) / (N - 1)
+    means = [RANDOM.permutation(auc)[: many.full_users[0]].mean() for _ in range(4000)]
+    assert many.full[0, 0, 1] == pytest.approx(np.std(means), rel=0.05)
+
+
+def test_no_fewer_users_than_needed_are_in_order_as_often(found: Cost) -> None:
+    for way, metric in np.argwhere(~np.isnan(found.needed)):
+        place = USERS_TRIED.index(found.needed[way, metric])
+        assert found.in_samples(USERS_TRIED[place])[way, metric] >= found.in_order
+        fewer = [found.in_samples(users)[way, metric] for users in USERS_TRIED[:place]]
+        assert all(share < found.in_order for share in fewer)
+
+
+def test_systems_are_compared_by_what_has_most_in_order_in_samples() -> None:
+    asked = ASKED | {"estimators": ["bv(gamma=0.1)", "uncorrected"]}
+    found = study(cost, SYSTEMS, **asked, sizes=[10, 50])
+    in_expectation, in_samples = map(found.by_size, found.numbers[2:4])
+    assert (in_expectation == 1).all()
+    assert (in_samples[0, 1] > in_samples[0, 0]).any()
+    most = found.numbers[3][found.chosen[0], np.arange(len(found.metrics))]
+    np.testing.assert_allclose(most, in_samples.max(axis=1), atol=1e-4)
 
 
 def test_more_users_are_needed_of_fewer_negatives(found: Cost) -> None:

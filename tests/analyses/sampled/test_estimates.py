@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from analyses.sampled.estimates import Estimates, estimates
+from analyses.sampled.expectation.metrics import rank_metric
 from analyses.shared.evidence import read_evidence, to_evidence
 from qrels import FullRanks
 from runs import InputError
@@ -50,6 +52,7 @@ def test_systems_that_are_sampled_independently_share_nothing(result: Estimates)
     assert (shared.estimated[:, :, 0] == shared.estimated[:, :, 1]).all()
     assert (apart.estimated[:, :, 0] == shared.estimated[:, :, 0]).all()
     assert (apart.estimated[:, 1, 0] != apart.estimated[:, 1, 1]).any()
+    assert (apart.estimated[:, 1, 0, 1:] != apart.estimated[:, 1, 1, :-1]).any()
     assert "independently for each system" in apart.caption()
     assert "that the systems share" in result.caption()
 
@@ -113,6 +116,12 @@ def test_systems_far_apart_are_always_in_order() -> None:
 def test_the_best_system_wins() -> None:
     found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
     assert (found.numbers[5] == 1).all()
+
+
+def test_of_systems_that_tie_in_a_sample_none_wins() -> None:
+    found = _studied(negatives=5, metrics=["Recall@10"], estimators=["uncorrected"])
+    assert (found.estimated == 1).all()
+    assert found.numbers[5].item() == 0
 
 
 @pytest.mark.slow
@@ -187,6 +196,19 @@ def test_what_is_expected_is_what_samples_come_to() -> None:
     assert (np.abs(found.mean - found.expected) < 4 * error).all()
 
 
+def test_adaptive_samples_are_expected_to_be_what_they_are_on_average() -> None:
+    found = _studied(estimators=["adaptive-mle"], n_max=44)
+    assert (found.expected == found.mean).all()
+
+
+def test_a_pooled_prior_is_expected_to_be_learned() -> None:
+    priors = ("pooled:mle", "mle", "uniform")
+    estimators = [f"bv(gamma=0.1,prior={prior})" for prior in priors]
+    pooled, own, uniform = _studied(estimators=estimators, metrics=["AP"]).expected
+    assert (pooled == own).all()
+    assert (pooled != uniform).all()
+
+
 def test_more_users_lessen_noise_and_leave_bias(result: Estimates) -> None:
     many = _studied(users=3000)
     assert (many.numbers[0] == result.numbers[0]).all()
@@ -197,6 +219,16 @@ def test_without_bias_intervals_cover_and_with_much_they_do_not(result: Estimate
     plain, auc, ap = 0, result.metrics.index("AUC"), result.metrics.index("AP")
     assert result.numbers[4, plain, auc] == pytest.approx(95, abs=0.01)
     assert _studied(users=3000).numbers[4, plain, ap] < 1
+
+
+def test_intervals_are_as_wide_as_users_and_samples_are_noisy(result: Estimates) -> None:
+    metric = rank_metric("AP")
+    scores = np.array([metric.of_users(ranks) for ranks in (SPREAD, SHIFTED)])
+    plain, place = 0, result.metrics.index("AP")
+    noise = np.hypot(result.sd[plain, place], scores.std(axis=1) / np.sqrt(scores.shape[1]))
+    off = (result.expected - result.exact)[plain, place] / noise
+    held = norm.cdf(1.96 - off) - norm.cdf(-1.96 - off)
+    assert result.numbers[4, plain, place] == pytest.approx(100 * held.mean())
 
 
 def test_orders_of_so_many_users_come_to_those_that_are_expected() -> None:

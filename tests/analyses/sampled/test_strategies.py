@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from analyses.sampled.strategies import FEWER, HARD, Settings, Strategies, strategies
+from analyses.sampled.samples.from_candidates import Negatives, top_items
+from analyses.sampled.shared.trials import SampledSystems
+from analyses.sampled.strategies import (
+    FEWER,
+    HARD,
+    Settings,
+    Strategies,
+    strategies,
+    ways_to_sample,
+)
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.truth import Truth
 from qrels import qrels_from_columns
@@ -13,10 +23,14 @@ from tests.analyses.made import JudgedWork
 N_USERS, N_ITEMS = 120, 60
 SYSTEMS = ("good", "fair", "poor")
 NDCG = Measure("nDCG", 10)
+Counts = NDArray[np.intp]
 MEASURES = Measures([NDCG])
 
 
-def _work(*, truth: Truth | None = None) -> JudgedWork:
+COUNTS = np.arange(N_ITEMS, 0, -1)
+
+
+def _work(*, truth: Truth | None = None, counts: Counts = COUNTS) -> JudgedWork:
     """Judge one item a user, which systems rank by its worth and more or less noise."""
     rng = np.random.default_rng(5)
     worth = rng.normal(size=(N_USERS, N_ITEMS))
@@ -37,7 +51,7 @@ def _work(*, truth: Truth | None = None) -> JudgedWork:
         judged,
         MEASURES,
         len(SYSTEMS),
-        popularity_counts={"train": np.arange(N_ITEMS, 0, -1)},
+        popularity_counts={"train": counts},
         known_truth=truth,
         candidate_ranks=ranks,
     )
@@ -78,6 +92,30 @@ def test_hard_negatives_of_a_system_favour_the_others_and_wrongly_so(found: Stra
     by_auc = found.means[:, place, 1]
     assert by_auc[1] > 0.3
     assert by_auc[2] < found.means[2, 2, 1]
+
+
+def test_only_items_that_are_known_can_be_popular() -> None:
+    known = np.where(np.arange(N_ITEMS) < N_ITEMS / 2, COUNTS, -1)
+    work = _work(counts=known)
+    found = strategies(work, Settings(metrics=("AUC",), negatives=5, repeats=2, replicates=20))
+    popular = np.isin(work.qrels.items, np.arange(N_ITEMS / 2 * 0.1))
+    assert found.lost_judgements == pytest.approx(popular.mean())
+
+
+def test_half_of_the_draws_are_hard() -> None:
+    work, m, user = _work(), 15, 3
+    sampled = SampledSystems.by_items(work.candidate_ranks, work.qrels)
+    ways = ways_to_sample(Settings(negatives=m), sampled, work.popularity_counts["train"])
+    (design,) = {way.design for way in ways if getattr(way.design, "of", "") == "half hard"}
+    negatives = Negatives(sampled.every["good"], sampled.first, 2000, 1, **design.of_items)
+    items, inverse = negatives.of(user, np.array([user]), m)
+    assert inverse is not None
+    hard = top_items(sampled.every["good"], sampled.first, m=m)[user]
+    n = N_ITEMS - 1
+    assert np.isin(items, hard).mean() == pytest.approx(0.5 + 0.5 * m / n, abs=0.01)
+    assert sorted({*(1 / inverse).round(12).ravel().tolist()}) == pytest.approx(
+        [0.5 / n, 0.5 / n + 0.5 / m]
+    )
 
 
 def test_known_chances_repair_what_popular_negatives_do(found: Strategies) -> None:

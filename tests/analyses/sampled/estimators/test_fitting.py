@@ -297,6 +297,19 @@ def test_means_of_several_items_are_those_of_simulated_samples(metric: str, repl
     assert abs(drawn.mean() - expectation(fits, metric, ranks)) < 4 * error
 
 
+def test_ranks_like_those_of_samples_are_of_items_at_their_own_places() -> None:
+    """Second and third items of users are further down than first ones."""
+    sampled = mle().fit(samples_of_several_items(replace=True, repeats=1)[0]).cells
+    like, _ = sampled.refilled(sampled.most_likely(100), (rank_metric("AP"),))
+    for order in (1, 2, 3):
+        seen, expected = (
+            np.average(of.cells[own, 3], weights=of.counts[own, 0])
+            for of in (sampled, like)
+            for own in [of.cells[:, 1] == order]
+        )
+        assert expected == pytest.approx(seen, rel=0.15)
+
+
 @pytest.mark.parametrize("metric", ["AP", "Recall@10"])
 def test_variances_are_those_of_the_corrected_values(metric: str) -> None:
     fitted = bv(0.1).fit(sample_of([1] * 21, n=300))

@@ -97,6 +97,13 @@ def test_adaptive_samples_grow_while_nothing_is_above() -> None:
     assert mean == pytest.approx((2 + 3 * below**2 + 6 * below**5).mean(), rel=0.1)
 
 
+def test_what_adaptive_samples_had_below_is_kept() -> None:
+    full = RANKS.of_relevant(ONE)
+    samples = Negatives(RANKS, full, repeats=20, seed=1).rank(RANKS, full, [2, 5])
+    added = np.concatenate([sample.above[sample.n_negatives == 5] for sample in samples])
+    assert set(added) == {0, 1, 2, 3}
+
+
 def test_known_chances_repair_what_negatives_of_a_likeness_do() -> None:
     """The lower an item is ranked, the more often it is drawn."""
     weights = RANKS.rank.astype(np.float64)
