@@ -33,6 +33,7 @@ from tests.analyses.sampled.estimators.rankings import (
     draw,
     draw_adaptively,
     learned_of,
+    nodes_and_table,
     power_law,
     sample_of,
 )
@@ -76,6 +77,13 @@ def test_the_grid_gives_what_all_ranks_give(estimator: Estimator, replace: bool)
     names += [] if isinstance(estimator, cls) else ["AUC"]
     grid, full = (estimator.fit(sample, path=path).estimates(names) for path in ("grid", "full"))
     np.testing.assert_allclose(grid, full, rtol=1e-4)
+
+
+def test_where_nearly_all_are_sampled_once_all_ranks_are_taken() -> None:
+    once, often = (
+        nodes_and_table(2000, 1900, replace=replace, path="grid")[0] for replace in (False, True)
+    )
+    assert len(often) < len(once) == 2000
 
 
 def several_items(*, sizes: NDArray[np.int64], n_irrelevant: int) -> tuple[SampledRanks, Floats]:
