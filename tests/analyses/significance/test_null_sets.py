@@ -48,6 +48,12 @@ def test_a_sampled_set_keeps_systems_apart(population: Floats) -> None:
     assert all(len(set(row)) == 1 for row in tenths.tolist())
 
 
+def test_users_are_drawn_evenly_with_replacement(population: Floats) -> None:
+    scores = sampled_set(population, n_systems=5, n_users=8000, seed=2, number=0)
+    drawn = np.bincount(np.floor(scores[0]).astype(int), minlength=40)
+    assert np.abs(drawn - 200).max() < 5 * np.sqrt(200)
+
+
 def test_sets_differ_by_number_and_not_by_what_was_drawn_before(population: Floats) -> None:
     first, second, again = (
         sampled_set(population, n_systems=5, n_users=30, seed=2, number=number)

@@ -27,6 +27,12 @@ def test_every_pair_is_what_its_definition_says(case: tuple[float, ...]) -> None
     assert found.shares().tolist() == [float(name == name_of(*case)) for name in names]
 
 
+def test_one_pair_among_one_is_all_of_them_and_among_none_nothing() -> None:
+    one, none = np.array([True, False]), np.array([False, False])
+    assert ratio_of(one, one) == 1
+    assert np.isnan(ratio_of(none, none))
+
+
 def test_shares_add_up_to_one() -> None:
     found = PairVerdicts.of(*np.array(CASES).T, alpha=0.05)
     assert found.shares().sum() == pytest.approx(1.0)

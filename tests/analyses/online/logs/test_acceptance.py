@@ -116,3 +116,16 @@ def test_a_click_that_names_a_list_counts_there_alone() -> None:
     slates = Slates.of([["a", "b"], ["a"]], user=["u", "u"], arm=["A", "A"], time=[0, 0])
     clicked = explicit_clicks(slates, slate=np.array([1]), item=np.array([0], dtype=np.int32))
     assert clicked.tolist() == [False, False, True]
+
+
+def test_a_click_that_names_no_list_counts_for_nothing() -> None:
+    slates = Slates.of([["a", "b"]], user=["u"], arm=["A"], time=[0])
+    for slate, item, expected in (
+        (0, 1, [False, True]),
+        (-1, 1, [False, False]),
+        (0, -1, [False, False]),
+    ):
+        clicked = explicit_clicks(
+            slates, slate=np.array([slate]), item=np.array([item], dtype=np.int32)
+        )
+        assert clicked.tolist() == expected

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analyses.online.logs.slates import Slates, busy_users
@@ -23,6 +23,7 @@ def test_a_list_is_marked_by_any_of_its_places() -> None:
     assert slates().any_place(marked).tolist() == [True, False, True]
 
 
+@example(rows=[(0, 2), (1, 1), (1, 0)], per_day=1)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 3)), max_size=30), st.integers(1, 5))
 def test_busy_users_are_those_with_a_day_above_the_limit(
     rows: list[tuple[int, int]], per_day: int

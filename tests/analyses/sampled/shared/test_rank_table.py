@@ -36,6 +36,10 @@ def test_users_are_the_same_whatever_the_order_of_the_rows(tmp_path: Path) -> No
     }
 
 
+def test_the_last_rank_is_that_of_the_candidates(tmp_path: Path) -> None:
+    assert _read(tmp_path, "x\n9\n", candidates=9)["x"].rank.tolist() == [9]
+
+
 def test_rows_without_ids_are_users_of_their_own(tmp_path: Path) -> None:
     found = _read(tmp_path, "x,y\n2,3\n4,1\n", candidates=9)
     assert found["x"].user.tolist() == [0, 1]

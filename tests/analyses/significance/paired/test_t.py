@@ -17,6 +17,12 @@ def test_it_gives_what_scipy_gives(n_users: int, rng: np.random.Generator) -> No
     np.testing.assert_allclose(t_test(scores), np.maximum(expected, SMALLEST), rtol=1e-9)
 
 
+def test_two_users_decide_with_one_degree_of_freedom() -> None:
+    assert t_test(np.array([[[1.0, 3.0], [0.0, 0.0]]])) == pytest.approx(
+        1 - 2 * np.arctan(2) / np.pi
+    )
+
+
 def test_equal_systems_cannot_be_told_apart() -> None:
     assert t_test(np.full((1, 2, 4), 0.3)) == 1.0
 

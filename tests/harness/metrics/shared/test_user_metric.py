@@ -46,6 +46,19 @@ def test_the_function_sees_the_list_down_to_the_cutoff_or_its_end() -> None:
     assert facts(judged, cutoff=2).tolist() == [1122.0, 121.0]
 
 
+def test_what_is_judged_has_its_grade_and_nothing_else_has_one() -> None:
+    seen = []
+
+    @user_metric("seen", source="here")
+    def see(grades: Any, user: User) -> float:
+        seen.extend(grades.tolist())
+        return 0.0
+
+    see(Judged(np.array([[2.0, 0.0, np.nan, -1.0]]), np.array([[2.0, 0.0, -1.0]])))
+    assert seen[:2] == [2.0, 0.0]
+    assert np.isnan(seen[2:]).all()
+
+
 def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
     @user_metric("best", source="here", high=np.inf)
     def best(grades: Any, user: User) -> float:
