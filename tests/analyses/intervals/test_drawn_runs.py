@@ -1,6 +1,6 @@
 import numpy as np
 
-from analyses.intervals.drawn_runs import run_noise
+from analyses.intervals.drawn_runs import run_noise, run_weights
 from analyses.shared.run_deviations import RunDeviations
 
 
@@ -21,6 +21,11 @@ def test_the_variance_is_that_of_a_mean_of_as_many_runs(rng: np.random.Generator
     variances = drawn(deviations, [0, 0, 0])[:, 0].var(axis=1)
     np.testing.assert_allclose(variances, values.var(axis=1, ddof=1) / 3, rtol=0.15)
     assert 0.27 < variances.mean() < 0.40
+
+
+def test_runs_count_as_often_as_there_are_some() -> None:
+    weights = run_weights(np.array([0, 0, 0, 1]), replicates=50, seed=1)
+    np.testing.assert_allclose(weights.sum(axis=2), np.tile([3.0, 1.0], (50, 1)))
 
 
 def test_measures_share_their_runs() -> None:

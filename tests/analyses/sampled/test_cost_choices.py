@@ -87,7 +87,7 @@ def test_more_users_are_needed_of_fewer_negatives(found: Cost) -> None:
 def test_the_sentence_has_the_cost_and_the_users_in_full(found: Cost) -> None:
     said = found.findings()[1]
     assert said.startswith("AUC of 300 users: ")
-    assert "2.8 % of the cost of full ranking" in said
+    assert "from 10 negatives by Uncorrected, 2.8 % of the cost of full ranking" in said
     assert f"{found.full_users[0]} users ranked in full have" in said
 
 

@@ -57,6 +57,12 @@ def test_an_unplanned_split_is_a_mismatch() -> None:
     assert users_of((900, 700)).mismatch
 
 
+def test_degrees_of_freedom_are_those_of_the_arms() -> None:
+    frame = users_of((900, 800)).to_frame()
+    expected = stats.chi2.sf(frame["chi_square"], frame["degrees_of_freedom"])
+    np.testing.assert_allclose(frame["p"], expected)
+
+
 def test_days_are_adjusted_for_their_number() -> None:
     frame = users_of((50, 50), (80, 40)).to_frame()
     p, adjusted = frame["p"].to_numpy(), frame["p_holm"].to_numpy()

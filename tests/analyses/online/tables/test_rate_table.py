@@ -27,6 +27,11 @@ def test_a_plain_table_is_taken_as_it_is(tmp_path: Path) -> None:
     assert rates(path) == {"a": 0.01, "b": 0.02, "c": 0.03}
 
 
+def test_a_rate_may_be_known_without_error(tmp_path: Path) -> None:
+    (table,) = read_rate_tables(write(tmp_path, "rates.csv", "model,rate,error\na,0.1,0\n"))
+    assert table.errors == {"a": 0.0}
+
+
 def test_periods_weigh_as_much_as_their_users(tmp_path: Path) -> None:
     path = write(tmp_path, "rates.csv", PERIODS)
     assert rates(path) == pytest.approx({"a": (30 * 0.1 + 10 * 0.3) / 40, "b": 0.2})
@@ -67,6 +72,7 @@ def test_a_rate_that_never_changes_is_the_mean(rate: float, users: list[int]) ->
         ("model,rate,users\na,0.1,0\n", "column 'users': a whole number from 1 expected, found"),
         ("model,recommendations,accepted\na,5,6\n", "6 recommendations were accepted, of 5."),
         ("model,recommendations,accepted\na,5,-1\n", "a whole number from 0 expected, found '-1'"),
+        ("model,rate,error\na,0.1,-1\n", "line 2: column 'error': at least 0 expected, found -1."),
         ("model,rate,experiment\na,0.1,\n", "line 2: column 'experiment': a name is missing."),
     ],
 )

@@ -64,8 +64,8 @@ def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
     def best(grades: Any, user: User) -> float:
         return float(10 * user.ideal_grades[0] + len(user.ideal_grades))
 
-    judged = Judged(np.full((1, 2), np.nan), np.array([[1.0, 3.0, np.nan, -1.0]]))
-    assert best(judged).tolist() == [32.0]
+    judged = Judged(np.full((1, 2), np.nan), np.array([[1.0, 3.0, 0.0, np.nan, -1.0]]))
+    assert best(judged).tolist() == [33.0]
 
 
 def test_options_are_keywords_of_the_function() -> None:
