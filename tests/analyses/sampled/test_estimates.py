@@ -231,6 +231,17 @@ def test_intervals_are_as_wide_as_users_and_samples_are_noisy(result: Estimates)
     assert result.numbers[4, plain, place] == pytest.approx(100 * held.mean())
 
 
+def test_pairs_are_in_order_in_samples_as_often_as_normal_differences_are(
+    result: Estimates,
+) -> None:
+    samples = np.diff(result.estimated, axis=2)[:, :, 0]
+    off = np.diff(result.expected)[..., 0] * np.sign(np.diff(result.exact))[..., 0]
+    noisy = samples.std(axis=2) > 0
+    shares = norm.cdf(off / np.where(noisy, samples.std(axis=2, ddof=1), 1.0))
+    assert noisy.any()
+    np.testing.assert_allclose(result.numbers[3][noisy], shares[noisy], rtol=1e-9)
+
+
 def test_orders_of_so_many_users_come_to_those_that_are_expected() -> None:
     expected, at_last = _studied(users=10**9).numbers[2:4]
     np.testing.assert_allclose(at_last, expected, atol=1e-9)

@@ -25,8 +25,9 @@ def test_uniform_numbers_fill_the_unit_interval_evenly() -> None:
 
 @pytest.mark.parametrize("kind", ["continuous", "lattice"])
 def test_systems_of_a_simulated_population_differ(kind: str) -> None:
-    means = simulated_population(kind, seed=1).mean(axis=1)
-    assert (np.diff(means) < -0.01).all()
+    scores = simulated_population(kind, seed=1)
+    assert (np.diff(scores.mean(axis=1)) < -0.01).all()
+    assert (scores.min(), scores.max()) == pytest.approx((0, 1), abs=0.01)
 
 
 def test_a_set_keeps_users_together(population: Floats) -> None:

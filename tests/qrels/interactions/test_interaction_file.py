@@ -75,8 +75,8 @@ def test_an_id_of_a_dictionary_without_a_row_is_no_item(tmp_path: Path) -> None:
 
 
 def test_values_of_the_file_count_before_types(tmp_path: Path) -> None:
-    path = written(tmp_path, ROWS | {"value": [1.0, 2.0, 3.0, 4.0, 5.0]})
-    assert sorted(read_interactions(path).value.tolist()) == [1, 2, 3, 4, 5]
+    path = written(tmp_path, ROWS | {"value": [0.0, 0.5, 3.0, 4.0, 5.0]})
+    assert sorted(read_interactions(path).value.tolist()) == [0, 0.5, 3, 4, 5]
 
 
 def test_without_value_and_type_every_row_counts_one(tmp_path: Path) -> None:
