@@ -157,9 +157,10 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
         raise InputError("there must be at least one system.")
     (known, first), *others = systems.items()
     for name, ranks in others:
-        for own, other in ((first.user, ranks.user), (first.n_candidates, ranks.n_candidates)):
-            if not np.array_equal(own[first.by_user], other[ranks.by_user]):
-                raise InputError(f"systems {known!r} and {name!r} have different users.")
+        for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+            own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
+            if not np.array_equal(own, other):
+                raise InputError(f"systems {known!r} and {name!r} have different {what}.")
     if not len(first):
         raise InputError("the systems have no ranks.")
     return first

@@ -172,6 +172,9 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) ->
 def test_systems_of_different_users_are_refused() -> None:
     with pytest.raises(InputError, match="different users"):
         study(estimates, {"a": SPREAD, "b": SEVERAL}, seed=1)
+    among_more = FullRanks.of(SPREAD.rank, n_candidates=N + 1)
+    with pytest.raises(InputError, match="'a' and 'b' have different numbers of candidates"):
+        study(estimates, {"a": SPREAD, "b": among_more}, seed=1)
 
 
 def test_the_figure_has_a_curve_for_each_estimator_and_the_exact_one(result: Estimates) -> None:

@@ -102,6 +102,19 @@ def test_only_items_that_are_known_can_be_popular() -> None:
     assert found.lost_judgements == pytest.approx(popular.mean())
 
 
+def test_popular_items_are_drawn_by_a_power_of_their_ratings() -> None:
+    work = _work()
+    sampled = SampledSystems.by_items(work.candidate_ranks, work.qrels)
+    settings = Settings(negatives=15, power=0.5)
+    ways = ways_to_sample(settings, sampled, work.popularity_counts["train"])
+    (design,) = {way.design for way in ways if getattr(way.design, "of", "") == "popular"}
+    negatives = Negatives(sampled.every["good"], sampled.first, 3, 1, **design.of_items)
+    items, inverse = negatives.of(3, np.array([3]), 15)
+    assert inverse is not None
+    per_root = 1 / inverse / np.sqrt(COUNTS[items])
+    np.testing.assert_allclose(per_root, per_root.mean())
+
+
 def test_half_of_the_draws_are_hard() -> None:
     work, m, user = _work(), 15, 3
     sampled = SampledSystems.by_items(work.candidate_ranks, work.qrels)
