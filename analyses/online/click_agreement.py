@@ -29,7 +29,7 @@ from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Cell, Table
 from runs import InputError, InputWarning
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

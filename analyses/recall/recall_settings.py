@@ -15,7 +15,7 @@ from analyses.recall.stratification import (
     Stratification,
     Weights,
 )
-from runs.shared.settings import Section
+from runs.shared.members import Section
 
 
 def _rising(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from recommenders.kernels.hidden import Hiding, rank_hidden
 from recommenders.kernels.hidden.hiding import Lists
 from runs import InputError
-from runs.shared.cluster import on_cluster
+from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
 
 if TYPE_CHECKING:

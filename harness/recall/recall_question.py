@@ -7,7 +7,7 @@ from pydantic import Field
 from analyses.recall.recall_settings import RecallSettings
 from analyses.recall.stratification import Stratification, Weights
 from recommenders.kernels.hidden.hiding import Lists
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 
 class RecallQuestion(RecallSettings):

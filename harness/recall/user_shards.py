@@ -27,7 +27,7 @@ from qrels.interactions.item_sets import ItemSets
 from qrels.interactions.shards import Reading, cut_in_shards
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
-from runs.shared.processes import processes
+from runs.shared.parallel import processes
 from runs.shared.progress import Progress
 
 WHOLE_BYTES: Final = 150

@@ -19,7 +19,7 @@ from qrels import Split
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth
 from qrels.trec import format_qrels
-from runs.shared.carried_ids import id_table
+from runs.shared.ids import id_table
 
 TRUE_QRELS = "true-qrels"
 """Name of the part that is the truth."""

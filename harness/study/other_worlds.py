@@ -35,9 +35,8 @@ from qrels.ratings.datasets.source import open_source
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import file_of, is_user_system
 from runs import InputError, InputWarning, Run
-from runs.shared.clock import Clock, Cost
-from runs.shared.processes import processes
-from runs.shared.progress import Progress, Silent
+from runs.shared.parallel import processes
+from runs.shared.progress import Clock, Cost, Progress, Silent
 
 FOLDER = "worlds"
 

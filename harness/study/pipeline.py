@@ -21,9 +21,8 @@ from harness.study.provenance import ROOT, home_of, made_by, versions_of
 from harness.study.store import Store, content_key
 from harness.study.study_file import StudyFile
 from harness.version import __version__
-from runs.shared.clock import Clock
 from runs.shared.files import write_whole
-from runs.shared.progress import Progress
+from runs.shared.progress import Clock, Progress
 
 REPORTED = (
     *("numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "joblib"),

@@ -41,14 +41,12 @@ from recommenders import (
     workers_within,
 )
 from runs import InputError, Run
-from runs.formats import read_run
-from runs.parquet import run_to_parquet
+from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
-from runs.shared.clock import Cost
-from runs.shared.processes import processes
-from runs.shared.progress import Progress
+from runs.shared.parallel import processes
+from runs.shared.progress import Cost, Progress
 
-WORKERS, PARQUET = "harness.study.workers", "runs.parquet"
+WORKERS, PARQUET = "harness.study.workers", "runs.formats"
 """What trains systems, and what keeps their lists."""
 
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from qrels.interactions.blocks import Block, encoded_ids, read_blocks
 from qrels.interactions.table import ORIGIN, LogTable
 from runs import InputError
-from runs.shared.cluster import LOCAL, processes_on_cluster
-from runs.shared.processes import processes
+from runs.shared.parallel import LOCAL, processes, processes_on_cluster
 
 BYTES_PER_VALUE: Final = 100
 """Memory that a value of the longest column takes while a log is read, ids included."""

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from analyses.online.clicks.checks import Crossing
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
-from runs.shared.settings import Section, Whole
+from runs.shared.members import Section, Whole
 
 UNITS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
 LONGEST: Final = 2**53

@@ -26,7 +26,7 @@ from qrels.interactions.columns import read_times
 from qrels.interactions.shards import Reading, cut_in_shards, hashed
 from qrels.interactions.table import LogTable
 from runs import InputError
-from runs.shared.processes import processes
+from runs.shared.parallel import processes
 from runs.shared.progress import Progress
 
 

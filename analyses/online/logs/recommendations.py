@@ -20,7 +20,7 @@ from qrels.interactions.columns import (
 )
 from qrels.interactions.table import LogTable
 from runs import InputError, Numbering
-from runs.shared.groups import place_in_group
+from runs.shared.fields import place_in_group
 
 Values = TypeVar("Values", bound=np.generic)
 Reader = Callable[[Any, Fail], NDArray[Values]]

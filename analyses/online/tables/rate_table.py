@@ -15,7 +15,7 @@ from analyses.online.tables.value_table import EXPERIMENT, Row, experiment_of, n
 from analyses.shared.spreads import REACH
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.lines import read_number
+from runs.shared.fields import read_number
 
 COUNTS: Final = ("recommendations", "accepted")
 COLUMNS: Final = ("rate", "error", "period", "users", *COUNTS, EXPERIMENT)

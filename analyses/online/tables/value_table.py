@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
 from runs import InputError
-from runs.shared.lines import check_width, distinct, read_cutoff, read_lines, read_number
+from runs.shared.fields import check_width, distinct, read_cutoff, read_lines, read_number
 
 MODEL_HEADERS: Final = ("model", "arm", "system")
 EXPERIMENT: Final = "experiment"

@@ -31,7 +31,7 @@ from qrels.ranks.hidden_ranks import (
     ranks_to_parquet,
 )
 from runs import InputError, Numbering
-from runs.shared.cluster import on_cluster
+from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
 
 LOG = "log"

@@ -118,7 +118,7 @@ def run_experiment_study(
     """Run a study of an experiment, or what is left of it; give the path of the report.
 
     Results depend neither on the workers nor on the cluster that ranks; see
-    `runs.shared.cluster.on_cluster`.
+    `runs.shared.parallel.on_cluster`.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from scipy.special import expit
 from analyses.online.logs.slates import Events
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
-from runs.shared.settings import Section
+from runs.shared.members import Section
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]

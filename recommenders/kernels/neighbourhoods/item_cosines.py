@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.item_sets import ItemSets, blocks_of
-from runs.shared.processes import processes
+from runs.shared.parallel import processes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -103,7 +103,7 @@ def forget_code() -> None:
         ("recommenders/ease.py", set()),
         ("recommenders/shared/train_and_rank.py", RUNS),
         ("harness/study/workers.py", RUNS),
-        ("runs/parquet.py", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
+        ("runs/formats.py", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
         ("runs/shared/streams.py", {*INPUT, *RUNS, *SHOWN}),
         ("qrels/ratings/splits/user_random.py", INPUT),
         ("qrels/ratings/splits/k_fold.py", set()),
