@@ -14,18 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.drawn_runs import run_noise
 from analyses.intervals.populations import Populations, interval
-from analyses.intervals.resampling import CONFIDENCE, resample_means
+from analyses.intervals.resampling import CONFIDENCE, resample_means, run_noise
 from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
-from analyses.shared.estimate import Estimate, Estimates
+from analyses.shared.estimate import Estimate, Estimates, spread_around
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.spreads import spread_around
 from analyses.shared.table import Table, shown
 from runs import InputError
 from runs.shared.members import Whole

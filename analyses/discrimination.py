@@ -15,11 +15,10 @@ from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.spreads import FLOOR, REACH, deviations, ratio_around
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
@@ -291,7 +290,7 @@ class Discrimination(Result):
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
         Of the DP that as many users have on average, by the spread of its logarithm over resampled
-        users: see :func:`analyses.shared.spreads.ratio_around`.
+        users: see :func:`analyses.shared.estimate.ratio_around`.
         """
         return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 

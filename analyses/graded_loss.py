@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
-from analyses.losses.random_loss import RandomLoss, lose_at_random
+from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.shared.analysis import analysis
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.result import figure
 from analyses.shared.work import CountedIn
 from qrels import Qrels

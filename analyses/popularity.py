@@ -16,9 +16,8 @@ from pydantic import Field
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
-from analyses.intervals.drawn_runs import of_systems
+from analyses.intervals.resampling import of_systems
 from analyses.intervals.systems import system_subsets, taus_within
-from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import (
     IN_TABLES,
@@ -27,9 +26,9 @@ from analyses.ordering.agreement import (
     mean_of_defined,
 )
 from analyses.shared.analysis import analysis
-from analyses.shared.measure import Measures
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
+from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.result import Result, figure
-from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.members import Levels, Whole

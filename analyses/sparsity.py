@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.losses.random_loss import RandomLoss, lose_at_random
+from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.result import figure

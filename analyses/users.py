@@ -24,8 +24,7 @@ from analyses.shared.drawing import (
     panel_title,
     side_by_side,
 )
-from analyses.shared.exact_sums import grid_exponents, to_grid
-from analyses.shared.measure import Measures, Scores
+from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Table
 from analyses.significance.permutation import monte_carlo_test

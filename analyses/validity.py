@@ -121,7 +121,7 @@ def validity(work: Work, settings: Settings) -> Validity:
     The measure takes the second system for the best, which loses 0.4 of what is truly had:
 
     >>> from analyses.shared.measure import Scores
-    >>> from analyses.shared.truth import Truth
+    >>> from analyses.shared.work import Truth
     >>> from analyses.shared.work import ScoresAndTruth
     >>> measures, users = Measures([Measure("P", 5)]), np.array(["1", "2"])
     >>> measured = Scores(np.array([[[0.2, 0.2], [0.4, 0.2]]]), measures, ("a", "b"), users)

@@ -28,7 +28,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
-from analyses.shared.worlds import Bias, OtherWorld
+from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
 from analyses.verdicts.drawn import draw_robustness
 from analyses.verdicts.world_aspects import IDEAL, ITSELF, POWER, ROBUSTNESS, WRONG, WorldQuestion

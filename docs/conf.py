@@ -41,10 +41,10 @@ autodoc_type_aliases = {
     # Classes of that name are documented in two places.
     "Estimates": "analyses.shared.estimate.Estimates",
     "Scores": "analyses.shared.measure.Scores",
-    "Framed": "harness.readers.frames.Framed",
+    "Framed": "harness.readers.scores.Framed",
     "Runs": "harness.readers.rankings.Runs",
-    "Judgements": "harness.readers.judgements.Judgements",
-    "Counts": "harness.readers.judgements.Counts",
+    "Judgements": "harness.readers.rankings.Judgements",
+    "Counts": "harness.readers.rankings.Counts",
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88

@@ -12,13 +12,17 @@ from pydantic import ValidationError
 from analyses.shared.analysis import Analysis, Given, find_analysis
 from analyses.shared.measure import Scores
 from analyses.shared.result import Result
-from analyses.shared.truth import Truth
-from analyses.shared.work import ScoresAlone, ScoresAndTruth
+from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
 from harness.metrics.shared.metric import Metric
-from harness.readers.frames import Framed, scores_of
-from harness.readers.judgements import Counts, Judgements, counts_of, judgements_of
-from harness.readers.rankings import Runs, replicates_of
-from harness.readers.scores import measure_named
+from harness.readers.rankings import (
+    Counts,
+    Judgements,
+    Runs,
+    counts_of,
+    judgements_of,
+    replicates_of,
+)
+from harness.readers.scores import Framed, measure_named, scores_of
 from harness.study.study_file import Origin, sentence_of
 from qrels import Catalogue
 from runs import InputError
@@ -62,7 +66,7 @@ def score(
         dictionaries, data frames, or objects of ir_measures or ranx; or a list of runs of one
         system, over which its scores are averaged: see `harness.readers.rankings.replicates_of`.
     qrels
-        The judgements, in any of these forms: see `harness.readers.judgements.judgements_of`.
+        The judgements, in any of these forms: see `harness.readers.rankings.judgements_of`.
     measures
         Such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, which is ``"bpref@all"``: without
         a cut-off of whole lists. Or the same as values, ``P(rel=2) @ 5``, among them metrics of
@@ -101,7 +105,7 @@ def discriminate(
     Parameters
     ----------
     scores
-        Scores, or data frames of them: see `harness.readers.frames.scores_of`.
+        Scores, or data frames of them: see `harness.readers.scores.scores_of`.
     seed, n_jobs
         Of all draws; threads.
     settings
@@ -275,7 +279,7 @@ def validity(
     Parameters
     ----------
     measured
-        Scores (see `harness.readers.frames.scores_of`); or, with ``qrels``, runs: see `score`.
+        Scores (see `harness.readers.scores.scores_of`); or, with ``qrels``, runs: see `score`.
     truth
         True scores of the same systems, perhaps of other users; or, with ``qrels``, judgements that
         are complete, or of items drawn at random, by which the runs are scored as they are.

@@ -11,9 +11,8 @@ from qrels.grades import Scale, rating_scale
 from qrels.judged import Judged, judge, match, running
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
-from qrels.ratings.k_core import k_core
-from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.counts import SplitCounts
+from qrels.ratings.ratings import Ratings, Split, k_core
+from qrels.ratings.splitter import SplitCounts
 from qrels.ratings.statistics import Statistics, describe
 
 __all__ = [
@@ -41,16 +40,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SplitSettings": "qrels.ratings.splits.shared.split",
-    "Splitter": "qrels.ratings.splits.shared.split",
-    "find_split": "qrels.ratings.splits.shared.register",
-    "split": "qrels.ratings.splits.shared.split",
-    "splits": "qrels.ratings.splits.shared.register",
+    "SplitSettings": "qrels.ratings.splitter",
+    "Splitter": "qrels.ratings.splitter",
+    "find_split": "qrels.ratings.splitter",
+    "split": "qrels.ratings.splitter",
+    "splits": "qrels.ratings.splitter",
 }
 
 if TYPE_CHECKING:
-    from qrels.ratings.splits.shared.register import find_split, splits
-    from qrels.ratings.splits.shared.split import SplitSettings, Splitter, split
+    from qrels.ratings.splitter import SplitSettings, Splitter, find_split, split, splits
 else:
 
     def __getattr__(name: str) -> object:

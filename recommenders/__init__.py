@@ -8,12 +8,19 @@ RM2Config``.
 
 from recommenders.shared.as_component import component, imported_from_recommenders
 from recommenders.shared.full_ranks import candidate_ranks, full_ranks, rankable
-from recommenders.shared.memory import PROCESS_BYTES, workers_within
-from recommenders.shared.register import find_system, read_settings, systems
+from recommenders.shared.register import find_system, read_settings, system_set, systems
 from recommenders.shared.scorers import BatchScorer
-from recommenders.shared.search_space import Choice, Range, search_space
-from recommenders.shared.sets import system_set
-from recommenders.shared.system import Settings, SystemSpec, searched, system
+from recommenders.shared.system import (
+    PROCESS_BYTES,
+    Choice,
+    Range,
+    Settings,
+    SystemSpec,
+    search_space,
+    searched,
+    system,
+    workers_within,
+)
 from recommenders.shared.train_and_rank import recommend, require_memory, train
 from recommenders.shared.user_system import file_of, is_user_system, label_of
 

@@ -15,8 +15,16 @@ from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
 from recommenders.kernels.embeddings.pruning import prune
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Choice, Range
-from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Choice,
+    Factors,
+    Positive,
+    Range,
+    Settings,
+    searched,
+    system,
+)
 from runs import InputError
 
 

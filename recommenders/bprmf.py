@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.pairwise import PairwiseFoldIn
+from recommenders.kernels.factorisation import PairwiseFoldIn
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FoldInScorer
-from recommenders.shared.search_space import Range
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
     NotNegative,
     Positive,
+    Range,
     Settings,
     searched,
     system,
@@ -85,9 +85,9 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FoldInScor
     squared factors, LensKit takes batches and has AdamW decay the factors.
 
     For other ratings than those of training the criterion, given the items, has one maximum once
-    the squared factors are penalised: :class:`recommenders.kernels.pairwise.PairwiseFoldIn`. It is
-    not where training left a user, which ends after so many steps: the penalty is the one under
-    which users are nearest to it.
+    the squared factors are penalised: :class:`recommenders.kernels.factorisation.PairwiseFoldIn`.
+    It is not where training left a user, which ends after so many steps: the penalty is the one
+    under which users are nearest to it.
     """
     # Compiling takes a minute, saves seconds, and needs a C compiler.
     model = trained(

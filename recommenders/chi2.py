@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.language.expansion import ExpansionSettings, expansion_scorer
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.language_models import ExpansionSettings, expansion_scorer
+from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import system
 
 
@@ -28,7 +28,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :func:`recommenders.kernels.language.expansion.expansion_scorer`. The square tells no excess
+    :func:`recommenders.kernels.language_models.expansion_scorer`. The square tells no excess
     from a lack, so an item that is rarer among neighbours than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.

@@ -8,10 +8,8 @@ import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import Gigabytes, Positive, Settings, searched, system
+from recommenders.shared.system import Gigabytes, Need, Positive, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import EASEScorer

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.amounts import require_amounts
-from recommenders.shared.blocks import row_blocks
-from recommenders.shared.memory import Need
-from recommenders.shared.scorers import HistoriesScorer, HistoryScorer, TrainedOnRatings
-from recommenders.shared.system import Positive, Settings, system
+from recommenders.kernels.factorisation import require_amounts
+from recommenders.shared.scorers import HistoriesScorer, HistoryScorer, TrainedOnRatings, row_blocks
+from recommenders.shared.system import Need, Positive, Settings, system
 from runs import InputError
 
 if TYPE_CHECKING:

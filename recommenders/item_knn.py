@@ -9,8 +9,7 @@ import numpy as np
 from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import ItemKNNScorer

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.language.expansion import ExpansionSettings, expansion_scorer
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
+from recommenders.kernels.language_models import ExpansionSettings, expansion_scorer
+from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import system
 
 
@@ -28,7 +28,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
 
     for the items that a neighbour has rated above 0; others cannot be scored. The
     neighbourhood V is that of RW, the probabilities are those of
-    :func:`recommenders.kernels.language.expansion.expansion_scorer`.
+    :func:`recommenders.kernels.language_models.expansion_scorer`.
 
     The formula is known from the paper. That its length normalisation divides by the number
     of users is inferred, and is the default as the reported quality is not met without: the

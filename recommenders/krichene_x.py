@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.least_squares import ImplicitFoldIn
+from recommenders.kernels.factorisation import ImplicitFoldIn
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FoldInScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, Factors, Positive, Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Factors,
+    Positive,
+    Range,
+    Settings,
+    searched,
+    system,
+)
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
@@ -81,7 +88,7 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> F
     constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
 
     Other ratings than those of training are scored by the users' half of a sweep
-    (:class:`recommenders.kernels.least_squares.ImplicitFoldIn`). Training ends with the items'
+    (:class:`recommenders.kernels.factorisation.ImplicitFoldIn`). Training ends with the items'
     half, so a user's own ratings lead to the factors of training once these have settled.
     """
     component = krichene_x_component(settings)

@@ -14,8 +14,7 @@ from recommenders.kernels.krichene import (
     similarities_need,
 )
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import searched, system
+from recommenders.shared.system import Range, searched, system
 
 
 class KricheneZSettings(NeighbourSettings):

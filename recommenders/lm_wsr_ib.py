@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import BackgroundWeight, counts
-from recommenders.kernels.language.likelihoods import LikelihoodNeighbours, LikelihoodSettings
-from recommenders.kernels.neighbourhoods.neighbours import all_neighbours
+from recommenders.kernels.language_models import (
+    BackgroundWeight,
+    LikelihoodNeighbours,
+    LikelihoodSettings,
+    counts,
+)
+from recommenders.kernels.neighbours import all_neighbours
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, searched, system
+from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
 class LMWSRIBSettings(LikelihoodSettings):
@@ -36,7 +39,7 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
 
     with :math:`J_i` the k items of the highest likelihood among those with a user in common,
     and :math:`p_j` the ratings of item j as a language model over users, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). An item is scored where the
+    (:func:`recommenders.kernels.language_models.smoothed`). An item is scored where the
     user has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import BackgroundWeight, counts
-from recommenders.kernels.language.likelihoods import LikelihoodNeighbours, LikelihoodSettings
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, searched, system
+from recommenders.kernels.language_models import (
+    BackgroundWeight,
+    LikelihoodNeighbours,
+    LikelihoodSettings,
+    counts,
+)
+from recommenders.kernels.neighbours import NeighbourSumScorer
+from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
 class LMWSRUBSettings(LikelihoodSettings):
@@ -35,13 +38,13 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
 
     with :math:`V_u` the k users of the highest likelihood among those with an item in common,
     and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). An item without a rating
+    (:func:`recommenders.kernels.language_models.smoothed`). An item without a rating
     above 0 by a neighbour cannot be scored.
 
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
     the likelihood itself would leave one neighbour only, so its geometric mean over the
     ratings is the default:
-    :class:`recommenders.kernels.language.likelihoods.LikelihoodNeighbours`.
+    :class:`recommenders.kernels.language_models.LikelihoodNeighbours`.
 
     Raises
     ------

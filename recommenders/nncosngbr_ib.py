@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.baselines import Baselines, BaselineSettings
-from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
-from recommenders.shared.scorers import HistoryScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import averages, pattern
-from recommenders.shared.system import AtLeastOne, NotNegative, searched, system
+from recommenders.kernels.neighbours import Baselines, BaselineSettings, nearest_by_cosine
+from recommenders.shared.scorers import HistoryScorer, averages, pattern
+from recommenders.shared.system import AtLeastOne, NotNegative, Range, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,7 +48,7 @@ def nncosngbr_ib(
 
     with :math:`J_i` the k items of the highest :math:`s_{ij}`, :math:`n_{ij}` the users who
     rated both, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.kernels.neighbourhoods.baselines.Baselines`. The sum is not divided by
+    :class:`recommenders.kernels.neighbours.Baselines`. The sum is not divided by
     its weights.
 
     The formula is known from the paper, where the k items are the nearest of those that the

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.baselines import Baselines, BaselineSettings
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import NotNegative, searched, system
+from recommenders.kernels.neighbours import (
+    Baselines,
+    BaselineSettings,
+    CosineNeighbours,
+    NearestUsers,
+    NeighbourSumScorer,
+)
+from recommenders.shared.system import NotNegative, Range, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -46,7 +49,7 @@ def nncosngbr_ub(
 
     with :math:`V_u` the k users of the highest :math:`s_{uv}`, :math:`n_{uv}` the items both
     rated, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.kernels.neighbourhoods.baselines.Baselines`. The sum is not divided by
+    :class:`recommenders.kernels.neighbours.Baselines`. The sum is not divided by
     its weights: items that many neighbours rated are favoured.
 
     The paper has the form over items; over users it is what the comparisons with it use. The

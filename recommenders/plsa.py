@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.amounts import require_amounts
+from recommenders.kernels.factorisation import require_amounts
 from recommenders.shared.scorers import FoldInScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, Factors, Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.amounts import require_any
+from recommenders.kernels.factorisation import require_any
 from recommenders.shared.scorers import ProjectionScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import Factors, Settings, searched, system
+from recommenders.shared.system import Factors, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,20 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import (
+from recommenders.kernels.language_models import (
     BackgroundWeight,
     LanguageModels,
     SmoothedSettings,
+    UserPrior,
     counts,
+    log_odds_of_neighbours,
     smoothed,
+    user_priors,
 )
-from recommenders.kernels.language.likelihoods import log_odds_of_neighbours
-from recommenders.kernels.language.relevance_models import UserPrior, user_priors
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers
-from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import row_maxima, row_of_entry, with_data
-from recommenders.shared.system import searched, system
+from recommenders.kernels.neighbours import CosineNeighbours, NearestUsers, NeighbourSumScorer
+from recommenders.shared.scorers import row_maxima, row_of_entry, with_data
+from recommenders.shared.system import Range, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,7 +48,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
               w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)
 
     with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
-    language model, smoothed (:func:`recommenders.kernels.language.language_models.smoothed`). All
+    language model, smoothed (:func:`recommenders.kernels.language_models.smoothed`). All
     items with ratings in training are scored.
 
     The formula is known from the paper. Its neighbours came from clusters; cosines are those

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import (
+from recommenders.kernels.language_models import (
     BackgroundWeight,
-    SmoothedSettings,
-    counts,
-    smoothed,
-)
-from recommenders.kernels.language.relevance_models import (
     ItemPrior,
     RelevanceModelScorer,
+    SmoothedSettings,
     UserPrior,
+    counts,
+    smoothed,
     user_priors,
 )
-from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, searched, system
+from recommenders.kernels.neighbours import CosineNeighbours
+from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
 class RM2Settings(SmoothedSettings):
@@ -46,7 +43,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
 
     of which the score is the logarithm, less a constant of the user; with :math:`V_u` the k
     users of the highest cosine and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language.language_models.smoothed`). All items with ratings in
+    (:func:`recommenders.kernels.language_models.smoothed`). All items with ratings in
     training are scored.
 
     The formula is known from the paper, and with uniform priors and Jelinek-Mercer smoothing

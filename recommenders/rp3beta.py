@@ -6,11 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.neighbours import nearest
-from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern, row_sums
-from recommenders.shared.system import AtLeastOne, NotNegative, Positive, Settings, searched, system
+from recommenders.kernels.neighbours import nearest
+from recommenders.shared.scorers import LinearItemScorer, pattern, row_sums
+from recommenders.shared.system import (
+    AtLeastOne,
+    NotNegative,
+    Positive,
+    Range,
+    Settings,
+    searched,
+    system,
+)
 
 
 class RP3BetaSettings(Settings):

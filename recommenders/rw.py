@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.neighbour_sums import NeighbourSumScorer
-from recommenders.kernels.neighbourhoods.neighbours import CosineNeighbours, NearestUsers, alike
-from recommenders.shared.scorers import filled
-from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import row_of_entry, with_data
-from recommenders.shared.system import Settings, searched, system
+from recommenders.kernels.neighbours import (
+    CosineNeighbours,
+    NearestUsers,
+    NeighbourSumScorer,
+    alike,
+)
+from recommenders.shared.scorers import filled, row_of_entry, with_data
+from recommenders.shared.system import Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -10,8 +10,7 @@ from pydantic import Field
 from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.search_space import Range
-from recommenders.shared.system import AtLeastOne, Positive, Settings, searched, system
+from recommenders.shared.system import AtLeastOne, Positive, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from lenskit.knn import SLIMScorer  # type: ignore[attr-defined]

@@ -8,15 +8,15 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.least_squares import RatingFoldIn
+from recommenders.kernels.factorisation import RatingFoldIn
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import FoldInScorer
-from recommenders.shared.search_space import Range
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
     NotNegative,
     Positive,
+    Range,
     Settings,
     searched,
     system,
@@ -76,7 +76,7 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FoldInScorer:
     Notes
     -----
     Other ratings than those of training are scored by the users' half of a sweep
-    (:class:`recommenders.kernels.least_squares.RatingFoldIn`). Training ends with the items'
+    (:class:`recommenders.kernels.factorisation.RatingFoldIn`). Training ends with the items'
     half, so a user's own ratings lead to the factors of training once these have settled.
     """
     model = trained(svd_component(settings), ratings, seed=seed)

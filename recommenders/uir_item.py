@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.memory import Need
-from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded
-from recommenders.shared.search_space import Range
-from recommenders.shared.sparse import pattern
-from recommenders.shared.system import Gigabytes, Settings, searched, system
+from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, pattern
+from recommenders.shared.system import Gigabytes, Need, Range, Settings, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

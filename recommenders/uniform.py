@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.shared.sparse import with_data
+from recommenders.shared.scorers import with_data
 from recommenders.shared.system import Settings, system
 from runs import Numbering
 from runs.shared.streams import mixed

@@ -20,17 +20,15 @@ from harness.cli.main import main
 from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
-from harness.readers.published import read_published
+from harness.readers.means_table import read_published
 from harness.report.card import metric_card
 from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy
-from harness.study.analyses_section import usual_analyses
 from harness.study.collection import collect
-from harness.study.items_section import ItemsSection
 from harness.study.run import check, run_study
+from harness.study.sections import ItemsSection, TruthSection, usual_analyses
 from harness.study.stages import spelled_out
 from harness.study.study import Study, demo_study, parse_study, read_study
-from harness.study.truth_section import TruthSection
 from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend

@@ -17,7 +17,7 @@ from analyses.calibration.population import Draw, Population
 from analyses.calibration.procedures import LEVEL, TALLIES, Key
 from analyses.calibration.promises import Quantity, Rate, limits, promised
 from analyses.calibration.studies import Held, Place, Studies, share_held, study_intervals
-from analyses.intervals.parts import ranges
+from analyses.intervals.resampling import ranges
 from analyses.shared.result import Result, table
 from analyses.shared.table import Cell, Table
 from runs import InputError

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 from analyses.intervals.bands import band
 from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimate import (
+    REACH,
+    Estimates,
+    arcsine_around,
+    arcsine_limits,
+    deviations,
+    stabilised,
+)
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from analyses.shared.spreads import REACH, arcsine_around, arcsine_limits, deviations, stabilised
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.drawn_runs import run_weights, which_runs
-from analyses.intervals.resampling import draw_weights, percentiles, random_blocks
+from analyses.intervals.resampling import (
+    draw_weights,
+    percentiles,
+    random_blocks,
+    run_weights,
+    which_runs,
+)
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.exact_sums import exponents_of
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import RunDeviations, exponents_of
 from runs.shared.parallel import single_threaded
 
 N_BLOCKS = 100

@@ -1,22 +1,112 @@
-"""Resampling users: the bootstrap that every interval of the analyses comes from.
-
-All measures, pairs and curves see the same resampled users, so that differences between them are
-paired. Draws are raw words that a replicate owns, and weighted sums are exact: intervals
-depend neither on the number of workers nor on BLAS.
-"""
+"""The bootstrap over users, and over runs of the systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.intervals.draws import RESAMPLING, below, random_halves
-from analyses.intervals.parts import ranges
-from analyses.shared.exact_sums import grid_exponents, to_grid
-from analyses.shared.spreads import CONFIDENCE as CONFIDENCE
+from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
+from analyses.shared.measure import RunDeviations, grid_exponents, to_grid
+from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
+
+# The top word of the counter says what the bits are for, so that no two uses share any.
+SIGNS = 1
+RESAMPLING = 2
+SHUFFLING = 3
+RESAMPLING_SAMPLES = 4
+POPULATIONS = 5
+RUNS = 6
+WORDS_PER_STEP = 4
+
+
+def random_halves(
+    start: int, stop: int, *, n_halves: int, seed: int, purpose: int
+) -> NDArray[np.uint32]:
+    """Draw 32-bit numbers for draws ``start`` to ``stop``, independent of all others' order.
+
+    Draw b owns ceil(n_halves / 8) steps of the counter of a Philox 4x64 generator (Salmon et al.
+    2011) whose key is the seed: its raw words as little-endian halves. Raw words, since the
+    streams of numpy's other methods may change.
+
+    Returns
+    -------
+    Numbers of shape (stop - start, n_halves).
+
+    Examples
+    --------
+    >>> together = random_halves(0, 3, n_halves=5, seed=7, purpose=RESAMPLING)
+    >>> alone = random_halves(2, 3, n_halves=5, seed=7, purpose=RESAMPLING)
+    >>> bool((together[2:] == alone).all())
+    True
+    """
+    n_steps = -(-n_halves // (2 * WORDS_PER_STEP))
+    generator = np.random.Philox(key=seed, counter=np.array([0, 0, 0, purpose], dtype=np.uint64))
+    generator.advance(start * n_steps)
+    words = generator.random_raw((stop - start) * n_steps * WORDS_PER_STEP)
+    halves = words.astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)
+    return halves.reshape(stop - start, n_steps * 2 * WORDS_PER_STEP)[:, :n_halves]
+
+
+def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn 32-bit numbers into whole numbers 0 <= x < bound, as the upper half of a product.
+
+    Chances differ from 1 / bound by less than 2^-32, a millionth of it for 4,000 users.
+
+    Examples
+    --------
+    >>> below(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32), 6)
+    array([0, 3, 5])
+    """
+    wide = halves.astype(np.uint64)
+    return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
+
+
+def count_in_parts(
+    count: Callable[[int, int], NDArray[np.int64]],
+    n_draws: int,
+    *,
+    part: int,
+    n_jobs: int,
+    advance: Callable[[int], object] | None,
+) -> NDArray[np.int64]:
+    """Add up the counts of draws 0 to n_draws, a part of them at a time.
+
+    The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
+    BLAS; ``advance`` is called with the number of draws finished since the last call.
+
+    Examples
+    --------
+    >>> lengths = lambda start, stop: np.array([stop - start])
+    >>> count_in_parts(lengths, 10, part=4, n_jobs=1, advance=None)
+    array([10])
+    """
+    parts = list(ranges(n_draws, part))
+    tasks = (delayed(count)(start, stop) for start, stop in parts)
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    total = np.int64(0)
+    with single_threaded("blas"):
+        for (start, stop), some in zip(parts, workers(tasks), strict=True):
+            total = total + some
+            if advance is not None:
+                advance(stop - start)
+    return np.asarray(total)
+
+
+def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
+    """Part the draws 0 to n_draws.
+
+    Examples
+    --------
+    >>> list(ranges(10, 4))
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    for start in range(0, n_draws, part):
+        yield start, min(start + part, n_draws)
+
 
 WEIGHTS_AT_ONCE = 1 << 22
 """Users times replicates held at a time: 32 MB, and twice that while they are drawn."""
@@ -54,7 +144,7 @@ def resampled_users(
     """Count how often each user is drawn in the replicates ``start`` to ``stop``.
 
     What is not users but resampled like them has a purpose of its own (see
-    `analyses.intervals.draws`).
+    `analyses.intervals.resampling`).
 
     Returns
     -------
@@ -166,3 +256,83 @@ def percentiles(
     quantile = np.nanquantile if np.isnan(filled).any() else np.quantile
     low, high = quantile(filled, [tail, 1 - tail], axis=-1)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def run_noise(
+    runs: RunDeviations | None, *, replicates: int, seed: int
+) -> NDArray[np.float64] | float:
+    """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
+
+    Returns
+    -------
+    An array of shape (n_measures, n_systems, replicates), to be added to means over resampled
+    users; 0 without several runs of a system.
+
+    Examples
+    --------
+    Of two runs .1 apart the mean has a standard deviation of .05:
+
+    >>> both = np.array([True, True])
+    >>> runs = RunDeviations(np.array([[-0.05, 0.05, 0.0]]), np.array([0, 0, 1]), both)
+    >>> drawn = run_noise(runs, replicates=4000, seed=1)
+    >>> drawn.std(axis=2).round(2)
+    array([[0.05, 0.  ]])
+    """
+    if runs is None:
+        return 0.0
+    weights = run_weights(runs.systems, replicates=replicates, seed=seed)
+    shares = weights / np.bincount(runs.systems)[:, None]
+    return np.einsum("mr,bsr->msb", runs.values, shares)
+
+
+def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDArray[np.float64]:
+    r"""Draw how often each run counts in the mean of its system: 1 on average.
+
+    Of a system with R runs as many are drawn with replacement, and how far that is from once each
+    is widened by :math:`\sqrt{R / (R - 1)}`: the variance is that of a mean of R runs, of which a
+    bootstrap of few has too little.
+
+    Parameters
+    ----------
+    systems
+        Number of the system of each run, of shape (n_runs,).
+
+    Returns
+    -------
+    An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
+
+    Examples
+    --------
+    >>> run_weights(np.array([0, 1]), replicates=1, seed=1)
+    array([[[1., 0.],
+            [0., 1.]]])
+    """
+    n_runs = len(systems)
+    halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
+    weights = np.repeat(which_runs(systems)[None].astype(np.float64), replicates, axis=0)
+    for system, is_own in enumerate(which_runs(systems)):
+        own = np.flatnonzero(is_own)
+        if len(own) > 1:
+            drawn = below(halves[:, own], len(own))
+            counts = (drawn[:, :, None] == np.arange(len(own))).sum(axis=1)
+            widened = np.sqrt(len(own) / (len(own) - 1))
+            weights[:, system, own] += widened * (counts - 1)
+    return weights
+
+
+def which_runs(systems: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Mark the runs of each system, of shape (n_systems, n_runs)."""
+    return np.asarray(systems == np.arange(systems.max(initial=-1) + 1)[:, None])
+
+
+def of_systems(sums: NDArray[np.float64], runs: RunDeviations | None) -> NDArray[np.float64]:
+    """Add up what runs add to the scores of their systems: (..., n_runs, n_samples).
+
+    Examples
+    --------
+    >>> runs = RunDeviations(np.zeros((1, 3)), np.array([0, 0, 1]), np.array([True, True]))
+    >>> of_systems(np.array([[0.25], [0.5], [1.0]]), runs)
+    array([[0.75],
+           [1.  ]])
+    """
+    return sums if runs is None else which_runs(runs.systems) @ sums

@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.spreads import CONFIDENCE
+from analyses.shared.estimate import CONFIDENCE
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
 

@@ -18,8 +18,8 @@ from analyses.recall.recall import RecallGrid
 from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
+from analyses.shared.estimate import REACH
 from analyses.shared.result import Result, figure, table
-from analyses.shared.spreads import REACH
 from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:

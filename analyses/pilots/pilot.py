@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.estimate import CONFIDENCE, joint_reach
 from analyses.shared.measure import Measures
-from analyses.shared.spreads import CONFIDENCE, joint_reach
 from analyses.significance.equivalence import Equivalence
 from analyses.significance.in_words import count
 from analyses.significance.permutation import pair_indices

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.pilots.pilot import Pilot, of_median_pair
-from analyses.shared.spreads import CONFIDENCE
+from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.table import Table, shown
 from analyses.significance.in_words import between, count, percent
 

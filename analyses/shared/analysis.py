@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from analyses.shared.result import Result
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import OtherWorld
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.members import Member, Section, load_module, modules_of

@@ -1,15 +1,22 @@
-"""Random loss of judgements: which ones a sample keeps."""
+"""Loss of judgements: which ones a sample keeps, and agreement with all judgements."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from analyses.shared.analysis import AnalysisSettings, Given, SettingError
+from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.streams import random_words
+
+if TYPE_CHECKING:
+    from analyses.shared.work import Work
+
 
 Mode = Literal["all", "per-user", "stratified"]
 
@@ -204,3 +211,31 @@ def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
     if not 0 <= place < len(some):
         some, place = keys, n
     return np.partition(some, place)[place]
+
+
+RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}
+
+
+class CountedSettings(AnalysisSettings):
+    """Settings of an analysis that counts ratings of items."""
+
+    section: ClassVar[str]
+
+    counted_in: CountedIn | None = Field(
+        None, description='Where popularity is counted; "train" if there are ratings, else "test".'
+    )
+
+    def check(self, given: Given) -> None:
+        """Refuse to count in training ratings where there are none."""
+        if not given.has_training and self.counted_in in ("train", "all"):
+            raise SettingError(
+                "counted_in",
+                f"without training ratings, `counted_in` in [analyses.{self.section}] must be "
+                f"'test', got {self.counted_in!r}.",
+            )
+
+    def counted(self, work: Work) -> tuple[CountedIn, NDArray[np.intp]]:
+        """Say where is counted, and give the ratings of each item there."""
+        counts = work.popularity_counts
+        where = next(iter(counts)) if self.counted_in is None else self.counted_in
+        return where, counts[where]

@@ -1,17 +1,16 @@
-"""A metric at a cut-off, and scores labelled with them."""
+"""A metric at a cut-off, and scores labelled with measures, systems and users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.excerpt import excerpt
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.table import excerpt
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -301,3 +300,68 @@ def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:
     (5, 10)
     """
     return tuple(sorted({m.cutoff for m in measures if m.cutoff is not None}))
+
+
+@dataclass(frozen=True, eq=False)
+class RunDeviations:
+    """Mean scores of runs, less those of their system, over users for whom all its runs rank.
+
+    Parameters
+    ----------
+    values
+        Of shape (n_measures, n_runs): 0 for the only run of a system, and where its runs have no
+        user in common.
+    systems
+        Number of the system of each run, of shape (n_runs,).
+    complete
+        Whether all runs of a system rank for every user, of shape (n_systems,).
+    """
+
+    values: NDArray[np.float64]
+    systems: NDArray[np.intp]
+    complete: NDArray[np.bool_]
+
+    def of(self, numbers: list[int], signs: float | NDArray[np.float64] = 1.0) -> RunDeviations:
+        """Take some of the measures, perhaps turned round."""
+        return replace(self, values=(self.values[numbers].T * signs).T)
+
+    def variances(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Give the variances of systems' means over their runs, and the degrees of freedom of each.
+
+        Of shapes (n_measures, n_systems) and (n_systems,); 0 of a system with a single run.
+
+        Examples
+        --------
+        >>> values, complete = np.array([[-0.5, 0.5, 0.0]]), np.array([True, True])
+        >>> runs = RunDeviations(values, np.array([0, 0, 1]), complete)
+        >>> runs.variances()
+        (array([[0.25, 0.  ]]), array([1, 0]))
+        """
+        sizes = np.bincount(self.systems)
+        squares = self.values**2 @ (self.systems[:, None] == np.arange(len(sizes)))
+        return squares / np.maximum(sizes * (sizes - 1), 1), sizes - 1
+
+
+def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round each measure's scores to whole numbers of its grid, whose sums float64 holds.
+
+    The grid 2^k has n_users max|x| 2^-k < 2^51, so that every partial sum, and every difference
+    of two, is a whole number below 2^53.
+
+    Examples
+    --------
+    >>> to_grid(np.array([[[1.0, 0.5]]])) / 2**49
+    array([[[1. , 0.5]]])
+    """
+    return np.rint(np.ldexp(scores, -grid_exponents(scores)))
+
+
+def grid_exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
+    """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
+    largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
+    return exponents_of(largest, scores.shape[2])
+
+
+def exponents_of(largest: NDArray[np.float64], count: int) -> NDArray[np.intc]:
+    """Give the k of the grid 2^k for sums of so many numbers that are no larger, likewise."""
+    return np.frexp(largest * count)[1] - 51

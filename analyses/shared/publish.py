@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+
 Results: TypeAlias = Mapping[str, Result]
 """Results by what they are called."""
 

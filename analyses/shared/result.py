@@ -17,10 +17,9 @@ from typing import (
 )
 
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.excerpt import excerpt
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import said_by
-from analyses.shared.table import Table
+from analyses.shared.table import Table, excerpt
 from runs import InputError
 from runs.shared.errors import nearest
 

@@ -1,24 +1,82 @@
-"""What an analysis may use."""
+"""What an analysis may use: scores, judgements, the truth, other worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.truth import Truth
-from analyses.shared.worlds import OtherWorld
 from runs import InputError
 from runs.shared.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from qrels import FullRanks, Qrels
     from qrels.ranks.candidate_ranks import CandidateRanks
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Scores of systems by judgements that are complete, or of items drawn at random.
+
+    Parameters
+    ----------
+    scores
+        True scores of every user of the truth, who need not be those of the study; systems in the
+        order of the study's, and its measures, with the references.
+    references
+        Measures by which the truth says which system is better.
+    origin
+        Where the truth is from, a clause for captions: "of the simulated world".
+    condensed
+        Whether the lists that are scored hold each user's truly judged items alone.
+
+    Raises
+    ------
+    InputError
+        If there is no reference, or a reference was not measured.
+    """
+
+    scores: Scores
+    references: tuple[Measure, ...]
+    origin: str
+    condensed: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.references:
+            raise InputError("a truth needs a reference, such as nDCG@10.")
+        for reference in self.references:
+            if reference not in self.scores.measures:
+                known = ", ".join(map(str, self.scores.measures))
+                raise InputError(f"the truth has no scores of {reference}, but of {known}.")
+
+
+Bias: TypeAlias = Literal["both", "exposure", "liking"]
+
+
+class OtherWorld(NamedTuple):
+    """A world like the study's, under a seed of its own.
+
+    Parameters
+    ----------
+    strength
+        Multiple of what observation owes to popularity and liking; 0: nothing.
+    density
+        Multiple of the number of ratings.
+    seed
+        Key of all that is random in it: tastes, ratings, split, training.
+    bias
+        What the strength multiplies: "both", "exposure" (popularity) or "liking" alone.
+    """
+
+    strength: float
+    density: float
+    seed: int
+    bias: Bias = "both"
 
 
 CountedIn = Literal["train", "test", "all"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import RunDeviations
 from analyses.significance.paired.confidence_intervals import Limits, t_limits
 from analyses.significance.paired.user_differences import (
     exponents,

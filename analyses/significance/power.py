@@ -8,10 +8,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.intervals.drawn_runs import run_noise
-from analyses.intervals.resampling import draw_weights, random_blocks
-from analyses.shared.run_deviations import RunDeviations
-from analyses.shared.spreads import FLOOR, spread_around
+from analyses.intervals.resampling import draw_weights, random_blocks, run_noise
+from analyses.shared.estimate import FLOOR, spread_around
+from analyses.shared.measure import RunDeviations
 from analyses.significance.permutation import find_scale
 from runs.shared.parallel import single_threaded
 

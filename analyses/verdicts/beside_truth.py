@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from analyses.intervals.systems import over_systems, pairs_within
 from analyses.ordering import tau_ap_a, tau_b
-from analyses.shared.estimate import Limits
+from analyses.shared.estimate import Limits, arcsine_around
 from analyses.shared.measure import Scores
-from analyses.shared.spreads import arcsine_around
 from analyses.significance.question import Question
 from analyses.verdicts.choice import put_first, regret
 from analyses.verdicts.comparison import verdicts_of

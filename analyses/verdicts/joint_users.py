@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.drawn_runs import run_noise
-from analyses.intervals.resampling import random_blocks, resample_means
-from analyses.shared.measure import Scores
-from analyses.shared.run_deviations import RunDeviations
+from analyses.intervals.resampling import random_blocks, resample_means, run_noise
+from analyses.shared.measure import RunDeviations, Scores
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from analyses.intervals.parts import ranges
+from analyses.intervals.resampling import ranges
 from analyses.shared.measure import Scores
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import ADJUSTMENTS, OF_MEANS, Question

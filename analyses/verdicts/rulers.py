@@ -18,8 +18,7 @@ from analyses.users import random_order, subset_means, usual_sizes
 from runs import InputError
 
 if TYPE_CHECKING:
-    from analyses.shared.truth import Truth
-    from analyses.shared.work import Work
+    from analyses.shared.work import Truth, Work
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
-from analyses.intervals.drawn_runs import of_systems
+from analyses.intervals.resampling import of_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.measure import Measures
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.work import SumSamples
 
 Floats = NDArray[np.float64]

@@ -30,8 +30,8 @@ from harness.metrics.shared.metric import SHARED, Metric
 from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
-from harness.study.analyses_section import NAMES, PLUGINS, STUDIES
 from harness.study.schema import study_schema
+from harness.study.sections import NAMES, PLUGINS, STUDIES
 from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
 from runs.shared.members import Member

@@ -25,7 +25,7 @@ def card(
     """Make the card of METRIC, say nDCG@10: what it is, its laws, how it fared in each STUDY."""
     from harness.report.card import metric_card
     from harness.report.study_folder import FinishedStudy
-    from harness.study.system_parts import file_stem
+    from harness.study.workers import file_stem
     from runs.shared.files import write_whole
 
     finished = [FinishedStudy.at(study) for study in studies]

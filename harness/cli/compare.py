@@ -36,7 +36,7 @@ def compare(studies: tuple[Path, ...], target: Path | None, plugins: tuple[Path,
     for finding in compared.findings():
         click.echo(f"{finding}\n")
     if target is not None:
-        from harness.report.comparison_page import write_comparison
+        from harness.report.comparison import write_comparison
 
         click.echo(f"The page is {write_comparison(compared, target).resolve()}")
 

@@ -11,7 +11,7 @@ from harness.cli.console import printed_table, shown
 from harness.cli.options import PATH, Command, SettingsCommand, given, imported, settings_options
 
 if TYPE_CHECKING:
-    from harness.study.data_description import DataDescription
+    from harness.study.first_study import DataDescription
 
 SECTION = "harness.study.study.RatingsSection"
 
@@ -32,7 +32,7 @@ def describe(path: Path, **asked: Any) -> None:
 
 def described(path: Path, asked: dict[str, Any]) -> DataDescription:
     """Read ratings with the options that are given."""
-    from harness.study.data_description import describe_data
+    from harness.study.first_study import describe_data
     from harness.study.study import RatingsSection
 
     return describe_data(given(RatingsSection, {"path": path, **asked}))

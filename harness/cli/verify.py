@@ -17,8 +17,7 @@ def verify(study: Path) -> None:
 
     A file that is not as the study wrote it, or is lost, is named, and the exit code is 1.
     """
-    from harness.report.ledger import Ledger
-    from harness.report.study_folder import read_manifest
+    from harness.report.study_folder import Ledger, read_manifest
 
     versions = read_manifest(study)["versions"]
     ledger = Ledger(study)

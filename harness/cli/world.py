@@ -58,10 +58,10 @@ def world(
     Distributions, what was fitted, the systems' levels and ordering, and what a small study of
     robustness and power concludes, beside the same of the real ratings.
     """
+    from harness.study.inputs import kept_ratings, threshold_of
     from harness.study.likeness import SYSTEMS, Likeness, distributions, fitted_moments
-    from harness.study.split_section import usual_split
+    from harness.study.sections import usual_split
     from harness.study.study import RatingsSection
-    from harness.study.study_ratings import kept_ratings, threshold_of
     from qrels.ratings.world import LikeSettings, fit_world
     from runs import InputError
     from runs.shared.files import write_whole

@@ -1,20 +1,26 @@
-"""Tables of scores, one measure a file: a column for every system, a row for every topic."""
+"""Scores for each topic from files (one measure a table, or Parquet) and from data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
-from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 SCORES_FILE = "scores.parquet"
 SEPARATORS = "_-."
@@ -239,3 +245,144 @@ def _places(
                 f"{missing[0]!r} is in the first alone ({len(missing)} such)."
             )
     return [places[name] for name in wanted]
+
+
+MEASURES = "measures"
+"""The key of the metadata."""
+
+
+def scores_to_parquet(scores: Scores) -> bytes:
+    """Write scores in long form: columns metric, cutoff, system, user, score.
+
+    Rows run over users fastest, then systems, then measures. What is known of the measures is
+    metadata of the file: which are reported, make curves, and fall.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    n_measures, n_systems, n_users = scores.values.shape
+    names = list(dict.fromkeys(measure.metric for measure in scores.measures))
+    metrics = np.array([names.index(measure.metric) for measure in scores.measures], dtype=np.int32)
+    cutoffs = pa.array([measure.cutoff for measure in scores.measures], pa.int32())
+    systems = np.tile(np.repeat(np.arange(n_systems, dtype=np.int32), n_users), n_measures)
+    users = np.tile(np.arange(n_users, dtype=np.int32), n_measures * n_systems)
+    measures = np.repeat(np.arange(n_measures, dtype=np.int32), n_systems * n_users)
+    columns = {
+        "metric": pa.DictionaryArray.from_arrays(metrics[measures], pa.array(names)),
+        "cutoff": cutoffs.take(measures),
+        "system": pa.DictionaryArray.from_arrays(systems, pa.array(scores.systems)),
+        "user": pa.DictionaryArray.from_arrays(users, pa.array(scores.users.tolist())),
+        "score": scores.values.ravel(),
+    }
+    stream = BytesIO()
+    # Nobody skips row groups by their least and greatest score, and to find these takes as long as
+    # the rest of the writing.
+    table = pa.table(columns).replace_schema_metadata(
+        {MEASURES: json.dumps(_known(scores.measures))}
+    )
+    parquet.write_table(table, stream, compression="zstd", write_statistics=False)
+    return stream.getvalue()
+
+
+def _known(measures: Measures) -> dict[str, Any]:
+    """Say what is known of measures, by their numbers."""
+    return {
+        "reported": measures.numbers(measures.reported),
+        "grid": measures.numbers(measures.grid),
+        "falling": sorted(measures.falling),
+    }
+
+
+def _measures_of(every: Sequence[Measure], metadata: Mapping[bytes, bytes]) -> Measures:
+    """Say of measures what `_known` wrote; nothing, if the file is another's."""
+    known = json.loads(metadata.get(MEASURES.encode(), b"{}"))
+    some = {key: [every[n] for n in known[key]] for key in ("reported", "grid") if known}
+    return Measures(every, falling=known.get("falling", ()), **some)
+
+
+def scores_from_parquet(content: bytes) -> Scores:
+    """Read back what `scores_to_parquet` wrote, bit for bit."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(pa.BufferReader(content))
+    n_users = len(table["user"].unique())
+    n_systems = len(table["system"].unique())
+    step = n_users * n_systems
+    metrics = table["metric"].take(np.arange(0, len(table), step)).to_pylist()
+    cutoffs = table["cutoff"].take(np.arange(0, len(table), step)).to_pylist()
+    return Scores(
+        values=table["score"].to_numpy().reshape(-1, n_systems, n_users),
+        measures=_measures_of(list(map(Measure, metrics, cutoffs)), table.schema.metadata or {}),
+        systems=tuple(table["system"].take(np.arange(0, step, n_users)).to_pylist()),
+        users=np.array(table["user"].slice(0, n_users).to_pylist(), dtype=np.str_),
+    )
+
+
+LONG = ("measure", "system", "user", "score")
+
+Framed: TypeAlias = "Scores | pd.DataFrame | Mapping[str, pd.DataFrame]"
+"""Scores; a long frame of them; or a frame for each measure: topics down, systems across."""
+
+
+def scores_of(data: Framed) -> Scores:
+    """Make scores of what a notebook has.
+
+    Parameters
+    ----------
+    data
+        Scores, as they are. Or a frame for each measure by its name, such as "nDCG@10": a row for
+        each topic, a column for each system. Or one long frame with the columns measure, system,
+        user and score; what else it has does no harm. One frame of topics and systems alone is
+        that of a measure called "score".
+
+    Raises
+    ------
+    InputError
+        If frames differ in topics or systems, or scores are missing, not finite or no numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"ease": [0.5, 1.0], "svd": [0.25, 0.75]}, index=["u1", "u2"])
+    >>> scores_of({"nDCG@10": frame}).means()
+    array([[0.75, 0.5 ]])
+    """
+    if isinstance(data, Scores):
+        return data
+    frames = data if isinstance(data, Mapping) else _by_measure(data)
+    if not frames:
+        raise InputError("there is no measure: give a frame for each, by its name.")
+    first, *others = frames
+    for name in others:
+        _check_alike(first, frames[first], name, frames[name])
+    try:
+        values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames.values()])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scores must be numbers: {error}.") from None
+    return Scores(
+        values,
+        all_reported(map(measure_named, frames)),
+        tuple(map(str, frames[first].columns)),
+        frames[first].index.astype(str).to_numpy(dtype=np.str_),
+    )
+
+
+def _by_measure(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Part a long frame by measure; one of topics and systems is a measure's."""
+    if not set(LONG) <= set(frame.columns):
+        return {"score": frame}
+    parts = frame.groupby("measure", sort=False)
+    return {
+        str(name): part.pivot(index="user", columns="system", values="score")
+        for name, part in parts
+    }
+
+
+def _check_alike(first: str, one: pd.DataFrame, second: str, other: pd.DataFrame) -> None:
+    for what, own, others in (
+        ("systems", one.columns, other.columns),
+        ("topics", one.index, other.index),
+    ):
+        if not own.equals(others):
+            raise InputError(f"{first!r} and {second!r} have different {what}, or another order.")

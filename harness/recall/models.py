@@ -57,7 +57,7 @@ def parse_model(text: str) -> tuple[str, ModelName, tuple[str, ...]]:
 
 
 def _item_cosines(settings: Sequence[str], seed: int, n_jobs: int) -> tuple[str, Train]:
-    from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+    from recommenders.kernels.neighbours import ItemCosines
 
     model = ItemCosines(**_read(settings, ItemCosines, model="item-cosines"))
     for name, value, least in (

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from analyses.discrimination import Discrimination
 from analyses.shared.sentences import listed, paired
 from harness.metrics.shared.names import parse_name
-from harness.readers.scores import SCORES_FILE
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.study_folder import FinishedStudy
 
 BECOMES: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-"""Several finished studies side by side: their data, their tables, what holds on all of them."""
+"""Several finished studies side by side: their data, tables, levels, and what holds on all."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from math import isnan, nan
+from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.figures import PANEL, ROOMY_PANEL, side_by_side
+from analyses.shared.figures import PANEL, ROOMY_PANEL, as_pdf, as_svg, side_by_side
 from analyses.shared.result import METRIC, FigureFace, Result
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, shown
-from harness.report.levels import Levels
-from harness.report.study_folder import FinishedStudy
+from harness.readers.scores import SCORES_FILE, read_score_tables
+from harness.report.page import image_source, render_page
+from harness.report.publication import Publication
+from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
+from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 OF_RATINGS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
 """What tables of data sets say of ratings, by the name that the manifest has for it."""
@@ -287,3 +296,134 @@ def _sign(estimates: Estimates, a: str, b: str) -> int:
     if isnan(difference.low) or not difference.is_beyond_noise:
         return 0
     return (-1 if estimates.lower_is_better else 1) * (1 if difference.value > 0 else -1)
+
+
+def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
+    """Write page, figures and table of a comparison into a folder.
+
+    Returns
+    -------
+    Path of the page, which is written last.
+    """
+    figures = list(_write_figures(compared, folder))
+    numbers = compared.frame().to_csv(index=False, lineterminator="\n")
+    write_whole(folder / "tables/comparison.csv", numbers.encode())
+    page = render_page(
+        "comparison.html",
+        title=compared.title,
+        lead=compared.lead,
+        findings=list(compared.findings()),
+        tables=[*compared.tables()],
+        figures=figures,
+        data=compared.data,
+    )
+    write_whole(folder / "comparison.html", page)
+    return folder / "comparison.html"
+
+
+def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator[dict[str, Any]]:
+    for face, caption, drawn in compared.figures():
+        svg = as_svg(drawn)
+        write_whole(folder / f"figures/{face.file}.svg", svg)
+        write_whole(folder / f"figures/{face.file}.pdf", as_pdf(drawn))
+        title = face.title if face.number is None else f"Figure {face.number}. {face.title}"
+        yield {
+            "name": face.file,
+            "title": title,
+            "caption": caption,
+            "source": image_source(svg),
+        }
+
+
+REPLICATES = 1000
+JUDGEMENTS = "qrels/test.qrels"
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Means of the systems that all of some studies have, by the report measures they share.
+
+    There are none unless the studies have the same judgements.
+    """
+
+    studies: Mapping[str, FinishedStudy]
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """Names of the systems that all studies have."""
+        first, *others = [study.means.systems for study in self.studies.values()]
+        return [name for name in first if all(name in names for names in others)]
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """Report measures that all studies have, if they have the same judgements."""
+        if len({_judgements(study) for study in self.studies.values()}) > 1:
+            return []
+        first, *others = [study.means.measures for study in self.studies.values()]
+        known = [{str(measure) for measure in measures} for measures in others]
+        return [str(m) for m in first.reported if all(str(m) in labels for labels in known)]
+
+    def rows(self) -> Iterator[tuple[str, str, list[float]]]:
+        """Give measure, system and the level in each study."""
+        levels = [self._of(study, study.means.values) for study in self.studies.values()]
+        for m, measure in enumerate(self.measures):
+            for s, system in enumerate(self.systems):
+                yield measure, system, [float(values[m, s]) for values in levels]
+
+    def table(self) -> Table | None:
+        """Tabulate the levels, with what other studies have more than the first; None for none."""
+        if not (self.measures and self.systems):
+            return None
+        first, *others = self.studies
+        gains = [self._gains(other) for other in others]
+        rows: list[list[Cell]] = [
+            [
+                f"{measure}, {system}",
+                levels[0],
+                *(
+                    cell
+                    for n, level in enumerate(levels[1:])
+                    for cell in (level, gains[n][measure, system].interval)
+                ),
+            ]
+            for measure, system, levels in self.rows()
+        ]
+        headings = [heading for other in others for heading in (other, "gain, 95 %")]
+        note = (
+            f"The same judgements. What a study gains over {first} stands behind it: an interval "
+            "over users, each by itself."
+        )
+        return Table("levels", "Levels of the systems", note, ["", first, *headings], rows)
+
+    def _gains(self, other: str) -> dict[tuple[str, str], Estimate]:
+        """Resample what each user gains over the first study."""
+        first, *_ = self.studies.values()
+        before, after = (self._of(s, _scores(s)) for s in (first, self.studies[other]))
+        gains = after - before
+        # What is known of no user alone, as of a geometric mean, has no interval.
+        known = ~np.isnan(gains).any(axis=-1)
+        means = resample_means(np.nan_to_num(gains), replicates=REPLICATES, seed=0)
+        limits = (np.where(known, limit, np.nan) for limit in percentiles(means))
+        pairs = [(m, s) for m in self.measures for s in self.systems]
+        found = zip(*(values.ravel() for values in (gains.mean(axis=-1), *limits)), strict=True)
+        return {pair: Estimate(*map(float, e)) for pair, e in zip(pairs, found, strict=True)}
+
+    def _of(self, study: FinishedStudy, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Choose the values of the measures and systems that all studies have."""
+        labels = [str(measure) for measure in study.means.measures]
+        names = list(study.means.systems)
+        chosen = [labels.index(m) for m in self.measures], [names.index(s) for s in self.systems]
+        return values[np.ix_(*chosen)]
+
+
+def _judgements(study: FinishedStudy) -> str | None:
+    """Give the checksum of what a study judges by."""
+    entry = Ledger(study.folder).entry("qrels")
+    return None if entry is None else entry.files.get(JUDGEMENTS)
+
+
+def _scores(study: FinishedStudy) -> NDArray[np.float64]:
+    """Read the scores of users; NaN if means are no plain means of them."""
+    scores = read_score_tables([study.folder / SCORES_FILE]).values
+    plain = np.isclose(scores.mean(axis=-1), study.means.values, atol=1e-9)
+    return np.where(plain[..., np.newaxis], scores, np.nan)

@@ -1,4 +1,4 @@
-"""What a user's analysis showed, kept in the study folder: its file need not be run again."""
+"""The files of a result in the study folder; what a user's analysis shows is kept whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.excerpt import excerpt
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import (
     METRIC,
@@ -25,12 +24,13 @@ from analyses.shared.result import (
     table,
     tables_of,
 )
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Cell, Table, excerpt
 from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
 
 BEST: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyses.shared.latex import MACROS, number
 from analyses.shared.sentences import best_of
-from analyses.shared.table import shown
+from analyses.shared.table import MACROS, number, shown
+from harness.report.page import summarise
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from harness.report.tables import estimates_of, tabulate, titles
 
 

@@ -8,13 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyses.shared.excerpt import excerpt
 from analyses.shared.figures import draw_figure
 from analyses.shared.result import Result
-from analyses.shared.table import Table
+from analyses.shared.table import Table, excerpt
+from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import Summary, summarise
 from harness.report.tables import tabulate, titles
 from runs import InputError
 from runs.shared.errors import nearest

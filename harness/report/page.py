@@ -5,17 +5,21 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
+from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
+from analyses.shared.sentences import best_of, deeper_or_shallower, listed
 from analyses.shared.table import Cell, Table, shown
+from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
-from harness.report.summary import summarise
-from harness.report.tables import areas
+from harness.report.tables import areas, estimates_of
 
 VIEW = re.compile(r'viewBox="([^"]*)"')
 POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]*)</title>')
@@ -157,3 +161,49 @@ def _fact(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was found, and what to bear in mind: sentences."""
+
+    findings: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+def summarise(study: FinishedStudy) -> Summary:
+    """Say in plain words what the results of a study show."""
+    every = [estimates for _, estimates in estimates_of(study)]
+    results = [result for _, result in study.results()]
+    found = (
+        *map(best_of, every),
+        *map(deeper_or_shallower, every),
+        *(finding for result in results for finding in result.findings()),
+    )
+    findings = dict.fromkeys(map(study.worded, found))
+    known = [np.isfinite(estimates.low).any() for estimates in every]
+    cautions = (
+        *(check.sentence for check in checks_of(study)),
+        *_intervals(any(known)),
+        f"Robust and discriminative is not the same as right: {_of_right(study)}.",
+    )
+    return Summary(tuple(filter(None, findings)), cautions)
+
+
+def _of_right(study: FinishedStudy) -> str:
+    register = register_with(study.plugins)
+    truly = [key for key in study.kinds if key in register and "truth" in register[key].needs]
+    if not truly:
+        return "none of these numbers says whether a metric measures what users want"
+    return (
+        f"what says whether a metric measures what users want is {listed(truly)} alone, as far as "
+        "the truth is what they want"
+    )
+
+
+def _intervals(are_known: bool) -> Iterator[str]:
+    if are_known:
+        yield (
+            "Intervals (in brackets, 95 %) of numbers are of each alone; those of differences, and "
+            "what is called beyond noise, hold for all that a sentence compares at once."
+        )

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.drawing import (
-    COLOURS,
-    MARKERS,
-    axes_or_new,
-    chosen_panel,
-    label_curves,
-)
+from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -30,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-
 SURE = 0.95
 """Share of the seeds from which on a conclusion is said to hold."""
 
@@ -40,6 +32,8 @@ SOURCES = ("users", "systems", "splits")
 
 APART = 0.22
 """Rows between what users, systems and splits contribute to one measure."""
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

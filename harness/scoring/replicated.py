@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Scores
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import RunDeviations, Scores
 from harness.metrics.shared.metric import Metric
 from runs.replicates import Replicates
 

@@ -17,7 +17,7 @@ from harness.report.study_folder import FinishedStudy
 from harness.study.run import run_study
 from harness.study.study import Study
 from qrels import Ratings, describe
-from qrels.ratings.datasets.rating_lines import format_rating_lines
+from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world.like_world import FittedWorld
 from runs.shared.files import write_whole
 from runs.shared.progress import Progress

@@ -14,23 +14,19 @@ import joblib
 
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
-from analyses.shared.truth import Truth
-from analyses.shared.work import StudyWorld
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import OtherWorld, StudyWorld, Truth
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, collect
-from harness.study.known_items import read_catalogue
 from harness.study.provenance import home_of, made_by
-from harness.study.score_parts import true_catalogue, true_measures, true_scores
+from harness.study.score_parts import read_catalogue, true_catalogue, true_measures, true_scores
 from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.system_lists import home_of_system
-from harness.study.system_parts import RUN, TRUE_RUN
 from harness.study.work import StudyWork
-from harness.study.workers import OwnLists, restarts_in_silence, train_and_rank
+from harness.study.workers import RUN, TRUE_RUN, OwnLists, restarts_in_silence, train_and_rank
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import file_of, is_user_system

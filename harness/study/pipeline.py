@@ -15,10 +15,8 @@ from harness.report.checks import checks_of
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import checksum
-from harness.study.parts import result_files
-from harness.study.portable import portable, with_portable_paths
 from harness.study.provenance import ROOT, home_of, made_by, versions_of
-from harness.study.store import Store, content_key
+from harness.study.store import Store, content_key, portable, result_files, with_portable_paths
 from harness.study.study_file import StudyFile
 from harness.version import __version__
 from runs.shared.files import write_whole
@@ -30,7 +28,7 @@ REPORTED = (
 )
 """Distributions whose versions the manifest names."""
 
-RESULTS = "harness.study.parts"
+RESULTS = "harness.report.kept_result"
 """What keeps and draws results."""
 
 

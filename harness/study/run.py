@@ -18,8 +18,8 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES, judgement_checks
 from harness.study.collection import Collection, collect
-from harness.study.known_items import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.pipeline import run_source
+from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import MetricsSection, Study

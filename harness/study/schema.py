@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from analyses.shared.analysis import Analysis, register_with
-from harness.study.analyses_section import NAMES, STUDIES
-from harness.study.split_section import METHOD, USUAL
+from harness.study.sections import METHOD, NAMES, STUDIES, USUAL
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
 from qrels import Splitter, splits

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.systems import deviation_over_systems
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
-from analyses.shared.spreads import deviations
 from harness.report.repeats import Repeats, root_mean_square
 from harness.report.study_folder import FinishedStudy
 

@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from analyses.shared.analysis import Analysis, AnalysisSettings, Given, SettingError
 from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import Measures, Scores
+from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result
-from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.sentences import listed
-from analyses.shared.truth import Truth
+from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
-from harness.readers.scores import SCORES_FILE
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.answer import Answer
 from harness.report.study_folder import (
     ANSWER,
@@ -37,11 +35,8 @@ from harness.report.study_folder import (
 )
 from harness.report.tables import estimates_of
 from harness.scoring.user_weights import user_weights, weighted
-from harness.study.collection import Collection, checksum
-from harness.study.input_parts import TRUE_QRELS, InputPart, input_parts
-from harness.study.known_items import effects_of_weights, without_features
+from harness.study.collection import TRUE_QRELS, Collection, InputPart, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
-from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import home_of, made_by
 from harness.study.score_parts import (
@@ -50,14 +45,16 @@ from harness.study.score_parts import (
     TRUE_SCORES,
     TRUE_SCORES_FILE,
     ScoreParts,
+    effects_of_weights,
+    without_features,
 )
 from harness.study.seeds_together import gather
-from harness.study.store import Store, content_key
+from harness.study.store import Store, content_key, result_files
 from harness.study.study import Study
 from harness.study.system_lists import SystemLists
-from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from harness.study.true_judgements import TrueJudgements
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
+from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from recommenders import (
@@ -84,8 +81,8 @@ REPLICATED = (
 
 SCORE_PARTS, WORK = "harness.study.score_parts", "harness.study.work"
 OTHER_WORLDS = "harness.study.other_worlds"
-ANSWER_PARTS = ("harness.report.answer", "harness.report.tables", "harness.study.parts")
-REPEAT_PARTS = ("harness.study.seeds_together", "harness.study.parts")
+ANSWER_PARTS = ("harness.report.answer", "harness.report.tables", "harness.report.kept_result")
+REPEAT_PARTS = ("harness.report.repeats", "harness.report.kept_result")
 """Modules that make parts of a study."""
 
 TIES = (

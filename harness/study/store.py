@@ -10,17 +10,28 @@ whose settings changed makes again just what depends on them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from harness.report.ledger import Entry, Ledger
-from harness.study.repeat_section import SEEDS
-from runs import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.evidence import to_evidence
+from analyses.shared.publish import figure_files, frame_files
+from analyses.shared.result import Result, figures_of
+from harness.report.kept_result import keep_result
+from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
+from qrels import Qrels, Ratings
+from runs import InputError, Numbering
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
+
+SEEDS = "seeds"
+"""The folder of the same study under other seeds."""
 
 
 def content_key(*parts: Any) -> str:
@@ -168,3 +179,74 @@ class Store:
         """Remove the half-written files of a process that was killed."""
         for path in self.folder.rglob(f".*{PARTIAL}"):
             path.unlink()
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """Hash the contents of arrays."""
+    whole = sha256()
+    for array in arrays:
+        whole.update(f"{array.dtype}{array.shape}".encode())
+        whole.update(np.ascontiguousarray(array).data)
+    return whole.hexdigest()
+
+
+def ratings_digest(ratings: Ratings) -> str:
+    """Hash ratings and their ids."""
+    columns = [ratings.users.ids, ratings.items.ids, ratings.user, ratings.item, ratings.rating]
+    return digest(*columns, *([] if ratings.time is None else [ratings.time]))
+
+
+def judgements_key(qrels: Qrels, topics: Numbering, items: Numbering) -> str:
+    """Hash judgements and their ids."""
+    return content_key(
+        digest(topics.ids, items.ids),
+        digest(qrels.offsets, qrels.items, qrels.grades),
+        qrels.relevance_level,
+    )
+
+
+def portable(path: str, folder: Path) -> str:
+    """Write an absolute path as it counts from a folder, or from a home folder that it is in.
+
+    Examples
+    --------
+    >>> portable("/data/ml/ratings.csv", Path("/data/study"))
+    '../ml/ratings.csv'
+    >>> portable(f"{Path.home()}/ratings.csv", Path("/srv/study"))
+    '~/ratings.csv'
+    """
+    home = Path.home()
+    if Path(path).is_relative_to(home) and not folder.resolve().is_relative_to(home):
+        return f"~/{Path(path).relative_to(home)}"
+    return os.path.relpath(path, folder.resolve())
+
+
+def with_portable_paths(value: Any, folder: Path) -> Any:
+    """Write every absolute path in a tree of values, keys among them, as `portable` does."""
+    if isinstance(value, Mapping):
+        return {
+            with_portable_paths(key, folder): with_portable_paths(each, folder)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [with_portable_paths(each, folder) for each in value]
+    if isinstance(value, str) and len(value) > 1 and Path(value).is_absolute():
+        return portable(value, folder)
+    return value
+
+
+def result_files(
+    key: str, result: Result, *, is_users: bool = False, worded: Callable[[str], str] = str
+) -> dict[str, bytes]:
+    """Give the files of a result, by their names in the study folder, in the words of the study.
+
+    What a user's analysis shows is kept: its file may be gone, or another, when it is read.
+    """
+    files = {evidence_name(key): to_evidence(result)}
+    files |= {kept_name(key): keep_result(result)} if is_users else {}
+    files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
+    for face in figures_of(type(result)):
+        if face.is_of(result):
+            drawn = figure_files(result, face, kinds=("svg",), worded=worded)
+            files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
+    return files

@@ -21,17 +21,25 @@ from pydantic import (
 from analyses.shared.measure import Measure, Measures, depth_of
 from harness.metrics.shared.names import ParsedName, parse_name
 from harness.scoring.user_weights import Average
-from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
-from harness.study.items_section import ItemsSection
-from harness.study.repeat_section import RepeatSection, seed_folder
-from harness.study.replicate_tags import tag_pattern
-from harness.study.split_section import SplitSection, read_split, usual_split
+from harness.study.sections import (
+    QRELS,
+    AnalysesSection,
+    ItemsSection,
+    RepeatSection,
+    SplitSection,
+    TruthSection,
+    read_sections,
+    read_split,
+    seed_folder,
+    tag_pattern,
+    usual_analyses,
+    usual_split,
+    with_preset,
+)
 from harness.study.study_file import Origin, StudyFile, read_text, refused
-from harness.study.system_preset import with_preset
-from harness.study.truth_section import QRELS, TruthSection
 from qrels import Split
 from qrels.grades import GradeRule
-from qrels.ratings.datasets.options import FileOptions
+from qrels.ratings.datasets.layouts import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files

@@ -15,7 +15,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.study.portable import with_portable_paths
+from harness.study.store import with_portable_paths
 from runs import InputError
 from runs.shared.members import Section, Whole
 

@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 from analyses.shared.evidence import to_evidence
 from harness.study.collection import Collection
-from harness.study.digests import digest, ratings_digest
 from harness.study.provenance import home_of, made_by
-from harness.study.store import Store, content_key
+from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
-from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
 from harness.study.true_judgements import TrueJudgements, drawn_places
 from harness.study.workers import (
+    HIDDEN,
+    RANKS,
+    RUN,
+    TRUE_RUN,
+    WHOLE,
     Hidden,
     OwnLists,
+    SystemPart,
     Timed,
     learnt_from,
     restarts_in_silence,

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.truth import Truth
-from analyses.shared.work import CountedIn, StudyWorld, SumSamples
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection

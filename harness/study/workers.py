@@ -1,17 +1,19 @@
-"""Work that runs in a process of its own."""
+"""Work that runs in a process of its own: train a system, rank, and name the parts it makes."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
 from qrels import Ratings, Split
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from recommenders import (
@@ -31,6 +33,57 @@ from runs.shared.progress import Clock, Cost
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class SystemPart:
+    """A part of a study that every system has, or may have: the beginning and end of its names."""
+
+    name: str
+    folder: str
+    suffix: str
+
+    def of(self, system: str) -> str:
+        """Name the part in the ledger.
+
+        Examples
+        --------
+        >>> RUN.of("bm25/tuned")
+        'run-bm25%2Ftuned'
+        """
+        return f"{self.name}-{file_stem(system)}"
+
+    def file(self, system: str) -> str:
+        """Name its file.
+
+        Examples
+        --------
+        >>> RUN.file("bm25/tuned")
+        'runs/bm25%2Ftuned.parquet'
+        """
+        return f"{self.folder}/{file_stem(system)}.{self.suffix}"
+
+
+RUN = SystemPart("run", "runs", "parquet")
+"""What a system recommends."""
+
+RANKS = SystemPart("ranks", "ranks", "npz")
+"""Where it ranks the relevant items among all candidates."""
+
+HIDDEN = SystemPart("hidden", "hidden", "npz")
+"""Where it ranks items that are hidden in turn."""
+
+TRUE_RUN = SystemPart("true-run", "truth/runs", "parquet")
+"""Its lists that the truth judges."""
+
+WHOLE = SystemPart("ranks-all", "ranks/all", "npz")
+"""Its ranks of all candidates of some users."""
+
+
+def file_stem(system: str) -> str:
+    """Write what a file name may not hold in the manner of URLs: two systems never share a file."""
+    return re.sub(r"[^\w+=@.-]", lambda match: quote(match[0], safe=""), system)
+
 
 Label = TypeVar("Label")
 

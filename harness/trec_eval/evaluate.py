@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from harness.trec_eval.measures import Column
 from qrels import Judged, judge
-from qrels.facts import judgement_facts, warn_of_one_kind
+from qrels.qrels import judgement_facts, warn_of_one_kind
 from qrels.trec import read_qrels
 from runs import Run
 from runs.formats import read_run

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from qrels import Ratings
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.rating_lines import format_rating_lines, rating_table
+from qrels.ratings.datasets.rating_tables import format_rating_lines, rating_table
 
 ATOMIC_HEADER = ("user_id:token", "item_id:token", "rating:float", "timestamp:float")
 LENSKIT_HEADER = ("user_id", "item_id", "rating", "timestamp")

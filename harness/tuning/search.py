@@ -13,7 +13,7 @@ import numpy as np
 from harness.study.store import content_key
 from harness.tuning.trials import Trial
 from recommenders import Choice, Range
-from recommenders.shared.search_space import Place, Value
+from recommenders.shared.system import Place, Value
 from runs.shared.errors import missing_package
 
 Space: TypeAlias = Mapping[str, Place]

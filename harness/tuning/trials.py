@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from recommenders.shared.search_space import Place, Value
+from recommenders.shared.system import Place, Value
 from runs import InputError
 from runs.shared.files import write_whole
 

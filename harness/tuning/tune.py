@@ -21,12 +21,10 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
-from harness.study.digests import digest, ratings_digest
 from harness.study.run import check, try_out
-from harness.study.store import Store, content_key
+from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
-from harness.study.system_parts import file_stem
-from harness.study.workers import learnt_from, restarts_in_silence, try_and_rank
+from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.result import Tuned
 from harness.tuning.search import SEARCHES, Space, draw_new, import_optuna
 from harness.tuning.trials import Trial, TrialTable, best_of
@@ -42,7 +40,7 @@ from recommenders import (
     search_space,
     workers_within,
 )
-from recommenders.shared.search_space import Value
+from recommenders.shared.system import Value
 from runs import InputError, Run
 from runs.shared.parallel import cluster_in_use, processes
 from runs.shared.progress import Clock, Cost, Progress

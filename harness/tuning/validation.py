@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.split_section import SplitSection
-from harness.study.store import content_key
-from harness.study.study import RatingsSection, Study
-from harness.study.study_ratings import (
+from harness.study.inputs import (
     judge_test,
     kept_ratings,
     split_ratings,
     threshold_of,
     training_ratings,
 )
+from harness.study.sections import SplitSection
+from harness.study.store import content_key
+from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Split, k_core, rating_scale
 from runs import InputError
 

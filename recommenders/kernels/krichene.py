@@ -9,15 +9,14 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.similarity import (
+from recommenders.kernels.neighbours import (
     BYTES_PER_PAIR,
     cosines,
     nearest_of,
     pairs_at_most,
 )
-from recommenders.shared.memory import Need
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Gigabytes, Settings
+from recommenders.shared.system import Gigabytes, Need, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

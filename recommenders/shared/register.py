@@ -1,4 +1,4 @@
-"""The register of systems: the folder is the list."""
+"""The register of systems: the folder is the list; sets of systems; systems as components."""
 
 from __future__ import annotations
 
@@ -79,3 +79,51 @@ def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
         return f"system {spec.name!r} has no setting {setting!r}; {hint}"
     rule = error["msg"].replace("Input should be", "must be")
     return f"system {spec.name!r}: the setting {setting!r} {rule}, got {error['input']!r}."
+
+
+VALCARCE_2018 = (
+    "random",
+    "popularity",
+    "chi2",
+    "kld",
+    "rsv",
+    "rw",
+    "rm1",
+    "rm2",
+    "lm-wsr-ub",
+    "lm-wsr-ib",
+    "nncosngbr-ub",
+    "nncosngbr-ib",
+    "slim",
+    "ht",
+    "svd",
+    "puresvd",
+    "bprmf",
+    "wrmf",
+    "lda",
+    "plsa",
+    "uir-item",
+)
+"""The 21 systems of Valcarce, Bellogín, Parapar & Castells (RecSys 2018), section 5."""
+
+
+def system_set(name: str) -> tuple[str, ...]:
+    """Give the systems of a set: "valcarce-2018", or "all" of the register.
+
+    Raises
+    ------
+    InputError
+        If there is no such set.
+
+    Examples
+    --------
+    >>> len(system_set("valcarce-2018"))
+    21
+    >>> system_set("some")
+    Traceback (most recent call last):
+    runs.InputError: there is no set of systems 'some'; there are valcarce-2018, all.
+    """
+    sets = {"valcarce-2018": VALCARCE_2018, "all": tuple(systems())}
+    if name not in sets:
+        raise InputError(f"there is no set of systems {name!r}; there are {', '.join(sets)}.")
+    return sets[name]

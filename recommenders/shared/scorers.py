@@ -1,15 +1,9 @@
-"""Scoring kernels: what is left of a system after training, for many users at once.
-
-Every kernel gives float32 of shape (users asked for, n_items), a new array that the caller
-may overwrite, NaN where it cannot score; a row does not depend on the other users of the
-block. Sums run in float64 wherever memory allows, so that scores which are equal on paper
-stay equal in float32, and ties are ties on every machine.
-"""
+"""Scorers: what is left of a system after training, for many users at once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -18,11 +12,87 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.shared.sparse import row_of_entry, with_data
 from runs import Numbering
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+BLOCK_BYTES = 64 * 2**20
+BLOCK_ROWS = 512
+
+
+def row_blocks(n_rows: int, *, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut rows of so many bytes into blocks that keep within the budget, of at most 512 rows.
+
+    Examples
+    --------
+    >>> list(row_blocks(1000, row_bytes=4 * 40_000))
+    [slice(0, 419, None), slice(419, 838, None), slice(838, 1000, None)]
+    """
+    size = min(BLOCK_ROWS, max(1, block_bytes // max(row_bytes, 1)))
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def pattern(matrix: csr_array[Any]) -> csr_array[Any]:
+    """Put 1.0 in place of every entry.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pattern(csr_array([[0.0, 4.5]])).toarray()
+    array([[0., 1.]])
+    """
+    return with_data(matrix, np.ones(matrix.nnz))
+
+
+def with_data(matrix: csr_array[Any], data: NDArray[np.number]) -> csr_array[Any]:
+    """Give a matrix with the entries of this one where they are, and other values."""
+    return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def averages(sums: csr_array[Any], weights: csr_array[Any]) -> csr_array[Any]:
+    """Divide sums by the weights that went into them, all above 0.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> averages(csr_array([[0.0, -4.0, 0.0]]), csr_array([[0.0, 2.0, 3.0]])).toarray()
+    array([[ 0., -2.,  0.]])
+    """
+    return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
+
+
+def row_of_entry(matrix: csr_array[Any]) -> NDArray[np.intp]:
+    """Tell the row of every entry, of shape (nnz,).
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> row_of_entry(csr_array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]))
+    array([0, 0, 2])
+    """
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def row_sums(matrix: csr_array[Any]) -> NDArray[np.float64]:
+    """Sum every row, of shape (n_rows,)."""
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64)
+
+
+def row_maxima(matrix: csr_array[Any]) -> NDArray[np.float64]:
+    """Give the highest entry of every row, minus infinity where there is none.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> row_maxima(csr_array([[-3.0, -1.0], [0.0, 0.0]]))
+    array([ -1., -inf])
+    """
+    maxima = np.full(matrix.shape[0], -np.inf)
+    np.maximum.at(maxima, row_of_entry(matrix), matrix.data)
+    return maxima
+
 
 # From rows of ratings to the factors of their owners, of shape (n_rows, n_factors), and offsets,
 # of shape (n_rows,) or 0.

@@ -1,22 +1,218 @@
-"""What a system is: a name, a family, a publication, settings, and how to train it."""
+"""What a system is: a name, a family, a publication, settings, search space, memory, training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field
 
 from qrels import Ratings
-from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer
-from recommenders.shared.search_space import KEY, Place
 from runs.shared.errors import InputError, missing_package
 from runs.shared.members import Member, Section
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
+    from pydantic import BaseModel
+
+
+Value: TypeAlias = int | float | str | bool
+
+KEY = "search"
+DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two bounds, both included: whole ones if both bounds are.
+
+    Parameters
+    ----------
+    low, high
+        The bounds, rising.
+    log
+        Whether ratios count, not differences: as many numbers from 1 to 10 as from 10 to 100.
+
+    Raises
+    ------
+    ValueError
+        If the bounds do not rise, or ``log`` goes with a bound that is not above 0.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"the bounds of a range must rise, got {self.low} and {self.high}.")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a logarithmic range must begin above 0, got {self.low}.")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether only whole numbers are meant."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def __contains__(self, value: Value) -> bool:
+        return not isinstance(value, str) and self.low <= value <= self.high
+
+    def at(self, position: float) -> Value:
+        """Give the number at a position from 0 to 1, the bounds being at the ends.
+
+        Examples
+        --------
+        >>> Range(1.0, 100.0, log=True).at(0.5), Range(1, 4).at(0.99)
+        (10.0, 4)
+        """
+        half = 0.5 if self.is_whole else 0.0
+        low, high = self.low - half, self.high + half
+        if self.log:
+            return self.tidy(math.exp(math.log(low) + position * math.log(high / low)))
+        return self.tidy(low + position * (high - low))
+
+    def tidy(self, number: float) -> Value:
+        """Round to a whole number or to three significant digits, within the bounds.
+
+        Examples
+        --------
+        >>> Range(10.0, 5000.0).tidy(123.456), Range(10, 5000).tidy(123.456)
+        (123.0, 123)
+        """
+        rounded = round(number) if self.is_whole else float(f"{number:.{DIGITS}g}")
+        return min(max(rounded, self.low), self.high)
+
+    def read(self, text: str) -> Value:
+        """Read a number of this range back."""
+        return int(text) if self.is_whole else float(text)
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}" + (", log" if self.log else "")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some values, all worth trying equally.
+
+    Parameters
+    ----------
+    values
+        What there is to choose from.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two values, or one is duplicated.
+    """
+
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if len({str(value) for value in self.values}) < max(len(self.values), 2):
+            raise ValueError(f"a choice needs two different values or more, got {self.values}.")
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.values
+
+    def at(self, position: float) -> Value:
+        """Give the value at a position from 0 to below 1.
+
+        Examples
+        --------
+        >>> Choice(("mle", "nln")).at(0.4)
+        'mle'
+        """
+        return self.values[int(position * len(self.values))]
+
+    def read(self, text: str) -> Value:
+        """Read a value of this choice back.
+
+        Raises
+        ------
+        ValueError
+            If there is no such value.
+        """
+        return self.values[[str(value) for value in self.values].index(text)]
+
+    def __str__(self) -> str:
+        return ", ".join(str(value) for value in self.values)
+
+
+Place: TypeAlias = Range | Choice
+
+
+def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:
+    """Find which settings are searched, and where.
+
+    Examples
+    --------
+    >>> from recommenders import systems
+    >>> search_space(systems()["ease"].settings)
+    {'regularization': Range(low=10.0, high=5000.0, log=True)}
+    """
+    extras = {name: field.json_schema_extra for name, field in settings.model_fields.items()}
+    found: dict[str, Any] = {
+        name: extra[KEY]
+        for name, extra in extras.items()
+        if isinstance(extra, dict) and KEY in extra
+    }
+    return {
+        name: Choice(**data) if "values" in data else Range(**data) for name, data in found.items()
+    }
+
+
+PROCESS_BYTES = 700_000_000
+"""What a worker holds before it trains: LensKit and torch."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Memory that training takes beyond the ratings, at its peak, and what for, in a few words."""
+
+    n_bytes: int
+    why: str
+
+
+def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
+    """Refuse to start what needs more memory than allowed.
+
+    Raises
+    ------
+    InputError
+        With the system, the need, the limit and the setting that raises it.
+
+    Examples
+    --------
+    >>> refuse_above(4.0, Need(9 * 10**9, "3 matrices"), system="ease")
+    Traceback (most recent call last):
+    runs.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
+4.0 GB; raise its setting 'max_gigabytes' or leave the system out.
+    """
+    if need.n_bytes > max_gigabytes * 1e9:
+        raise InputError(
+            f"system {system!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
+            f"limit of {max_gigabytes} GB; raise its setting 'max_gigabytes' or leave the system "
+            "out."
+        )
+
+
+def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -> int:
+    """Give how many of the trainings fit into memory side by side, whichever meet; at least 1.
+
+    Each training takes so many bytes; ``n_jobs`` workers are wanted.
+
+    Examples
+    --------
+    >>> workers_within(10 * 10**9, [6 * 10**9, 5 * 10**9, 10**9], n_jobs=2)
+    1
+    """
+    largest = sorted(needs, reverse=True)
+    fitting = [n for n in range(1, n_jobs + 1) if sum(largest[:n]) <= available_bytes]
+    return max(fitting, default=1)
+
 
 SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
 
@@ -54,7 +250,7 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
 
     Examples
     --------
-    >>> from recommenders.shared.search_space import Range
+    >>> from recommenders.shared.system import Range
     >>> class MySettings(Settings):
     ...     factors: int = searched(30, Range(5, 200), ge=1, description="Number of factors.")
     >>> MySettings().factors

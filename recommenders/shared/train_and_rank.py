@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.shared.blocks import row_blocks
-from recommenders.shared.memory import refuse_above
 from recommenders.shared.register import find_system, read_settings
-from recommenders.shared.scorers import BatchScorer, BestScorer
-from recommenders.shared.sparse import row_of_entry
-from recommenders.shared.system import not_installed
+from recommenders.shared.scorers import BatchScorer, BestScorer, row_blocks, row_of_entry
+from recommenders.shared.system import not_installed, refuse_above
 from runs import InputError, Run, top_items
 from runs.shared.parallel import single_threaded
 

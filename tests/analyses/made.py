@@ -13,9 +13,7 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.truth import Truth
-from analyses.shared.work import CountedIn, ScoresAlone, StudyWorld, SumSamples
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import CountedIn, OtherWorld, ScoresAlone, StudyWorld, SumSamples, Truth
 from qrels import FullRanks, Qrels
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs.shared.progress import Progress, Silent

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.graded_loss import Settings, graded_loss, keep_graded
-from analyses.losses.random_loss import RandomLoss
+from analyses.intervals.random_loss import RandomLoss
 from qrels import Qrels
 from tests.analyses.test_popularity import work_of
 

@@ -12,8 +12,7 @@ from analyses.intervals.systems import deviation_over_systems, system_subsets
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
-from analyses.shared.truth import Truth
-from analyses.shared.work import ScoresAlone, ScoresAndTruth
+from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
 from analyses.validity import Settings as OfValidity
 from analyses.validity import validity
 

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from analyses import correlation, discrimination, validity
-from analyses.shared.estimate import Estimates
-from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.run_deviations import RunDeviations
-from analyses.shared.spreads import deviations
-from analyses.shared.truth import Truth
-from analyses.shared.work import ScoresAlone, ScoresAndTruth
+from analyses.shared.estimate import Estimates, deviations
+from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
 
 MEASURES = Measures([Measure("P", 5), Measure("AP", 5)])
 SYSTEMS = ("a", "b", "c", "d", "e")

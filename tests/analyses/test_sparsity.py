@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from analyses.intervals.random_loss import _without_relevant
 from analyses.intervals.systems import system_subsets
-from analyses.losses.random_loss import _without_relevant
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling

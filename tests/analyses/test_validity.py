@@ -15,8 +15,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.publish import write_results
 from analyses.shared.result import figures_of, tables_of
-from analyses.shared.truth import Truth
-from analyses.shared.work import ScoresAndTruth
+from analyses.shared.work import ScoresAndTruth, Truth
 from analyses.validity import Settings, Validity, validity
 from analyses.verdicts.joint_users import JointUsers
 from analyses.verdicts.resampled_rates import resampled_rates

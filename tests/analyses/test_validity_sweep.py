@@ -12,8 +12,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.publish import write_results
 from analyses.shared.result import figures_of, tables_of
-from analyses.shared.work import Alone, StudyWorld
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import Alone, OtherWorld, StudyWorld
 from analyses.validity_sweep import Settings, ValiditySweep, validity_sweep
 from analyses.verdicts.world_aspects import WorldAspects
 from runs import InputError

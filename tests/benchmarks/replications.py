@@ -11,8 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from analyses.sampled.example import example
-from harness.report.publication import Publication
-from harness.report.published_column import PublishedColumn
+from harness.report.publication import Publication, PublishedColumn
 from harness.report.study_folder import FinishedStudy
 
 ROOT = Path(__file__).parents[2]

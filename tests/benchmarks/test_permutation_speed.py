@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from analyses.discrimination import Settings, discrimination
-from analyses.shared.exact_sums import to_grid
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures, Scores, to_grid
 from analyses.shared.work import ScoresAlone
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme

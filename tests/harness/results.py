@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from analyses.correlation import Correlation
 from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
+from analyses.shared.estimate import REACH
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
-from analyses.shared.spreads import REACH
 from analyses.significance.power import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
-from harness.report.ledger import Ledger
-from harness.report.study_folder import evidence_name
+from harness.report.study_folder import Ledger, evidence_name
 
 Numbers = Mapping[tuple[str, int], float]
 """By metric and cut-off."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.cli.main import main
-from harness.report.ledger import LEDGER
+from harness.report.study_folder import LEDGER
 from harness.study.run import run_study
 from harness.study.study import parse_study
 from qrels import splits

@@ -12,9 +12,9 @@ from pyarrow import parquet
 
 from qrels import Ratings
 from qrels.ratings.datasets import guess_format, read_ratings
-from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import NotPlain, Table, _careful, _table
 from qrels.ratings.datasets.layouts import LAYOUTS
+from qrels.ratings.datasets.rating_tables import DelimitedRows
 from qrels.ratings.datasets.source import Source
 from runs import InputError, InputWarning
 

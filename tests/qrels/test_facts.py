@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qrels import Qrels, qrels_from_columns
-from qrels.facts import warn_of_one_kind
+from qrels.qrels import warn_of_one_kind
 from runs import InputWarning
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import recommenders
 from qrels import Ratings
 from recommenders import BatchScorer
-from recommenders.shared import blocks
+from recommenders.shared import scorers
 from runs import Numbering, Run
 
 pytestmark = pytest.mark.slow
@@ -133,7 +133,7 @@ def test_the_size_of_the_blocks_does_not_matter(
     block_users: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", block_users)
+    monkeypatch.setattr(scorers, "BLOCK_ROWS", block_users)
     np.testing.assert_array_equal(lists(scorer, ratings).items, run.items)
 
 

@@ -14,8 +14,7 @@ from scipy.special import digamma
 
 import recommenders
 from qrels import Ratings
-from recommenders.kernels.least_squares import ImplicitFoldIn, RatingFoldIn
-from recommenders.kernels.pairwise import PairwiseFoldIn
+from recommenders.kernels.factorisation import ImplicitFoldIn, PairwiseFoldIn, RatingFoldIn
 from recommenders.shared.scorers import FoldInScorer, HistoriesScorer
 
 USER = 5

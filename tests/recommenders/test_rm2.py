@@ -6,8 +6,8 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.kernels.language.language_models import smoothed
-from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
+from recommenders.kernels.language_models import smoothed
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.rm2 import RM2Settings
 from recommenders.shared.scorers import BestScorer
 from runs import top_items

@@ -8,7 +8,7 @@ from itertools import islice, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.parts import ranges
+from analyses.intervals.resampling import ranges
 from runs.shared.streams import random_words
 
 Indices = NDArray[np.intp]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.tallies import Tallies
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.spreads import REACH
+from analyses.shared.estimate import REACH
 from analyses.significance.corrections import holm
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.online.clicks.checks import Stickiness
 from analyses.online.logs.slates import MILLISECONDS_PER_DAY
 from analyses.shared.drawing import axes_or_new, chosen_panel
-from analyses.shared.spreads import REACH
+from analyses.shared.estimate import REACH
 from analyses.significance.corrections import holm
 from runs import InputError
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.online.clicks.rates import TAIL, OverTime
 from analyses.online.tables.value_table import EXPERIMENT, Row, experiment_of, name_in, read_models
-from analyses.shared.spreads import REACH
+from analyses.shared.estimate import REACH
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.fields import read_number

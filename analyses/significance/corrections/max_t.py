@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.parts import count_in_parts
-from analyses.shared.exact_sums import to_grid
+from analyses.intervals.resampling import count_in_parts
+from analyses.shared.measure import to_grid
 from analyses.significance.permutation.pairs import PairSums, pair_indices
 from analyses.significance.permutation.signs import flipped_sums
 

@@ -8,9 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.draws import SHUFFLING, below, random_halves
-from analyses.intervals.parts import count_in_parts
-from analyses.shared.exact_sums import to_grid
+from analyses.intervals.resampling import SHUFFLING, below, count_in_parts, random_halves
+from analyses.shared.measure import to_grid
 from analyses.significance.permutation.pairs import pair_indices
 
 BLOCK = 16

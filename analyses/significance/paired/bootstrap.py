@@ -7,7 +7,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import draw_weights
-from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import to_grid
 from analyses.significance.permutation.pairs import pair_indices
 from runs.shared.parallel import single_threaded
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from analyses.intervals.resampling import draw_weights
-from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import to_grid
 from analyses.significance.paired.user_differences import (
     pair_means_and_deviations,
     step_of_grid,

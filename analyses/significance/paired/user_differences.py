@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.exact_sums import grid_exponents
+from analyses.shared.measure import grid_exponents
 from analyses.significance.permutation.exact import ROUNDING
 from analyses.significance.permutation.pairs import pair_indices
 

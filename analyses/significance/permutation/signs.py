@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.draws import SIGNS, random_halves
+from analyses.intervals.resampling import SIGNS, random_halves
 
 BITS_PER_HALF = 32
 

@@ -16,12 +16,12 @@ from analyses.shared.analysis import members_of
 from harness.online.simulation.arms import NeighbourModel, SystemModel
 from harness.online.simulation.click_world import ClickWorldSettings
 from harness.online.simulation.simulation_settings import SimulationSettings
-from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
+from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import find_system, read_settings
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
-from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
 from runs.shared.members import Section, Whole
 

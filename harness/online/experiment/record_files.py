@@ -20,7 +20,7 @@ from harness.online.simulation.click_world import interactions_of, make_click_wo
 from harness.online.simulation.log_writing import log_files
 from harness.online.simulation.simulation import simulate
 from harness.study.store import Store
-from harness.study.system_parts import file_stem
+from harness.study.workers import file_stem
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import (

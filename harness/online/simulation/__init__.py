@@ -16,7 +16,7 @@ from harness.online.simulation.click_world import (
 from harness.online.simulation.log_writing import log_files, write_history
 from harness.online.simulation.simulation import SimulatedExperiment, simulate
 from harness.online.simulation.simulation_settings import SimulationSettings
-from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+from recommenders.kernels.neighbours import ItemCosines
 
 __all__ = [
     "NOW",

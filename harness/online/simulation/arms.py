@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from recommenders import train
-from recommenders.shared.blocks import row_blocks
-from recommenders.shared.sparse import row_of_entry
+from recommenders.shared.scorers import row_blocks, row_of_entry
 from runs import InputError, Numbering, top_items
 from runs.shared.streams import id_hashes
 
@@ -69,7 +68,7 @@ class NeighbourModel:
     Ann had a and b, bob b and c; who has a is recommended b before c:
 
     >>> from scipy.sparse import csr_array
-    >>> from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+    >>> from recommenders.kernels.neighbours import ItemCosines
     >>> history = Interactions.of(
     ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
     ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),

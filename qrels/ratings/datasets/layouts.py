@@ -1,10 +1,17 @@
-"""The formats: how each lays ratings out, as data."""
+"""The formats of ratings files: how each lays ratings out, and what a user says of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from runs import InputError
+from runs.shared.members import Section
 
 # A column is one of these names in the header, or a position from 0.
 Column = tuple[str, ...] | int
@@ -97,3 +104,181 @@ SEPARATOR_NAMES: Final[Mapping[str, str]] = {
     ";": "semicolons",
     " ": "spaces",
 }
+
+
+# Makes a finding an error that says where.
+Fail = Callable[[str], InputError]
+
+
+def locate(names: Sequence[str], layout: Layout, *, fail: Fail) -> dict[str, int]:
+    """Find the position of each column of the layout; capitals do not matter in names.
+
+    Names are the fields of the header; of a file without one, those of the first line. A column
+    that is missing, or whose name is duplicated, is an error; but a header that names users, items
+    and times alone says that there are no ratings.
+    """
+    positions: dict[str, int] = {}
+    for role, column in layout.columns.items():
+        found = positions_of(column, names)
+        if len(found) > 1:
+            raise fail(f"several columns may be the {role}: {_quoted(names[at] for at in found)}.")
+        if found:
+            positions[role] = found[0]
+    unrated = ("rating",) if layout.header and len(positions) == len(names) else ()
+    for role, column in layout.columns.items():
+        if role not in (*positions, *layout.optional, *unrated):
+            raise fail(_missing(role, column, names, layout))
+    return positions
+
+
+def separator_hint(line: str, layout: Layout) -> str:
+    """Ask for the separator that a line without the layout's seems to have, or just end."""
+    others = [separator for separator in ("::", "\t", ",", ";", "|") if separator in line]
+    if not layout.separator or layout.separator in line or not others:
+        return "."
+    return f"; is the separator {others[0]!r}?"
+
+
+def named(separator: str) -> str:
+    """Name a separator in words where there are some."""
+    return SEPARATOR_NAMES.get(separator, repr(separator))
+
+
+def positions_of(column: Column, names: Sequence[str]) -> list[int]:
+    """Give the positions of a column among names; one that is a position has itself."""
+    if isinstance(column, int):
+        return [column] if column < len(names) else []
+    wanted = {name.lower() for name in column}
+    return [position for position, name in enumerate(names) if name.lower() in wanted]
+
+
+def _missing(role: str, column: Column, names: Sequence[str], layout: Layout) -> str:
+    if isinstance(column, int):
+        return f"no column {column} for the {role}: there are {len(names)}, counted from 0."
+    close = [match for name in column for match in get_close_matches(name, names, n=1)]
+    hint = f"; did you mean {close[0]!r}?" if close else _other_hint(role, names, layout)
+    looked = " or ".join(map(repr, column))
+    return f"no column for the {role} is called {looked}; found {_quoted(names)}{hint}"
+
+
+def _other_hint(role: str, names: Sequence[str], layout: Layout) -> str:
+    if any(re.fullmatch(r"[0-9.]+", name) for name in names):
+        return ". If the file has no header, say by position which column is what."
+    if role == "rating":
+        return ". Name it in `columns`, or say `implicit = true` if nothing is rated."
+    hint = separator_hint("".join(names), layout)
+    return f". Name it in `columns`: {role} = ..." if hint == "." else hint
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+class FileOptions(Section):
+    """How a file of ratings is read."""
+
+    format: str | None = Field(None, description="Name of the format; guessed if absent.")
+    columns: dict[str, str | int] | None = Field(
+        None,
+        description="Name or number (from 0) of the columns user, item and, where there are any, "
+        "rating and time.",
+    )
+    separator: str | None = Field(None, description="What separates the fields of a line.")
+    header: bool | None = Field(None, description="Whether the first line names the columns.")
+    decimal: Literal[".", ","] = Field(".", description="Decimal sign of numbers.")
+    implicit: bool | None = Field(
+        None,
+        description="Whether everything in the file is relevant, and ratings, if there are any, "
+        "count or weigh what was used; by default if there are no different ratings.",
+    )
+    missing: Literal["error", "drop"] = Field(
+        "error", description="A rating without user, item, value or time: refuse, or leave out."
+    )
+    duplicates: Literal["error", "last"] = Field(
+        "error", description="A pair rated twice: refuse, or keep the last in time."
+    )
+
+    @property
+    def of_file(self) -> dict[str, Any]:
+        """The options by their names, without those that a section adds."""
+        return {name: getattr(self, name) for name in FileOptions.model_fields}
+
+
+def require_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Raise an InputError unless the value is among the choices."""
+    if value not in choices:
+        close = get_close_matches(value, choices, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
+
+
+def adapted_layout(
+    format: str,
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    implicit: bool | None = None,
+) -> Layout:
+    """Give the layout of a format with the user's changes; None leaves what the format says.
+
+    Raises
+    ------
+    InputError
+        If the changes contradict the format or one another.
+    """
+    layout = LAYOUTS[format]
+    if not layout.separator and (separator, header) != (None, None):
+        raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
+    if layout.is_matrix and (columns, header) != (None, None):
+        raise InputError(
+            f"the format {format!r} is a matrix of users by items: it takes no `columns` and no "
+            "`header`."
+        )
+    if implicit:
+        layout = replace(layout, optional=(*layout.optional, "rating"))
+    if columns is not None:
+        layout = _with_columns(layout, columns)
+    if header is not None:
+        layout = replace(layout, header=header)
+    if separator is not None:
+        layout = _with_separator(layout, separator)
+    _check_names(layout)
+    return replace(layout, decimal=decimal)
+
+
+def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:
+    for role in columns:
+        require_choice("columns", role, ROLES)
+    for role in REQUIRED:
+        if role not in columns:
+            raise InputError(f"`columns` must say where the {role} stands.")
+    for role, column in columns.items():
+        if isinstance(column, int) and column < 0:
+            raise InputError(f"columns count from 0, got {column} for the {role}.")
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"`columns` must be different, got {dict(columns)}.")
+    chosen: dict[str, Column] = {
+        role: column if isinstance(column, int) else (column,) for role, column in columns.items()
+    }
+    header = layout.header and any(isinstance(column, str) for column in columns.values())
+    return replace(layout, columns=chosen, header=header, width=None, optional=())
+
+
+def _with_separator(layout: Layout, separator: str) -> Layout:
+    if not separator or set(separator) & set('\r\n"'):
+        raise InputError(
+            "`separator` must be one or more characters, no quotes or line breaks, "
+            f"got {separator!r}."
+        )
+    return replace(layout, separator=separator, quoted=layout.quoted and len(separator) == 1)
+
+
+def _check_names(layout: Layout) -> None:
+    named = [role for role, column in layout.columns.items() if not isinstance(column, int)]
+    if named and layout.separator and not layout.header:
+        raise InputError(
+            f"without a header columns are positions from 0, but the {named[0]} has a name; "
+            "give `columns`."
+        )

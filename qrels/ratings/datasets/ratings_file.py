@@ -1,4 +1,4 @@
-"""Ratings from files: choose the format, read, check."""
+"""Ratings from files, gzip files, folders and archives: choose the format, read, check."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from qrels.ratings.datasets.delimited import DelimitedRows
 from qrels.ratings.datasets.fields import Rows, read_table
 from qrels.ratings.datasets.format_guess import guess
-from qrels.ratings.datasets.layouts import FORMATS
-from qrels.ratings.datasets.matrix import MatrixRows
-from qrels.ratings.datasets.options import adapted_layout, require_choice
-from qrels.ratings.datasets.parquet import ParquetRows
+from qrels.ratings.datasets.layouts import FORMATS, adapted_layout, require_choice
+from qrels.ratings.datasets.rating_tables import DelimitedRows, MatrixRows, ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, InputWarning

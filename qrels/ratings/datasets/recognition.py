@@ -1,4 +1,4 @@
-"""What a file of ratings seems to be: how it is to be read that all of it can be used."""
+"""What a file of ratings seems to be: its format, and how to use all of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from qrels.ratings.datasets.column_positions import positions_of
-from qrels.ratings.datasets.fields import NUMBER, Rows, Table, read_table
+from qrels.ratings.datasets.fields import ISO, NUMBER, Rows, Table, read_table
 from qrels.ratings.datasets.format_guess import guess
-from qrels.ratings.datasets.layouts import COUNT_NAMES, LAYOUTS, ROLES, USUAL_NAMES
-from qrels.ratings.datasets.options import FileOptions
+from qrels.ratings.datasets.layouts import (
+    COUNT_NAMES,
+    LAYOUTS,
+    ROLES,
+    USUAL_NAMES,
+    FileOptions,
+    positions_of,
+)
 from qrels.ratings.datasets.ratings_file import rows_of
 from qrels.ratings.datasets.source import Source
-from qrels.ratings.datasets.times import ISO
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 

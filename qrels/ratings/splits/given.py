@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from qrels.ratings.datasets.split_files import SplitFiles, find_split_files
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.split import SplitSettings, split
+from qrels.ratings.splitter import SplitSettings, split
 from runs import InputError
 from runs.shared.members import Whole
 

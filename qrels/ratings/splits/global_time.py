@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import rounded_share, times_of
-from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
+from qrels.ratings.splitter import SplitSettings, TestShare, rounded_share, split, times_of
 from runs import InputError
 from runs.shared.members import Whole
 

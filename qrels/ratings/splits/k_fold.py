@@ -6,8 +6,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import random_order, user_hashes
-from qrels.ratings.splits.shared.split import SplitSettings, split
+from qrels.ratings.splitter import SplitSettings, random_order, split, user_hashes
 from runs.shared.members import Whole
 
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import hold_out_last, one_of_two, order_in_time
-from qrels.ratings.splits.shared.split import SplitSettings, TimeTies, split
+from qrels.ratings.splitter import (
+    SplitSettings,
+    TimeTies,
+    hold_out_last,
+    one_of_two,
+    order_in_time,
+    split,
+)
 
 
 class Settings(SplitSettings):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import hold_out_last, one_of_two, random_order
-from qrels.ratings.splits.shared.split import SplitSettings, split
+from qrels.ratings.splitter import SplitSettings, hold_out_last, one_of_two, random_order, split
 
 
 @split("leave-one-out-random", source="Deshpande & Karypis (2004)")

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationInfo, field_validator
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
 from qrels.ratings.splits.user_random import Settings as RandomShare
 from qrels.ratings.splits.user_random import user_random
+from qrels.ratings.splitter import SplitSettings, TestShare, split
 from runs import InputError
 from runs.shared.members import Whole
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import random_order, random_order_by_item
-from qrels.ratings.splits.shared.split import SplitSettings, split
+from qrels.ratings.splitter import SplitSettings, random_order, random_order_by_item, split
 from runs import InputError
 from runs.shared.members import Whole
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import hold_out_last, order_in_time, share_of_each
-from qrels.ratings.splits.shared.split import SplitSettings, TestShare, TimeTies, split
+from qrels.ratings.splitter import (
+    SplitSettings,
+    TestShare,
+    TimeTies,
+    hold_out_last,
+    order_in_time,
+    share_of_each,
+    split,
+)
 
 
 class Settings(SplitSettings):

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splits.shared.holding_out import hold_out_last, random_order, share_of_each
-from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
+from qrels.ratings.splitter import (
+    SplitSettings,
+    TestShare,
+    hold_out_last,
+    random_order,
+    share_of_each,
+    split,
+)
 
 
 class Settings(SplitSettings):

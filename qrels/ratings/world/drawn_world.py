@@ -1,28 +1,198 @@
-"""A world that is drawn: tastes, activity and popularity from distributions that are stated.
-
-The embedded default input of every study. A user's *preference* for an item is the item's
-quality plus the user's generosity plus an inner product of latent tastes. Which items the user
-rates depends on how popular, how well known and how well liked they are, so ratings are missing
-not at random; how many, on a long-tailed activity. The rating itself is the preference with noise,
-cut into one to five stars.
-"""
+"""When the ratings of a simulated world are given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
-from qrels.ratings.world.observing import USERS_PER_BLOCK, blocks, chosen_items, numbered, stars
-from qrels.ratings.world.rating_times import rating_times
 from qrels.ratings.world.truth import ONE_TO_FIVE, Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
-from runs import InputError
+from runs import InputError, Numbering
+
+DAY = 86_400
+OPENING = 946_684_800
+CLOSING = OPENING + 3 * 365 * DAY
+
+
+def rating_times(
+    user: NDArray[np.int32],
+    item: NDArray[np.int32],
+    counts: NDArray[np.intp],
+    n_items: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw the second of each rating.
+
+    Nine in ten items are there from the opening, the others appear over the three years, and so do
+    the users. A user comes back at an interval of their own, 1 to 60 days, and rates about 30
+    items per session, one every half minute; an item that was not out yet waits for the first
+    session after it is.
+    """
+    joined = rng.uniform(OPENING, CLOSING, len(counts))
+    interval = DAY * 60.0 ** rng.random(len(counts))
+    released = np.maximum(OPENING, rng.uniform(10 * OPENING - 9 * CLOSING, CLOSING, n_items))
+    n_sessions = np.minimum(np.ceil(counts / 30), 1 + (CLOSING - joined) // interval)
+    planned = np.floor(n_sessions[user] * rng.random(len(user)))
+    possible = np.ceil((released[item] - joined[user]) / interval[user])
+    session = np.maximum(planned, possible)
+    elapsed = 30.0 * _sizes(user, session) * rng.random(len(user))
+    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
+
+
+def _sizes(user: NDArray[np.int32], session: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Count, for each rating, the ratings of its session."""
+    keys = user * (session.max() + 1.0) + session
+    _, found, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    return sizes[found]
+
+
+USERS_PER_BLOCK = 64
+
+
+def numbered(prefix: str, n: int) -> Numbering:
+    """Number ids padded with zeros, so that they sort as they count."""
+    width = len(str(n))
+    return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])
+
+
+def blocks(n_users: int) -> Iterator[slice]:
+    """Cut the users into blocks that fit a processor's cache."""
+    for start in range(0, n_users, USERS_PER_BLOCK):
+        yield slice(start, start + USERS_PER_BLOCK)
+
+
+def chosen_items(
+    appeal: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    exposure: NDArray[np.float64] | float = 0.0,
+) -> NDArray[np.bool_]:
+    """Mark the items of highest appeal plus exposure of each user, ``counts`` of them."""
+    chosen = np.empty(appeal.shape, dtype=np.bool_)
+    for rows in blocks(len(appeal)):
+        keys = appeal[rows] + exposure
+        least = np.sort(keys, axis=1)[np.arange(len(keys)), -counts[rows]]
+        chosen[rows] = keys >= least[:, None]
+    return chosen
+
+
+def stars(
+    felt: NDArray[np.float64], cuts: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give the lowest rating of the scale, and one step more for each cut that is reached."""
+    return scale[np.searchsorted(cuts, felt, side="right")]
+
+
+FURTHEST_CUT = 1.0
+"""How far a cut is from the key that it is nearest to, at most."""
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Items in bands of popularity, each band twice as often rated as the one before.
+
+    Parameters
+    ----------
+    of_items
+        How often each item is rated, of shape (n_items,).
+    band
+        The band of each item, of shape (n_items,).
+    rated
+        How many items of each band every user rates, of shape (n_users, n_bands).
+    """
+
+    of_items: NDArray[np.intp]
+    band: NDArray[np.intp]
+    rated: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Self:
+        """Count ratings of which each item has one at least."""
+        of_items = ratings.item_counts()
+        doublings = np.log2(of_items).astype(np.intp)
+        band = np.unique(doublings, return_inverse=True)[1]
+        rated = np.zeros((len(ratings.users), int(band.max()) + 1), dtype=np.intp)
+        np.add.at(rated, (ratings.user, band[ratings.item]), 1)
+        return cls(of_items, band, rated)
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What users meet before interest and liking have a say.
+
+    Parameters
+    ----------
+    popularity
+        Of each item, of shape (n_items,).
+    leaning
+        Of each user to each band of popularity, of shape (n_users, n_bands) and mean 0 over users.
+    """
+
+    popularity: NDArray[np.float64]
+    leaning: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, bands: Bands) -> Self:
+        """Let users meet all items alike."""
+        return cls(np.zeros(len(bands.of_items)), np.zeros(bands.rated.shape))
+
+    @classmethod
+    def fitted(
+        cls,
+        appeal: NDArray[np.float64],
+        bands: Bands,
+        popularity: NDArray[np.float64],
+        *,
+        sweeps: int,
+    ) -> Self:
+        """Find with what exposure users and items have the ratings that they have, by alternation.
+
+        Parameters
+        ----------
+        appeal
+            How much users care for items beside it, of shape (n_users, n_items).
+        bands
+            How many ratings there are to be: those of users are met, of items nearly so.
+        popularity
+            Where the search starts.
+        sweeps
+            How often popularity is found anew.
+        """
+        leaning = _leaning(appeal, popularity, bands)
+        for _ in range(sweeps):
+            keys = leaning[:, bands.band]
+            keys += appeal
+            popularity = -_cuts(keys.T, bands.of_items)
+            leaning = _leaning(appeal, popularity, bands)
+        usual = leaning.mean(axis=0)
+        return cls(popularity + usual[bands.band], leaning - usual)
+
+
+def _leaning(
+    appeal: NDArray[np.float64], popularity: NDArray[np.float64], bands: Bands
+) -> NDArray[np.float64]:
+    """Find with what leaning each user rates as many items of each band as there are to be."""
+    keys = appeal + popularity
+    columns = (keys[:, bands.band == number] for number in range(bands.rated.shape[1]))
+    cuts = (_cuts(*part) for part in zip(columns, bands.rated.T, strict=True))
+    return -np.column_stack(list(cuts))
+
+
+def _cuts(keys: NDArray[np.float64], counts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Give the middle between each row's highest keys, so many as its count, and the next one."""
+    rising, rows, n_keys = np.sort(keys, axis=1), np.arange(len(keys)), keys.shape[1]
+    last = rising[rows, np.minimum(n_keys - counts, n_keys - 1)]
+    next_one = rising[rows, np.maximum(n_keys - counts - 1, 0)]
+    next_one = np.where(counts == n_keys, -np.inf, next_one)
+    middle = (last + np.maximum(next_one, last - 2 * FURTHEST_CUT)) / 2
+    return np.where(counts == 0, next_one + FURTHEST_CUT, middle)
+
 
 # The shares of one to five stars in MovieLens 1M, mean 3.58.
 STAR_SHARES = (0.056, 0.108, 0.261, 0.349, 0.226)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
-from qrels.ratings.k_core import renumbered
-from qrels.ratings.ratings import Ratings
+from qrels.ratings.ratings import Ratings, renumbered
 from recommenders.kernels.embeddings.als import item_factors
 from recommenders.kernels.embeddings.bm25 import bm25
 from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal, TypeAlias
 
-from qrels.ratings.k_core import with_enough
-from qrels.ratings.ratings import Ratings
+from qrels.ratings.ratings import Ratings, with_enough
 from runs import InputError
 
 Prune: TypeAlias = Literal["once", "fixpoint"]

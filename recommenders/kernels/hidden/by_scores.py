@@ -14,8 +14,7 @@ from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
 from qrels.ranks.judged_ranks import Validation
 from recommenders.kernels.hidden.hiding import VALIDATIONS, Hiding
-from recommenders.shared.blocks import row_blocks
-from recommenders.shared.sparse import row_of_entry
+from recommenders.shared.scorers import row_blocks, row_of_entry
 from runs import InputError, top_items
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recommenders.shared.sparse import row_of_entry
+from recommenders.shared.scorers import row_of_entry
 from runs import InputError
 
 if TYPE_CHECKING:

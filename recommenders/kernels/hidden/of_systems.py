@@ -16,8 +16,7 @@ from qrels.ranks.hidden_ranks import MISS, HiddenItems
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from recommenders.kernels.hidden.by_scores import rank_hidden_by_scores
 from recommenders.kernels.hidden.hiding import Hiding
-from recommenders.shared.scorers import HistoriesScorer
-from recommenders.shared.sparse import row_of_entry
+from recommenders.shared.scorers import HistoriesScorer, row_of_entry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -3,11 +3,10 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.intervals.bands import N_BLOCKS, Resampling, band
-from analyses.intervals.drawn_runs import of_systems
+from analyses.intervals.resampling import of_systems
 from analyses.ordering import tau_b
-from analyses.shared.measure import Measure, Measures
-from analyses.shared.run_deviations import RunDeviations
-from analyses.shared.spreads import arcsine_around
+from analyses.shared.estimate import arcsine_around
+from analyses.shared.measure import Measure, Measures, RunDeviations
 from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of

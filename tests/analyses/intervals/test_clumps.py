@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.clumps import groupings
+from analyses.intervals.populations import groupings
 
 Floats = NDArray[np.float64]
 FIRST = set(range(10))

@@ -1,7 +1,7 @@
 import numpy as np
 
-from analyses.intervals.drawn_runs import run_noise, run_weights
-from analyses.shared.run_deviations import RunDeviations
+from analyses.intervals.resampling import run_noise, run_weights
+from analyses.shared.measure import RunDeviations
 
 
 def drawn(runs: np.ndarray, systems: list[int], *, replicates: int = 2000) -> np.ndarray:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.intervals.parts import count_in_parts
+from analyses.intervals.resampling import count_in_parts
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -15,7 +15,7 @@ from analyses.sampled.strategies import (
     ways_to_sample,
 )
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.truth import Truth
+from analyses.shared.work import Truth
 from qrels import qrels_from_columns
 from qrels.ranks.candidate_ranks import CandidateRanks
 from tests.analyses.made import JudgedWork

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 
 from analyses.shared.drawing import (
     COLOURS,
+    EndLabels,
     categories,
     draw_band,
     hidden_spreads,
     label_curves,
     single_out,
 )
-from analyses.shared.end_labels import EndLabels
 
 # Machado, Oliveira & Fernandes (2009), Table 1, severity 1.0: of linear RGB.
 DEUTERANOPIA = np.array(

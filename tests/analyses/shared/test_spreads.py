@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.shared.spreads import (
+from analyses.shared.estimate import (
     REACH,
     arcsine_around,
     deviations,

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from analyses.shared.latex import latex
-from analyses.shared.table import Table
+from analyses.shared.table import Table, latex
 
 
 def small(rows: list[list[str | float]]) -> Table:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.truth import Truth
+from analyses.shared.work import Truth
 from runs import InputError
 
 SCORES = Scores(np.ones((1, 1, 1)), Measures([Measure("P", 10)]), ("a",), np.array(["1"]))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import RunDeviations
 from analyses.significance.effects import Effects, effects
 from analyses.significance.paired.confidence_intervals import t_intervals
 from runs import InputError

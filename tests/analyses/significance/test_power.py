@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from analyses.intervals.resampling import draw_weights, random_blocks
-from analyses.shared.spreads import ratio_around
+from analyses.shared.estimate import ratio_around
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import PowerSamples, resample_power
 

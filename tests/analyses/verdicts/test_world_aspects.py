@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.truth import Truth
+from analyses.shared.work import Truth
 from analyses.significance.question import Question
 from analyses.verdicts.world_aspects import WorldQuestion
 from qrels import Qrels, qrels_from_columns

@@ -7,8 +7,7 @@ from click.testing import CliRunner, Result
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.cli.calibrate import populations, studies
 from harness.cli.main import main
-from harness.readers.scores import read_score_tables
-from harness.readers.scores_parquet import scores_to_parquet
+from harness.readers.scores import read_score_tables, scores_to_parquet
 from runs import InputError
 
 BROKEN, MISUSED = 1, 2

@@ -307,7 +307,7 @@ def test_an_export_into_a_full_folder_exits_with_code_2(finished: Path, tmp_path
 def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     """A run during whose scoring somebody pressed Ctrl-C."""
     with monkeypatch.context() as patch:
-        patch.setattr("harness.study.stages.score", _interrupt)
+        patch.setattr("harness.study.score_parts.score", _interrupt)
         return run(tmp_path, WHOLE)
 
 

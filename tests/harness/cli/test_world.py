@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import OtherWorld
 from harness.cli.console import MISUSED
 from harness.cli.main import main
 from harness.study.collection import collect
 from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
-from qrels.ratings.datasets.rating_lines import format_rating_lines
+from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Truth, WorldSettings, make_world
 from runs import InputError
 

@@ -15,9 +15,8 @@ from analyses.recall.parametrisations import recall_grid
 from analyses.shared.evidence import to_evidence
 from analyses.shared.result import figures_of
 from harness.cli.main import main
-from harness.report.page import render_report
+from harness.report.page import render_report, summarise
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from harness.report.tables import tabulate
 from runs import InputError
 from tests.analyses.online.tables.tables import write

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.readers.published import read_published
+from harness.readers.means_table import read_published
 from runs import InputError
 
 

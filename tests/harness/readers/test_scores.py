@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Scores
-from harness.readers.scores import all_reported, read_score_tables
-from harness.readers.scores_parquet import scores_to_parquet
+from harness.readers.scores import all_reported, read_score_tables, scores_to_parquet
 from runs import InputError
 from tests.harness.small import ROOT
 

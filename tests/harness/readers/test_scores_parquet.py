@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.readers.scores import scores_from_parquet, scores_to_parquet
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden import rank_hidden
-from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError, Numbering
 from runs.shared import parallel
 from tests.harness.online.simulation.worlds import small_world

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.readers.scores import SCORES_FILE
-from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.card import metric_card
 from harness.report.checks import COUNTS, checks_of, judgement_checks
 from harness.report.study_folder import FinishedStudy

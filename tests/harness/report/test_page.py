@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from analyses.shared.measure import Measure
-from harness.report.page import render_report
+from harness.report.page import render_report, summarise
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from runs import InputError
 from tests.harness.page import Page
 from tests.harness.results import keep, popularity_of, sparsity_of

@@ -6,8 +6,8 @@ import pytest
 
 from analyses.shared.estimate import Estimate
 from analyses.shared.sentences import comparison, deeper_or_shallower
+from harness.report.page import summarise
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from tests.harness.results import (
     choose_coefficient,
     correlation_of,

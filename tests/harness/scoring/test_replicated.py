@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analyses.intervals.drawn_runs import of_systems
+from analyses.intervals.resampling import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring.replicated import averaged, deviations, spread

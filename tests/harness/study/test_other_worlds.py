@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import read_evidence
-from analyses.shared.worlds import OtherWorld
+from analyses.shared.work import OtherWorld
 from analyses.validity_sweep import ValiditySweep
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import scores_from_parquet
 from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
 from qrels.ratings.world import PRESETS

@@ -7,8 +7,7 @@ import pytest
 
 from harness.study.collection import collect
 from harness.study.study import parse_study
-from harness.study.system_parts import RUN
-from harness.study.workers import train_and_rank
+from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, InputWarning, Numbering
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, contents, run_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import __version__
-from harness.report.ledger import LEDGER
+from harness.report.study_folder import LEDGER
 from harness.study import provenance
 from harness.study.run import run_study
 from harness.study.study import parse_study
@@ -108,20 +108,19 @@ def forget_code() -> None:
         ("qrels/ratings/splits/user_random.py", INPUT),
         ("qrels/ratings/splits/k_fold.py", set()),
         ("qrels/trec.py", {*INPUT, *SCORED, *ANALYSED}),
-        ("harness/study/input_parts.py", INPUT),
-        ("harness/study/known_items.py", SCORED),
+        ("harness/study/collection.py", INPUT),
         ("harness/study/score_parts.py", SCORED),
         ("harness/scoring/means.py", {*INPUT, *SHOWN}),
         ("harness/metrics/precision.py", {*SCORED, *ANALYSED}),
         ("harness/metrics/recall.py", set()),
         ("harness/study/work.py", ANALYSED),
         ("harness/report/tables.py", {"answer"}),
-        ("harness/study/seeds_together.py", set()),
+        ("harness/report/repeats.py", set()),
         ("harness/report/page.py", set()),
         ("harness/version.py", set()),
         ("analyses/sparsity.py", {"sparsity", "answer"}),
-        ("analyses/losses/random_loss.py", {"sparsity", "answer"}),
-        ("analyses/losses/popularity_counts.py", {"popularity", "validity", "answer"}),
+        ("analyses/shared/judgement_samples.py", {"sparsity", "answer"}),
+        ("analyses/shared/judgement_samples.py", {"popularity", "validity", "answer"}),
         ("analyses/significance/permutation/monte_carlo.py", {*TESTED, "answer"}),
     ],
 )

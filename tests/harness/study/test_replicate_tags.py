@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analyses.shared.evidence import read_evidence
-from analyses.shared.run_deviations import RunDeviations
+from analyses.shared.measure import RunDeviations
 from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect

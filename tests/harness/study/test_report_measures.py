@@ -9,9 +9,9 @@ import pytest
 from analyses.shared.measure import Measure
 from analyses.shared.result import Result, tables_of
 from harness import open_study, score
+from harness.report.page import summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from harness.study.run import add_plugins
 from harness.study.study import parse_study
 from runs import InputError

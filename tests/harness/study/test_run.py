@@ -12,7 +12,7 @@ import pytest
 from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import scores_from_parquet
 from harness.report.answer import Answer
 from harness.report.checks import Check, checks_of
 from harness.report.study_folder import FinishedStudy

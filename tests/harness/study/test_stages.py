@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.study.digests import digest
+from harness.study.store import digest
 from qrels.ratings.datasets import read_ratings
 from qrels.trec import read_qrels
 from runs.formats import read_run

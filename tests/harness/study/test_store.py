@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.ledger import LEDGER
-from harness.study.repeat_section import seed_folder
+from harness.report.study_folder import LEDGER
+from harness.study.sections import seed_folder
 from harness.study.store import Store, content_key
 from runs import InputError
 from runs.shared.files import write_whole

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.study.system_parts import RUN
+from harness.study.workers import RUN
 
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))

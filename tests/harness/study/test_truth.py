@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import scores_from_parquet
 from harness.study.study import parse_study
 from harness.trec_eval.export import export_study
 from harness.tuning.validation import validation_of

@@ -9,11 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.readers.scores_parquet import scores_from_parquet
+from harness.readers.scores import scores_from_parquet
 from harness.report.open_study import open_study
-from harness.report.page import render_report
+from harness.report.page import render_report, summarise
 from harness.report.study_folder import FinishedStudy
-from harness.report.summary import summarise
 from runs import InputError
 from tests.harness.page import Page
 from tests.harness.small import (

@@ -6,7 +6,7 @@ import pytest
 from harness.tuning.search import Search, Space, draw_new, import_optuna, random_search, tpe_search
 from harness.tuning.trials import Trial
 from recommenders import Choice, Range
-from recommenders.shared.search_space import Value
+from recommenders.shared.system import Value
 from runs import InputError
 
 SPACE: Space = {

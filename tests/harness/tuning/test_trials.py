@@ -4,7 +4,7 @@ import pytest
 
 from harness.tuning.trials import Trial, TrialTable, best_of
 from recommenders import Choice, Range
-from recommenders.shared.search_space import Place, Value
+from recommenders.shared.system import Place, Value
 from runs import InputError
 
 SPACE: dict[str, Place] = {

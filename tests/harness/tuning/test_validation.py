@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.study.inputs import training_ratings
 from harness.study.study import parse_study
-from harness.study.study_ratings import training_ratings
 from harness.tuning.validation import Validation, validation_of
 from qrels import Ratings
 from runs import InputError

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from qrels.ratings.observation import item_propensities
 from qrels.ratings.world import (
     FittedWorld,
     LikeSettings,
@@ -15,9 +14,10 @@ from qrels.ratings.world import (
     like_settings,
     make_world,
 )
-from qrels.ratings.world.exposure import Bands
+from qrels.ratings.world.drawn_world import Bands
 from qrels.ratings.world.like_world import Strengths
 from qrels.ratings.world.moments import Moments
+from qrels.ratings.world.truth import item_propensities
 from runs import InputError
 
 pytestmark = pytest.mark.slow

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from qrels.ratings.observation import inclusion, item_propensities
 from qrels.ratings.world import WorldSettings, make_world
+from qrels.ratings.world.truth import inclusion, item_propensities
 
 SETTINGS = WorldSettings(n_users=400, n_items=60, n_ratings=6000, min_ratings=3, gini=0.4)
 

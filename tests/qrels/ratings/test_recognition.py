@@ -1,6 +1,6 @@
 import pytest
 
-from qrels.ratings.datasets.options import FileOptions
+from qrels.ratings.datasets.layouts import FileOptions
 from qrels.ratings.datasets.recognition import Recognised, recognise
 from qrels.ratings.datasets.source import Source
 from runs import InputError

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from qrels.ratings.thresholds import (
+from qrels.ratings.statistics import (
     Threshold,
     candidate_thresholds,
     distribution,

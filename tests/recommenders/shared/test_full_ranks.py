@@ -154,7 +154,7 @@ def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.Mon
     split = user_random(ratings, seed=3)
     scorer = recommenders.train("popularity", {}, split.train, seed=1)
     whole = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
-    monkeypatch.setattr("recommenders.shared.blocks.BLOCK_ROWS", 7)
+    monkeypatch.setattr("recommenders.shared.scorers.BLOCK_ROWS", 7)
     cut = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
     np.testing.assert_array_equal(whole.rank, cut.rank)
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from recommenders import Choice, Range, Settings, SystemSpec, read_settings, search_space, systems
-from recommenders.shared.search_space import Place
-from recommenders.shared.system import searched
+from recommenders.shared.system import Place, searched
 
 PLACES = [
     Range(1, 4),

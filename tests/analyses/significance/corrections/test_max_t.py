@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import to_grid
 from analyses.significance.corrections import max_t_test
 from analyses.significance.corrections.max_t import Family, count_maxima
 from analyses.significance.permutation import monte_carlo_test, pair_indices

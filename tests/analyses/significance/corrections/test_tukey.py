@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import to_grid
 from analyses.significance.corrections import tukey_test
 from analyses.significance.corrections.tukey import count_ranges, random_swaps
 from analyses.significance.permutation import monte_carlo_test, pair_indices

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import to_grid
 from analyses.significance.permutation.monte_carlo import count_as_extreme, monte_carlo_test
 from analyses.significance.permutation.pairs import pair_indices
 from analyses.significance.permutation.signs import random_signs

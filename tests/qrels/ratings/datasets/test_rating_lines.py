@@ -5,7 +5,7 @@ import pytest
 
 from qrels import Ratings
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.rating_lines import format_rating_lines
+from qrels.ratings.datasets.rating_tables import format_rating_lines
 from runs import Numbering
 
 

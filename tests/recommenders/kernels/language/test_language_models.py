@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import (
+from recommenders.kernels.language_models import (
     LanguageModels,
     SmoothedSettings,
     Smoothing,

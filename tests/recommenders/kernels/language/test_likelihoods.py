@@ -2,18 +2,16 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from recommenders.kernels.language.language_models import (
+from recommenders.kernels.language_models import (
     LanguageModels,
-    Smoothing,
-    smoothed,
-)
-from recommenders.kernels.language.likelihoods import (
     LikelihoodNeighbours,
     LikelihoodSettings,
+    Smoothing,
     Weights,
     log_odds_of_neighbours,
+    smoothed,
 )
-from recommenders.kernels.neighbourhoods.neighbours import all_neighbours
+from recommenders.kernels.neighbours import all_neighbours
 
 every_smoothing = pytest.mark.parametrize(
     "smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"]

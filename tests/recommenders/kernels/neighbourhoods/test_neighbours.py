@@ -3,8 +3,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.neighbours import nearest, nearest_by_cosine
-from recommenders.shared import blocks
+from recommenders.kernels.neighbours import nearest, nearest_by_cosine
+from recommenders.shared import scorers
 
 
 def cosines_by_loops(table: np.ndarray, shrinkage: float) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_the_size_of_the_blocks_does_not_matter(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = nearest_by_cosine(ratings.matrix(), count=10)
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(scorers, "BLOCK_ROWS", 7)
     cut = nearest_by_cosine(ratings.matrix(), count=10)
     np.testing.assert_array_equal(cut.toarray(), whole.toarray())
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from recommenders.kernels.neighbourhoods.products import dense_product
+from recommenders.kernels.neighbours import dense_product
 
 
 @given(seed=st.integers(0, 1000), density=st.floats(0, 1))

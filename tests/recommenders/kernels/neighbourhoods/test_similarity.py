@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from recommenders.kernels.neighbourhoods.similarity import cosines, nearest_of, pairs_at_most
-from recommenders.shared import blocks
+from recommenders.kernels.neighbours import cosines, nearest_of, pairs_at_most
+from recommenders.shared import scorers
 
 
 def test_cosines_compare_the_users_of_two_items(ratings: Ratings) -> None:
@@ -29,7 +29,7 @@ def test_the_nearest_are_the_same_for_every_size_of_block(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     all_at_once = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(scorers, "BLOCK_ROWS", 7)
     in_blocks = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
     np.testing.assert_array_equal(in_blocks.toarray(), all_at_once.toarray())
 

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.bands import Resampling
-from analyses.intervals.drawn_runs import of_systems
-from analyses.intervals.draws import RESAMPLING_SAMPLES
-from analyses.intervals.resampling import resampled_users
+from analyses.intervals.resampling import RESAMPLING_SAMPLES, of_systems, resampled_users
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import (

@@ -1,4 +1,4 @@
-"""The loops of `recommenders.kernels.language.relevance_models`, compiled."""
+"""The loops of `recommenders.kernels.language_models`, compiled."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""What loss of judgements does to orderings: what several analyses have in common."""

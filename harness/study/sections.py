@@ -1,0 +1,530 @@
+"""Tables of a study file: [analyses], [items], [repeat], [split], [truth], presets of systems."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import (
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from analyses.shared.analysis import Analysis, AnalysisSettings, built_in_analyses, register_with
+from analyses.shared.measure import Measure
+from harness.metrics.shared.names import parse_name
+from harness.study.store import SEEDS
+from harness.study.study_file import Origin, refused, sentence_of
+from qrels import SplitSettings, Splitter, find_split
+from qrels.ratings.datasets.layouts import FileOptions
+from qrels.ratings.datasets.split_files import SplitFiles
+from qrels.ratings.splitter import is_user_split
+from recommenders import system_set
+from runs import InputError
+from runs.run_file import RunFile
+from runs.shared.errors import nearest
+from runs.shared.members import Names, Section, Whole
+
+SYSTEM, REPLICATE = "system", "replicate"
+
+
+def tag_pattern(text: str) -> re.Pattern[str]:
+    """Read the regular expression of a study.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or does not tell the system.
+    """
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise ValueError(f"is no regular expression ({error}), got {text!r}") from None
+    if SYSTEM not in pattern.groupindex:
+        raise ValueError(f"needs a group (?P<{SYSTEM}>...), got {text!r}")
+    return pattern
+
+
+def systems_of(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
+    """Name the system of each run, as the pattern finds it in the tag.
+
+    Raises
+    ------
+    InputError
+        If a tag does not match, or two files are the same replicate of a system.
+    """
+    pattern = tag_pattern(text)
+    first: dict[tuple[str, str], RunFile] = {}
+    names: list[str] = []
+    for file in files:
+        found = pattern.fullmatch(file.system)
+        if found is None or not found[SYSTEM]:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} does not match `replicates`, {text!r}, "
+                "which says of every run of which system it is."
+            )
+        names.append(found[SYSTEM])
+        if REPLICATE not in pattern.groupindex:
+            continue
+        own = found[SYSTEM], found[REPLICATE] or ""
+        if own in first:
+            raise InputError(
+                f"{file.path}: the tag {file.system!r} names the replicate {own[1]!r} of "
+                f"{own[0]!r}, and so does {first[own].path}."
+            )
+        first[own] = file
+    return tuple(names)
+
+
+def numbered(files: Sequence[RunFile], text: str) -> list[RunFile]:
+    """Number replicates that share a tag, which then name themselves.
+
+    They may where the pattern does not tell replicates apart; other runs keep their tags.
+    """
+    if REPLICATE in tag_pattern(text).groupindex:
+        return [*files]
+    tags = [file.system for file in files]
+    return [
+        replace(file, system=f"{tag}-{1 + tags[:place].count(tag)}")
+        if tags.count(tag) > 1
+        else file
+        for place, (file, tag) in enumerate(zip(files, tags, strict=True))
+    ]
+
+
+PLUGINS = "plugins"
+NAMES = "names"
+"""The key that says which analyses are made."""
+
+STUDIES = "studies"
+"""The key by which a group says which of its members are made."""
+
+Register: TypeAlias = Mapping[str, Analysis[Any, Any]]
+"""Analyses by key."""
+
+
+class AnalysesSection(Section):
+    """Which analyses are made, and how.
+
+    In a file ``names`` says which are made: by default the usual ones, and every other that has a
+    section. Sections set options: there is one for each analysis, and one for a group, which has
+    the settings of all its members.
+
+    Parameters
+    ----------
+    plugins
+        Python files that declare an analysis each.
+    asked
+        Settings of the analyses that are made, by key.
+    """
+
+    plugins: tuple[Path, ...] = Field((), description="Python files that declare analyses.")
+    asked: dict[str, SerializeAsAny[AnalysisSettings]] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_sections(cls, values: Any) -> Any:
+        """Read sections; what is read already is left as it is."""
+        if isinstance(values, Mapping) and "asked" not in values:
+            return read_sections(values, Origin("the study", ""))
+        return values
+
+    @model_serializer
+    def _as_sections(self) -> dict[str, Any]:
+        sections: dict[str, Any] = {}
+        for analysis, settings in self.wanted():
+            section = sections.setdefault(analysis.section, {})
+            if analysis.group is not None:
+                section.setdefault(STUDIES, []).append(analysis.name)
+            section |= settings.model_dump(mode="json", exclude_none=True)
+        plugins = [str(path) for path in self.plugins]
+        return {NAMES: list(sections), **({PLUGINS: plugins} if plugins else {}), **sections}
+
+    def wanted(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
+        """Give the analyses that are made, with their settings."""
+        for key, analysis in register_with(self.plugins).items():
+            if key in self.asked:
+                yield analysis, self.asked[key]
+
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths that settings name absolute."""
+        asked = {key: settings.anchored(anchor) for key, settings in self.asked.items()}
+        return self.model_copy(update={"asked": asked})
+
+
+def usual_analyses(made: Collection[str] = ()) -> AnalysesSection:
+    """Give the analyses that are made if a study, which makes what some need, says nothing."""
+    return AnalysesSection(asked=_usual(built_in_analyses(), made))
+
+
+def read_sections(
+    values: Mapping[str, Any], origin: Origin, *, made: Collection[str] = ()
+) -> dict[str, Any]:
+    """Read the sections of the analyses, each as its analysis declares it.
+
+    Parameters
+    ----------
+    values, origin
+        What is read, and where it stands.
+    made
+        What the study makes that an analysis may need.
+
+    Raises
+    ------
+    InputError
+        If there is no such analysis or setting, or a value breaks its rule; with file and line.
+    """
+    plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
+    with origin.named("analyses", PLUGINS):
+        register = register_with(plugins)
+    given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
+    read = {name: _read_section(name, section, register, origin) for name, section in given.items()}
+    if NAMES in values:
+        with origin.named("analyses", NAMES):
+            _check_names(values[NAMES], _sections(register), f"`{NAMES}` in [analyses]", "analysis")
+        chosen = [
+            read[name] if name in read else _read_section(name, {}, register, origin)
+            for name in values[NAMES]
+        ]
+    else:
+        chosen = [_usual(register, made), *read.values()]
+    return {PLUGINS: plugins, "asked": {key: s for each in chosen for key, s in each.items()}}
+
+
+def _usual(register: Register, made: Collection[str]) -> dict[str, AnalysisSettings]:
+    return {a.key: a.settings() for a in register.values() if a.is_usual_with(made)}
+
+
+def _sections(register: Register) -> list[str]:
+    return list(dict.fromkeys(analysis.section for analysis in register.values()))
+
+
+def _read_section(
+    name: str, section: Any, register: Register, origin: Origin
+) -> dict[str, AnalysisSettings]:
+    """Read the settings of an analysis, or of the members of a group, by key."""
+    place = origin.place("analyses", name)
+    members = {a.name: a for a in register.values() if a.section == name}
+    if not members:
+        known = _sections(register)
+        raise InputError(f"{place}: there is no `{name}` in [analyses]; {nearest(name, known)}")
+    if not isinstance(section, Mapping):
+        raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
+    if any(a.group for a in members.values()):
+        return _read_group(name, members, section, origin)
+    return {a.key: _read_one(a, section, origin) for a in members.values()}
+
+
+def _read_one(
+    analysis: Analysis[Any, Any], values: Mapping[str, Any], origin: Origin
+) -> AnalysisSettings:
+    table = ("analyses", analysis.section)
+    try:
+        settings: AnalysisSettings = analysis.settings.model_validate(dict(values))
+    except ValidationError as error:
+        raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
+    return settings
+
+
+def _read_group(
+    group: str, members: Register, values: Mapping[str, Any], origin: Origin
+) -> dict[str, AnalysisSettings]:
+    """Read the settings of the members that are wanted, each from the keys that it knows."""
+    table = ("analyses", group)
+    usual = [name for name, member in members.items() if not member.on_request]
+    wanted = values.get(STUDIES, usual)
+    with origin.named(*table, STUDIES):
+        if not wanted:
+            raise InputError(f"`{STUDIES}` in [analyses.{group}] must name one, got {wanted!r}.")
+        _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]", "study")
+    known = {name: set(member.settings.model_fields) for name, member in members.items()}
+    every = sorted(set().union(*known.values()) | {STUDIES})
+    for key in values:
+        if key not in every:
+            place = origin.place(*table, key)
+            raise InputError(
+                f"{place}: there is no `{key}` in [analyses.{group}]; {nearest(key, every)}"
+            )
+    return {
+        members[name].key: _read_one(
+            members[name], {k: v for k, v in values.items() if k in known[name]}, origin
+        )
+        for name in wanted
+    }
+
+
+def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -> None:
+    """Refuse what is no list of different names that are known."""
+    if not isinstance(wanted, list | tuple):
+        raise InputError(f"{subject} must be a list of names, got {wanted!r}.")
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"{subject}: no {kind} is called {name!r}; {nearest(str(name), list(known))}"
+            )
+        if list(wanted).count(name) > 1:
+            raise InputError(f"{subject}: {name!r} is duplicated.")
+
+
+PATHS = ("features", "popularity", "propensities")
+
+
+class ItemsSection(Section):
+    """What is known of items, for metrics that ask."""
+
+    features: Path | None = Field(
+        None,
+        description="Table of features, an item a row: columns of numbers, or of categories "
+        "between |.",
+    )
+    columns: Names = Field(
+        (), description="Columns of it that are features; by default all but the first."
+    )
+    popularity: Path | None = Field(
+        None, description="Table of counts of ratings, where they do not come from training."
+    )
+    propensities: Literal["world"] | Path | None = Field(
+        None,
+        description='Table of chances to be observed, above 0 and up to 1; or "world": those in '
+        "a simulated world, for users to whom the item is relevant.",
+    )
+
+    @property
+    def files(self) -> list[Path]:
+        """The tables that are read."""
+        return [path for name in PATHS if isinstance(path := getattr(self, name), Path)]
+
+    def anchored(self, anchor: Callable[[Path], Path]) -> ItemsSection:
+        """Let paths count from the folder of the study file."""
+        given = {name: getattr(self, name) for name in PATHS}
+        update = {name: anchor(path) for name, path in given.items() if isinstance(path, Path)}
+        return self.model_copy(update=update)
+
+
+class RepeatSection(Section):
+    """How often the whole study is made, each time with another seed."""
+
+    seeds: Whole = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Seeds: that of the study, and the numbers after it. Each makes another split "
+        "and trains anew, in a folder below seeds/.",
+    )
+
+    def others(self, seed: int) -> range:
+        """Give the seeds beside that of the study."""
+        return range(seed + 1, seed + self.seeds)
+
+
+def seed_folder(folder: Path, seed: int) -> Path:
+    """Name the folder of the study under another seed."""
+    return folder / SEEDS / str(seed)
+
+
+METHOD = "method"
+USUAL = "user-random"
+
+
+class SplitSection(Section):
+    """Which ratings are held out: a method, and its settings.
+
+    In a file the settings stand beside the method.
+    """
+
+    method: str = Field(USUAL, description="Name of the split, or a Python file that declares one.")
+    settings: SplitSettings
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_table(cls, values: Any) -> Any:
+        """Read a table; what is read already is left as it is."""
+        if isinstance(values, Mapping) and not isinstance(values.get("settings"), SplitSettings):
+            return read_split(values, Origin("the study", ""))
+        return values
+
+    @model_serializer
+    def _as_table(self) -> dict[str, Any]:
+        settings = self.settings.model_dump(mode="json", exclude_none=True)
+        return {METHOD: self.method, **settings}
+
+    @property
+    def splitter(self) -> Splitter[Any]:
+        """The split that is meant."""
+        return find_split(self.method)
+
+    @property
+    def files(self) -> list[Path]:
+        """The user's file that declares the split, if one does."""
+        return [Path(self.method)] if is_user_split(self.method) else []
+
+    @property
+    def parts(self) -> SplitFiles | None:
+        """Files of the parts, if they are given and not drawn."""
+        return self.settings.parts
+
+    def within_training(self) -> SplitSection:
+        """Give what splits the training part again, or tests the validation part that is given.
+
+        Where parts are given and none of them is for validation, that is the usual split.
+        """
+        if self.parts is not None and self.parts.validation is None:
+            return usual_split()
+        return self.model_copy(update={"settings": self.settings.within_training()})
+
+
+def usual_split() -> SplitSection:
+    """Give the split of a study that says nothing of it."""
+    return SplitSection(method=USUAL, settings=find_split(USUAL).settings())
+
+
+def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
+    """Read the settings of a split as its method declares them.
+
+    Raises
+    ------
+    InputError
+        If there is no such method or option, or a value breaks its rule; with file and line.
+    """
+    method = values.get(METHOD, USUAL)
+    if not isinstance(method, str):
+        return {METHOD: method}
+    with origin.named("split", METHOD):
+        method = str(origin.anchor(Path(method))) if is_user_split(method) else method
+        splitter = find_split(method)
+    options = {name: value for name, value in values.items() if name != METHOD}
+    known = list(splitter.settings.model_fields)
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"{origin.place('split', name)}: the split {splitter.name!r} has no option "
+                f"{name!r}; its options are: {', '.join(known) or 'none'}."
+            )
+    try:
+        settings = splitter.settings.model_validate(options)
+    except ValidationError as error:
+        sentence = sentence_of(error, origin, splitter.settings, table=("split",))
+        raise InputError(sentence) from None
+    settings = settings.anchored(origin.anchor)
+    with origin.named("split", "folder"):
+        settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
+    return {METHOD: method, "settings": settings}
+
+
+QRELS = "qrels"
+"""The format of truth that is TREC's."""
+
+Candidates = Literal["judged", "all"]
+
+
+class TruthSection(FileOptions):
+    """What the systems are truly judged by: everything, or items drawn at random.
+
+    Neither training nor tuning sees it. The options of [ratings] say how a file is read; ``format``
+    may be "qrels", too. A simulated world has a truth without a word about it.
+    """
+
+    path: Path | None = Field(
+        None, description="File of the true judgements; none where a world is simulated."
+    )
+    threshold: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Lowest true rating that is relevant, or lowest relevant grade of qrels; by "
+        "default that of [ratings], or grade 1.",
+    )
+    candidates: Candidates | None = Field(
+        None,
+        description="What is judged by the truth: lists of each user's truly judged items alone "
+        '("judged", the default for a file), or the usual lists ("all", the default in a world).',
+    )
+    references: Names = Field(
+        ("nDCG@10", "P@10"),
+        min_length=1,
+        description="Measures that say, on the truth, which system is better.",
+    )
+
+    @field_validator("references")
+    @classmethod
+    def _readable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            try:
+                parse_name(name)
+            except InputError as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return names
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The references; a name without a depth stands for whole lists."""
+        parsed = map(parse_name, self.references)
+        return tuple(Measure(name.label, name.cutoff) for name in parsed)
+
+    @property
+    def judged_lists(self) -> Candidates:
+        """Which lists are judged."""
+        return self.candidates or ("all" if self.path is None else "judged")
+
+    @property
+    def is_qrels(self) -> bool:
+        """Whether the file says, or its name does, that it is a qrels file."""
+        if self.format is None and self.path is not None:
+            return any(ending in (".qrels", ".qrel") for ending in self.path.suffixes)
+        return self.format == QRELS
+
+
+FOLDER = files("harness.study").joinpath("presets")
+
+
+def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete a section of systems by the preset that it names; what it says itself holds.
+
+    Settings of systems that are not among its names are left out.
+
+    Examples
+    --------
+    >>> given = {"preset": "recsys2018", "names": ["rm1"], "settings": {"rm1": {"neighbours": 5}}}
+    >>> with_preset(given)["settings"]
+    {'rm1': {'background_weight': 0.01, 'neighbours': 5}}
+    """
+    preset = _read(section["preset"])
+    names = section.get("names", preset["names"])
+    settings, positives = section.get("settings", {}), section.get("positives", {})
+    made = {**section, "names": names}
+    if isinstance(settings, dict):
+        own = _of_systems(preset["settings"], names)
+        given = {name: _over(own.get(name, {}), value) for name, value in settings.items()}
+        made["settings"] = own | given
+    if isinstance(positives, dict):
+        made["positives"] = _of_systems(preset["positives"], names) | positives
+    return made
+
+
+def _over(preset: Mapping[str, Any], given: Any) -> Any:
+    """Put given settings over those of a preset; what is no table is refused elsewhere."""
+    return {**preset, **given} if isinstance(given, dict) else given
+
+
+def _read(name: Any) -> dict[str, Any]:
+    known = sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir())
+    if name not in known:
+        raise refused(f"there is no preset {name!r}; there are {', '.join(known)}", "preset")
+    return tomllib.loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _of_systems(by_name: Mapping[str, Any], names: Any) -> dict[str, Any]:
+    """Keep what is said of some systems; of none, if these are nothing that has names."""
+    try:
+        chosen = system_set(names) if isinstance(names, str) else tuple(names)
+    except (InputError, TypeError):
+        return {}
+    return {name: value for name, value in by_name.items() if name in chosen}

@@ -1,1 +1,0 @@
-"""What splits have in common: what a split is, the register, and holding out of each user."""

@@ -1,0 +1,344 @@
+"""What a split is (name, publication, settings), the register of splits, and held-out ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, wraps
+from math import floor
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from qrels.ratings.datasets.split_files import SplitFiles
+from qrels.ratings.ratings import Ratings, Split
+from runs import InputError
+from runs.shared.errors import nearest
+from runs.shared.members import Member, Section, failure_of, load_module
+from runs.shared.streams import id_hashes, mixed
+
+TestShare: TypeAlias = Annotated[
+    float, Field(gt=0, lt=1, description="Share of ratings to test; exact: 0.2 is one fifth.")
+]
+TimeTies: TypeAlias = Annotated[
+    Literal["item", "random"],
+    Field(
+        description="Which of a user's ratings of one second counts as later: that of the higher "
+        "item number, or one at random."
+    ),
+]
+
+
+class SplitSettings(Section):
+    """Settings of a split: described fields with ranges; unknown names are refused."""
+
+    @property
+    def parts(self) -> SplitFiles | None:
+        """Where the parts are, if they are given and not drawn; by default None."""
+        return None
+
+    def within_training(self) -> Self:
+        """Give the settings that split the training part again; by default the same."""
+        return self
+
+
+SettingsT = TypeVar("SettingsT", bound=SplitSettings)
+SettingsIn = TypeVar("SettingsIn", bound=SplitSettings, contravariant=True)
+
+
+class HoldsOut(Protocol[SettingsIn]):
+    """Divides ratings; equal arguments give equal parts."""
+
+    def __call__(self, ratings: Ratings, settings: SettingsIn, *, seed: int) -> Split:
+        """Tell what trains from what tests; `Ratings.select` keeps the numbering."""
+
+
+@dataclass(frozen=True)
+class Splitter(Member[SettingsT]):
+    """A split, as its file declares it.
+
+    Parameters
+    ----------
+    name, source
+        See `Member`.
+    make
+        Divides ratings; its annotations name the class of its settings.
+    """
+
+    make: HoldsOut[SettingsT]
+
+    def __call__(self, ratings: Ratings, settings: SettingsT | None = None, *, seed: int) -> Split:
+        """Divide ratings; with the defaults if no settings are given."""
+        return self.make(ratings, self.settings() if settings is None else settings, seed=seed)
+
+
+def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter[SettingsT]]:
+    """Declare a function of ratings, settings and a seed as a split.
+
+    Parameters
+    ----------
+    name, source
+        See `Member`.
+
+    Examples
+    --------
+    >>> @split("by-item", source="-")
+    ... def by_item(ratings: Ratings, settings: SplitSettings, *, seed: int) -> Split:
+    ...     '''Hold out every second item.'''
+    ...     tested = ratings.item % 2 == 1
+    ...     return Split(ratings.select(~tested), ratings.select(tested))
+    >>> by_item.name, by_item.summary
+    ('by-item', 'Hold out every second item.')
+    """
+
+    def declare(make: HoldsOut[SettingsT]) -> Splitter[SettingsT]:
+        return Splitter(name, source, make)
+
+    return declare
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """What became of the ratings in a split, and of those who are hard to serve.
+
+    Parameters
+    ----------
+    train_ratings, test_ratings, dropped_ratings
+        Their sum is the number of ratings that were split.
+    test_users
+        Users with test ratings.
+    train_only_users
+        Users with training ratings alone: they are not evaluated.
+    dropped_users
+        Users who lost all their ratings.
+    cold_users
+        Test users without training ratings.
+    cold_items
+        Items with test ratings and without training ratings: nothing can be learnt of them.
+    """
+
+    train_ratings: int
+    test_ratings: int
+    dropped_ratings: int
+    test_users: int
+    train_only_users: int
+    dropped_users: int
+    cold_users: int
+    cold_items: int
+
+    @classmethod
+    def of(cls, ratings: Ratings, split: Split) -> Self:
+        """Count, given what was split and the result."""
+        known, trained, tested = (
+            part.user_counts() > 0 for part in (ratings, split.train, split.test)
+        )
+        trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
+        return cls(
+            train_ratings=len(split.train),
+            test_ratings=len(split.test),
+            dropped_ratings=len(ratings) - len(split.train) - len(split.test),
+            test_users=_count(tested),
+            train_only_users=_count(trained & ~tested),
+            dropped_users=_count(known & ~trained & ~tested),
+            cold_users=_count(tested & ~trained),
+            cold_items=_count(tested_items & ~trained_items),
+        )
+
+
+def _count(mask: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
+    """Test the last ``n_test`` of each user, of shape (n_users,), in this order.
+
+    The position is that of every rating among its user's, from 0, of shape (n_ratings,).
+    """
+    n_train = ratings.user_counts() - n_test
+    tested = position >= n_train[ratings.user]
+    return Split(ratings.select(~tested), ratings.select(tested))
+
+
+def rounded_share(share: float, n: int) -> int:
+    """Round a share of n, as it is written, to the nearest whole number, halves up.
+
+    Examples
+    --------
+    0.29 * 50 + 0.5 is 14.999999999999998 in floating point:
+
+    >>> rounded_share(0.29, 50)
+    15
+    """
+    return floor(Fraction(str(share)) * n + Fraction(1, 2))
+
+
+def share_of_each(ratings: Ratings, share: float) -> NDArray[np.intp]:
+    """Count the ratings to test of each user, all but one at most, of shape (n_users,)."""
+    sizes, size_of_user = np.unique(ratings.user_counts(), return_inverse=True)
+    wanted = [min(rounded_share(share, n), max(n - 1, 0)) for n in sizes.tolist()]
+    return np.array(wanted, dtype=np.intp)[size_of_user]
+
+
+def one_of_two(ratings: Ratings) -> NDArray[np.intp]:
+    """Count one rating to test of each user who has two, of shape (n_users,)."""
+    return (ratings.user_counts() >= 2).astype(np.intp)
+
+
+def random_order(ratings: Ratings, seed: int) -> NDArray[np.intp]:
+    """Order each user's ratings as seed, user id and item id alone decide."""
+    return _order(ratings.user, _keys(ratings, seed))
+
+
+def random_order_by_item(ratings: Ratings, seed: int) -> NDArray[np.intp]:
+    """Order each item's ratings as seed, user id and item id alone decide."""
+    return _order(ratings.item, _keys(ratings, seed))
+
+
+def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[np.intp]:
+    """Order each user's ratings from the first to the latest.
+
+    Raises
+    ------
+    InputError
+        If there are no times.
+    """
+    times = times_of(ratings)
+    if time_ties == "item":
+        return _order(ratings.user, times)
+    return _order(ratings.user, times, _keys(ratings, seed))
+
+
+def times_of(ratings: Ratings) -> NDArray[np.int64]:
+    """Insist on times.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if ratings.time is None:
+        raise InputError("a split by time needs ratings with times, these have none.")
+    return ratings.time
+
+
+def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
+    """Give each user a random number that only seed and user id decide."""
+    return id_hashes(ratings.users.ids, f"user {seed}")
+
+
+def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Give each rating its position, from 0, in its group by rising keys, the first leading.
+
+    Ratings whose keys are equal keep their order.
+    """
+    counts = np.bincount(groups)
+    starts = np.cumsum(counts) - counts
+    position = np.empty(len(groups), dtype=np.intp)
+    position[np.lexsort((*reversed(keys), groups))] = np.arange(len(groups))
+    return position - starts[groups]
+
+
+def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
+    """Give each rating a random number that only seed, user id and item id decide."""
+    items = id_hashes(ratings.items.ids, "item")
+    return mixed(user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
+
+
+def is_user_split(name: str) -> bool:
+    """Tell whether a name means a file: ``my_split.py``."""
+    return name.endswith(".py")
+
+
+@cache
+def user_split(path: Path) -> Splitter[Any]:
+    """Give the split that a user's Python file declares.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, fails when run, or does not declare one split; when it divides
+        ratings, also if it fails or its parts are no split of them.
+    """
+    module = load_module(path, what="file of the split")
+    declared: list[Splitter[Any]] = Splitter.declared_in(module)
+    if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
+        raise InputError(
+            f"{path}: one function must be declared with @split(...), and its argument `settings` "
+            "annotated with a class of settings."
+        )
+    (found,) = declared
+    return replace(found, make=_checked(found.name, found.make))
+
+
+def _checked(name: str, make: HoldsOut[Any]) -> HoldsOut[Any]:
+    """Say where a user's function fails, and refuse parts that are no split."""
+
+    @wraps(make)
+    def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
+        try:
+            parts = make(ratings, settings, seed=seed)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"the split {name!r} fails {failure_of(error)}") from error
+        _check_parts(name, ratings, parts)
+        return parts
+
+    return checked
+
+
+def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
+    """Refuse what is no split, has other numbers, or tests what it trains."""
+    if not isinstance(parts, Split):
+        raise InputError(f"the split {name!r} must return a Split, got {type(parts).__name__}.")
+    if parts.train.users is not ratings.users or parts.train.items is not ratings.items:
+        raise InputError(
+            f"the split {name!r} must keep the numbers of users and items: choose ratings by "
+            "`ratings.select`."
+        )
+    n_both = np.intersect1d(_cells(parts.train), _cells(parts.test)).size
+    if n_both:
+        raise InputError(f"the split {name!r} tests {n_both:,} of the ratings that it trains on.")
+
+
+def _cells(ratings: Ratings) -> NDArray[np.int64]:
+    """Number the pairs of user and item."""
+    return ratings.user * np.int64(len(ratings.items)) + ratings.item
+
+
+@cache
+def splits() -> Mapping[str, Splitter[Any]]:
+    """List every split that a module of the folder ``qrels/ratings/splits`` declares, by name.
+
+    Examples
+    --------
+    >>> splits()["global-time"].summary
+    'Train on what came before a moment, test on what came at it or after.'
+    """
+    return Splitter.declared_below("qrels.ratings.splits")
+
+
+def find_split(name: str) -> Splitter[Any]:
+    """Look a split up, in the folder or, as ``my_split.py``, in a file of a user.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name (the sentence names the nearest one), or the file
+        declares none; see `user_split`.
+
+    Examples
+    --------
+    >>> find_split("k-fld")
+    Traceback (most recent call last):
+    runs.InputError: no split is called 'k-fld'; did you mean 'k-fold'?
+    """
+    if is_user_split(name):
+        return user_split(Path(name))
+    if name not in splits():
+        raise InputError(f"no split is called {name!r}; {nearest(name, [*splits()])}")
+    return splits()[name]

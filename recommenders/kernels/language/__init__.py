@@ -1,1 +1,0 @@
-"""Language models of users and items, and what is likely under them."""

@@ -1,0 +1,419 @@
+"""Language models of users and items: smoothing, likelihoods, relevance models, expansion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from qrels import Ratings
+from recommenders.kernels.factorisation import require_amounts
+from recommenders.kernels.neighbours import (
+    CosineNeighbours,
+    NearestUsers,
+    Neighbours,
+    NeighbourSumScorer,
+    alike,
+    all_neighbours,
+    dense_product,
+    strongest,
+)
+from recommenders.shared.scorers import (
+    TrainedOnRatings,
+    filled,
+    row_blocks,
+    row_maxima,
+    row_of_entry,
+    row_sums,
+    with_data,
+)
+from recommenders.shared.system import Positive, Range, Settings, searched
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+Smoothing: TypeAlias = Literal["jelinek-mercer", "dirichlet", "absolute-discounting"]
+BackgroundWeight: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        lt=1,
+        description="Share of the collection under Jelinek-Mercer smoothing (the paper's "
+        "lambda): between 0 and 1.",
+    ),
+]
+
+
+class SmoothedSettings(Settings):
+    """What systems on smoothed models have in common; each has its own neighbours and weight."""
+
+    neighbours: int
+    smoothing: Smoothing = Field(
+        "jelinek-mercer",
+        description="How a model is mixed with the collection: by a fixed share "
+        "(`background_weight`), by ratings added (`pseudo_ratings`) or by a part of each "
+        "rating (`discount`).",
+    )
+    background_weight: BackgroundWeight
+    pseudo_ratings: Positive = Field(
+        500.0,
+        description="Sum of ratings that the collection adds under Dirichlet smoothing (the "
+        "paper's mu): above 0.",
+    )
+    discount: Positive = Field(
+        0.5,
+        description="What absolute discounting takes from each rating (the paper's delta): above "
+        "0; a smaller rating is taken whole.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModels:
+    r"""A smoothed distribution over the columns for every row of a matrix.
+
+    .. math:: p_v(j) = s_{vj} + \beta_v \, p_C(j)
+
+    What was seen, :math:`s`, is of shape (n_rows, n_columns), with entries where there are ratings;
+    the shares :math:`\beta`, in (0, 1], are of shape (n_rows,), and the collection :math:`p_C`, 0
+    for a column without ratings, of shape (n_columns,).
+    """
+
+    seen: csr_array[Any]
+    background_shares: NDArray[np.float64]
+    collection: NDArray[np.float64]
+
+    def ratios(self) -> csr_array[Any]:
+        """Divide what was seen by the collection: 0 or more, one for each entry."""
+        return with_data(self.seen, self.seen.data / self.collection[self.seen.indices])
+
+    def gains(self) -> csr_array[Any]:
+        r"""Give :math:`\log(p_v(j) / (\beta_v p_C(j)))`: what a rating adds to the logarithm."""
+        shares = self.background_shares[row_of_entry(self.seen)]
+        return with_data(self.seen, np.log1p(self.ratios().data / shares))
+
+    @cached_property
+    def gains_by_column(self) -> csr_array[Any]:
+        """Give the gains with columns as rows, of shape (n_columns, n_rows)."""
+        return self.gains().T.tocsr()
+
+
+def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageModels:
+    r"""Estimate the model of each row, smoothed.
+
+    With :math:`d_v` the sum of a row, :math:`p_v(j)` is
+
+    .. math::
+
+        (1 - \lambda) r_{vj} / d_v + \lambda p_C(j), \quad
+        \frac{r_{vj} + \mu p_C(j)}{d_v + \mu}, \quad
+        \frac{\max(r_{vj} - \delta, 0)}{d_v} + \frac{\sum_k \min(r_{vk}, \delta)}{d_v} p_C(j)
+
+    for Jelinek-Mercer, Dirichlet and absolute discounting, with :math:`\lambda` the
+    ``background_weight``, :math:`\mu` the ``pseudo_ratings`` and :math:`\delta` the ``discount``.
+    Ratings are not below 0 and not all 0; a row without any is the collection.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> ratings = csr_array([[3.0, 1.0], [0.0, 4.0]])
+    >>> models = smoothed(ratings, SmoothedSettings(neighbours=1, background_weight=0.5))
+    >>> models.seen.toarray()
+    array([[0.375, 0.125],
+           [0.   , 0.5  ]])
+    >>> models.background_shares, models.collection
+    (array([0.5, 0.5]), array([0.375, 0.625]))
+    """
+    sums = row_sums(matrix)
+    divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
+    if settings.smoothing == "jelinek-mercer":
+        seen = (1 - settings.background_weight) * matrix.data / divisors
+        shares = np.full(len(sums), settings.background_weight)
+    elif settings.smoothing == "dirichlet":
+        seen = matrix.data / (divisors + settings.pseudo_ratings)
+        shares = settings.pseudo_ratings / (sums + settings.pseudo_ratings)
+    else:
+        taken = np.minimum(matrix.data, settings.discount)
+        seen = (matrix.data - taken) / divisors
+        shares = row_sums(with_data(matrix, taken / divisors))
+    shares = np.where(sums > 0, shares, 1.0)
+    return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
+
+
+def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
+    """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out.
+
+    Ratings are refused as by `require_amounts`.
+    """
+    require_amounts(ratings, system=system)
+    matrix = ratings.matrix()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+Weights: TypeAlias = Literal["likelihood", "gain", "uniform"]
+
+
+class LikelihoodSettings(SmoothedSettings):
+    """What systems whose neighbours explain a row best have in common."""
+
+    weights: Weights = Field(
+        "likelihood",
+        description='What a neighbour weighs: "likelihood", the geometric mean over the ratings '
+        'relative to the nearest; "gain", the mean logarithm over what a neighbour that has '
+        'rated none of them would give; "uniform", 1.',
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodNeighbours:
+    r"""Finds the rows whose models give a row the highest likelihood, and weighs them.
+
+    .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
+
+    Only rows with a column in common are neighbours, as in the inverted index of a search
+    engine. With :math:`d_u` the sum of the ratings of u and :math:`\beta_v p_C` the background
+    of a model, the weights are
+
+    .. math::
+
+        \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}, \quad
+        \frac{1}{d_u} \sum_j r_{uj} \log \frac{p_v(j)}{\beta_v p_C(j)}, \quad 1
+
+    of which the second is what search engines score under Jelinek-Mercer smoothing. Ratings, of
+    shape (n_rows, n_columns), are above 0; see `Neighbours` for the graph.
+    """
+
+    matrix: csr_array[Any]
+    settings: LikelihoodSettings
+
+    def __call__(
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+    ) -> csr_array[Any]:
+        """Weigh the neighbours of these rows; see `Neighbours`."""
+        odds = self._mean_log_odds(histories)
+        graph = strongest(odds, count=self.settings.neighbours, owners=owners)
+        if self.settings.weights == "uniform":
+            return with_data(graph, np.ones(graph.nnz))
+        if self.settings.weights == "gain":
+            return with_data(graph, graph.data - self._log_shares[graph.indices])
+        return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
+
+    def _mean_log_odds(self, histories: csr_array[Any]) -> NDArray[np.float64]:
+        values = dense_product(histories, self._models.gains_by_column)
+        explained = values > 0
+        np.divide(values, row_sums(histories)[:, np.newaxis], out=values, where=explained)
+        values += self._log_shares
+        values[~explained] = -np.inf
+        return values
+
+    @cached_property
+    def _models(self) -> LanguageModels:
+        return smoothed(self.matrix, self.settings)
+
+    @cached_property
+    def _log_shares(self) -> NDArray[np.float64]:
+        return np.log(self._models.background_shares)
+
+
+def log_odds_of_neighbours(
+    matrix: csr_array[Any], models: LanguageModels, graph: csr_array[Any]
+) -> NDArray[np.float64]:
+    r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
+
+    What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
+    """
+    rows = row_of_entry(graph)
+    odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]
+    for block in row_blocks(matrix.shape[0], row_bytes=8 * graph.shape[1]):
+        entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
+        gains = dense_product(matrix[block], models.gains_by_column)
+        odds[entries] += gains[rows[entries] - block.start, graph.indices[entries]]
+    return odds
+
+
+UserPrior: TypeAlias = Annotated[
+    Literal["uniform", "linear"],
+    Field(
+        description='Prior of a neighbour, p(v): "uniform", or "linear" in the sum of its ratings.'
+    ),
+]
+ItemPrior: TypeAlias = Annotated[
+    Literal["uniform", "linear"],
+    Field(description='Prior of an item, p(i): "uniform", or "linear" in the sum of its ratings.'),
+]
+
+# With some room for rounding.
+LOG_OF_LARGEST = 0.99 * np.log(np.finfo(np.float64).max)
+
+
+def user_priors(matrix: csr_array[Any], prior: UserPrior) -> NDArray[np.float64]:
+    """Give the prior of every user, up to a factor; 0 only for those without ratings."""
+    return np.ones(matrix.shape[0]) if prior == "uniform" else row_sums(matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class RelevanceModelScorer(TrainedOnRatings):
+    r"""Conditional sampling, one user at a time.
+
+    .. math:: (1 - |I_u|) \log p(i) + \sum_{j \in I_u} \log \sum_{v \in V_u} p(v) p_v(i) p_v(j)
+
+    up to a constant of the user: the best item that the user has not rated scores 0. All models
+    are divided by the collection, so that float64 holds products of many. A user without
+    ratings, or without neighbours, scores NaN. Neighbours :math:`V` are training users, whatever
+    their weights; user priors :math:`p(v)` are of shape (n_users,), up to a factor.
+    """
+
+    neighbours: Neighbours
+    models: LanguageModels
+    user_priors: NDArray[np.float64]
+    item_prior: ItemPrior
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users; NaN for items without ratings."""
+        return self.score_best(user_numbers, self.models.collection > 0, depth=0)
+
+    def score_best(
+        self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
+    ) -> NDArray[np.float32]:
+        """Score the items that may be among the best of the candidates; see `BestScorer`."""
+        near, own = self._graph[user_numbers], self.histories[user_numbers]
+        return self._scores(near, own, candidates, depth=depth)
+
+    def score_histories(
+        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
+        near = self.neighbours(histories, owners)
+        return self._scores(near, histories, self.models.collection > 0, depth=0)
+
+    def _scores(
+        self,
+        near: csr_array[Any],
+        own: csr_array[Any],
+        candidates: NDArray[np.bool_],
+        *,
+        depth: int,
+    ) -> NDArray[np.float32]:
+        from recommenders.kernels.relevance_loop import add_log_odds
+
+        ratios, n_rows = self._ratios, near.shape[0]
+        # This undoes the division by the collection, and applies the prior.
+        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(n_rows)
+        scores = n_own[:, np.newaxis] * self._log_collection
+        add_log_odds(
+            near.indptr,
+            near.indices,
+            own.indptr,
+            own.indices,
+            ratios.indptr,
+            ratios.indices,
+            ratios.data,
+            self.models.background_shares.astype(np.float32),
+            (self.user_priors / self.user_priors.max()).astype(np.float32),
+            self._factors_at_once,
+            candidates,
+            depth,
+            scores,
+        )
+        scores -= _best_of_others(scores, own)[:, np.newaxis]
+        scores[np.diff(near.indptr) == 0] = np.nan
+        return scores.astype(np.float32)
+
+    @cached_property
+    def _graph(self) -> csr_array[Any]:
+        return all_neighbours(self.neighbours)
+
+    @cached_property
+    def _ratios(self) -> csr_array[Any]:
+        return self.models.ratios().astype(np.float32)
+
+    @cached_property
+    def _factors_at_once(self) -> int:
+        """How many factors float64 holds at the most, none being above that of one neighbour."""
+        shares = self.models.background_shares[row_of_entry(self._ratios)]
+        highest = 1 + max(1.0, (self._ratios.data / shares).max())
+        return max(1, int(LOG_OF_LARGEST / np.log(highest)))
+
+    @cached_property
+    def _log_collection(self) -> NDArray[np.float64]:
+        known = self.models.collection > 0
+        return np.log(self.models.collection, out=np.full(known.shape, np.nan), where=known)
+
+
+def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray[np.float64]:
+    """Give the highest score of each row among the items that its user has not rated, or 0.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> _best_of_others(np.array([[3.0, 1.0, np.nan], [2.0, np.nan, np.nan]]),
+    ...                 csr_array([[5.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    array([1., 0.])
+    """
+    others = np.where(np.isnan(scores), -np.inf, scores)
+    others[row_of_entry(own), own.indices] = -np.inf
+    best = others.max(axis=1)
+    return np.where(np.isfinite(best), best, 0.0)
+
+
+# From the probability of items among the neighbours, and in all, to their weights.
+Weighting: TypeAlias = Callable[
+    [NDArray[np.float64], NDArray[np.float64]],
+    NDArray[np.float64],
+]
+
+
+class ExpansionSettings(Settings):
+    """What systems that weigh by two probabilities can be told."""
+
+    neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
+    estimator: Literal["nln", "mle"] = Field(
+        "nln",
+        description='Estimate of the probabilities: "mle", shares of the sum of ratings, or '
+        '"nln", these divided by the number of users summed over (neighbourhood length '
+        "normalisation).",
+    )
+
+
+def expansion_scorer(
+    ratings: Ratings, weighting: Weighting, settings: ExpansionSettings, *, system: str
+) -> NeighbourSumScorer:
+    r"""Weigh items by their probability among the neighbours against that in the collection.
+
+    .. math:: p_V(i) = \frac{N_{ui}}{\sum_j N_{uj}}, \quad
+              p_C(i) = \frac{\sum_u r_{ui}}{\sum_{u,j} r_{uj}}, \quad
+              N_{ui} = \sum_{v \in V_u} r_{vi}
+
+    under maximum likelihood; with length normalisation the first is divided by the number of
+    neighbours, the second by the number of users. An item that no neighbour has rated gets NaN.
+    The weight as a function of the two is one of a module, to be pickled. Ratings are refused as by
+    `require_amounts`.
+    """
+    matrix = counts(ratings, system=system)
+    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
+    collection, normalised = matrix.sum(axis=0) / matrix.sum(), settings.estimator == "nln"
+    if normalised:
+        collection /= np.count_nonzero(ratings.user_counts())
+    weights = partial(_weights, weighting=weighting, normalised=normalised, collection=collection)
+    return NeighbourSumScorer(ratings, neighbours, matrix, weights)
+
+
+def _weights(
+    sums: csr_array[Any],
+    near: csr_array[Any],
+    histories: csr_array[Any],
+    *,
+    weighting: Weighting,
+    normalised: bool,
+    collection: NDArray[np.float64],
+) -> NDArray[np.floating]:
+    """Weigh the items of some users, given their sums over neighbours."""
+    sizes = np.diff(near.indptr) if normalised else np.ones(near.shape[0], dtype=np.intp)
+    totals = (row_sums(sums) * sizes)[row_of_entry(sums)]
+    return filled(with_data(sums, weighting(sums.data / totals, collection[sums.indices])))

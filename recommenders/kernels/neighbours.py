@@ -1,0 +1,486 @@
+"""Neighbourhoods of users and items: similarities, the nearest ones, and sums over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from qrels import Ratings
+from qrels.interactions.interactions import Interactions
+from qrels.interactions.item_sets import ItemSets, blocks_of
+from recommenders.shared.scorers import (
+    TrainedOnRatings,
+    averages,
+    filled,
+    pattern,
+    row_blocks,
+    row_of_entry,
+    with_data,
+)
+from recommenders.shared.system import NotNegative, Range, Settings, searched
+from runs import top_items
+from runs.shared.parallel import processes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class BaselineSettings(Settings):
+    """What systems on baselines have in common."""
+
+    item_damping: NotNegative = searched(
+        25.0,
+        Range(1.0, 100.0, log=True),
+        description="Ratings at the mean added to each item's baseline: 0 or more.",
+    )
+    user_damping: NotNegative = searched(
+        10.0,
+        Range(1.0, 100.0, log=True),
+        description="Ratings as expected added to each user's baseline: 0 or more.",
+    )
+    denominator: bool = Field(
+        False,
+        description="Whether the sum is divided by its weights, which predicts ratings and "
+        "ranks badly.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    r"""Predicts ratings without regard to taste.
+
+    .. math::
+
+        b_{ui} = \mu + b_u + b_i, \quad
+        b_i = \frac{\sum_u (r_{ui} - \mu)}{n_i + \lambda_i}, \quad
+        b_u = \frac{\sum_i (r_{ui} - \mu - b_i)}{n_u + \lambda_u}
+
+    with :math:`n_i` and :math:`n_u` the numbers of ratings of item and user.
+
+    Held are :math:`\mu + b_i`, of shape (n_items,), and :math:`\lambda_u`, above 0 or 0.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> ratings = csr_array([[5.0, 3.0], [1.0, 0.0]])
+    >>> baselines = Baselines.fit(ratings, BaselineSettings(item_damping=0.0, user_damping=1.0))
+    >>> baselines.of_items
+    array([3., 3.])
+    >>> baselines.of_users(ratings)
+    array([ 0.66666667, -1.        ])
+    """
+
+    of_items: NDArray[np.float64]
+    user_damping: float
+
+    @classmethod
+    def fit(cls, matrix: csr_array[Any], settings: BaselineSettings) -> Baselines:
+        """Learn the items' baselines from ratings of shape (n_users, n_items)."""
+        mean = matrix.data.mean()
+        n_items = matrix.shape[1]
+        offsets = np.bincount(matrix.indices, matrix.data - mean, minlength=n_items)
+        counts = np.bincount(matrix.indices, minlength=n_items)
+        divisors = np.maximum(counts + settings.item_damping, 1)
+        return cls(mean + offsets / divisors, settings.user_damping)
+
+    def of_users(self, histories: csr_array[Any]) -> NDArray[np.float64]:
+        """Give :math:`b_u` of the owners of these rows of ratings."""
+        offsets = with_data(histories, histories.data - self.of_items[histories.indices])
+        counts = np.diff(histories.indptr)
+        return offsets.sum(axis=1) / np.maximum(counts + self.user_damping, 1)
+
+    def residuals(self, histories: csr_array[Any]) -> csr_array[Any]:
+        """Take the baselines off the ratings."""
+        expected = self.of_users(histories)[row_of_entry(histories)]
+        expected += self.of_items[histories.indices]
+        return with_data(histories, histories.data - expected)
+
+
+# A number and a place for each pair, and two numbers more while cosines are worked out.
+BYTES_PER_PAIR = 28
+
+
+def pairs_at_most(ratings: Ratings) -> int:
+    """Bound the pairs of items that some user has both rated, each with itself included.
+
+    Examples
+    --------
+    Two users rated 3 items and 1 item of 100:
+
+    >>> from qrels import Ratings
+    >>> from runs import Numbering
+    >>> user, item = np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0])
+    >>> items = Numbering.of(f"{number}" for number in range(100))
+    >>> pairs_at_most(Ratings(Numbering.of("uv"), items, user, item, np.ones(4)))
+    10
+    """
+    return min(len(ratings.items) ** 2, int((ratings.user_counts() ** 2).sum()))
+
+
+def cosines(ratings: Ratings) -> csr_array[Any]:
+    r"""Compare items by the users who rated them.
+
+    .. math:: s_{ij} = n_{ij} / \sqrt{c_i c_j}
+
+    with :math:`n_{ij}` users who rated both and :math:`c_i` who rated i. Takes 28 bytes for
+    each pair that somebody rated: float64 of shape (n_items, n_items), symmetric to the last bit,
+    the diagonal exactly 1; nothing is stored for items that share no user.
+
+    Examples
+    --------
+    >>> from qrels import Ratings
+    >>> from runs import Numbering
+    >>> user, item = np.array([0, 0, 1]), np.array([0, 1, 1])
+    >>> ratings = Ratings(Numbering.of("uv"), Numbering.of("abc"), user, item, np.ones(3))
+    >>> cosines(ratings).toarray().round(3)
+    array([[1.   , 0.707, 0.   ],
+           [0.707, 1.   , 0.   ],
+           [0.   , 0.   , 0.   ]])
+    """
+    rated = pattern(ratings.matrix())
+    shared = rated.T.tocsr() @ rated
+    counts = ratings.item_counts()
+    shared.data /= np.sqrt(counts[row_of_entry(shared)] * counts[shared.indices])
+    return shared
+
+
+def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool) -> csr_array[Any]:
+    """Keep the highest similarities, all above 0, of every row of a sparse matrix.
+
+    Equal similarities are settled by item number, lower first; they are compared as float32.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> similar = csr_array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
+    >>> nearest_of(similar, neighbours=1, keep_self=False).toarray()
+    array([[0. , 0.5, 0. ],
+           [0.5, 0. , 0. ],
+           [0.5, 0. , 0. ]])
+    """
+    return nearest(
+        lambda rows: filled(similarities[rows], -np.inf).astype(np.float64, copy=False),
+        n_rows=similarities.shape[0],
+        count=neighbours,
+        keep_self=keep_self,
+    )
+
+
+def dense_product(left: csr_array[Any], right: csr_array[Any]) -> NDArray[np.float64]:
+    """Multiply two sparse matrices, some rows by all columns.
+
+    Every sum runs in the order of the entries of the left row, as in scipy's product, and has
+    the same last bit. Scipy's keeps lists of what is not zero, which takes several times as
+    long where most is not.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> dense_product(csr_array([[0.0, 2.0]]), csr_array([[1.0, 0.0], [3.0, 4.0]]))
+    array([[6., 8.]])
+    """
+    from recommenders.kernels.neighbour_loops import add_products
+
+    product = np.zeros((left.shape[0], right.shape[1]))
+    add_products(
+        left.indptr,
+        left.indices,
+        left.data.astype(np.float64, copy=False),
+        right.indptr,
+        right.indices,
+        right.data.astype(np.float64, copy=False),
+        product,
+    )
+    return product
+
+
+PAIRS_AT_ONCE: Final = 10_000_000
+"""Pairs of items of a block: they take 8 bytes each, in three copies while shards are added up."""
+
+
+@dataclass(frozen=True)
+class ItemCosines:
+    r"""Cosines of items by the users who had both.
+
+    .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
+
+    Parameters
+    ----------
+    neighbours
+        Items that each votes for.
+    shrinkage
+        :math:`\beta`: how little cosines of few common users are trusted, at least 0.
+    least_users
+        Users that an item needs to vote and be voted for.
+    """
+
+    neighbours: int = 50
+    shrinkage: float = 0.0
+    least_users: int = 1
+
+    def __call__(self, history: Interactions) -> csr_array[Any]:
+        """Learn from distinct pairs of user and item."""
+        return self.of_shards([ItemSets.of(history)], n_jobs=1)
+
+    def of_shards(self, shards: Sequence[ItemSets | Path], *, n_jobs: int) -> csr_array[Any]:
+        """Learn from shards of users, over one numbering of items, or the folders they are in.
+
+        Common users are sums over shards, for a block of items after the other, in processes or on
+        a cluster if there are several shards.
+        """
+        from scipy.sparse import vstack
+
+        loaded = [*map(_loaded, shards)]
+        counts = np.sum([each.user_counts for each in loaded], axis=0)
+        bounds = np.sum([each.pairs_at_most() for each in loaded], axis=0)
+        blocks = blocks_of(np.minimum(bounds, len(counts)), most=PAIRS_AT_ONCE)
+        tasks = (joblib.delayed(_nearest)(self, shards, *block, counts) for block in blocks)
+        rows = processes(n_jobs if len(shards) > 1 else 1, return_as="generator")(tasks)
+        return vstack([*rows], format="csr")
+
+
+def _loaded(shard: ItemSets | Path) -> ItemSets:
+    return shard if isinstance(shard, ItemSets) else ItemSets.load(shard)
+
+
+def _nearest(
+    model: ItemCosines,
+    shards: Sequence[ItemSets | Path],
+    first: int,
+    last: int,
+    counts: NDArray[np.int64],
+) -> csr_array[Any]:
+    """Find the neighbours of the items of a block."""
+    from scipy.sparse import csr_array
+
+    from recommenders.kernels.neighbour_loops import nearest_cosines
+
+    common = _loaded(shards[0]).common_users(first, last)
+    for shard in shards[1:]:
+        common = common + _loaded(shard).common_users(first, last)
+    is_kept = counts >= model.least_users
+    common.data *= is_kept[common.indices] & np.repeat(is_kept[first:last], np.diff(common.indptr))
+    common.eliminate_zeros()
+    nearest = nearest_cosines(
+        *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
+        *(first, model.shrinkage, model.neighbours),
+    )
+    return csr_array(nearest, shape=common.shape)
+
+
+# From the numbers of some rows to their likeness to all rows, -inf for no neighbour: float64 of
+# shape (rows of the slice, n_rows), a new array.
+Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
+
+# From the neighbours of some rows, and these rows, to the neighbours with other weights.
+Weighing: TypeAlias = Callable[["csr_array[Any]", "csr_array[Any]"], "csr_array[Any]"]
+
+NearestUsers: TypeAlias = Annotated[
+    int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
+]
+
+
+class Neighbours(Protocol):
+    """Finds the rows of a matrix that are most like other rows of as many columns."""
+
+    @property
+    def matrix(self) -> csr_array[Any]:
+        """Rows that are found, of shape (n_rows, n_columns)."""
+
+    def __call__(
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None, /
+    ) -> csr_array[Any]:
+        """Weigh the neighbours of these, in a graph of shape (n_histories, n_rows).
+
+        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours, -1 for
+        none, as by default.
+        """
+
+
+def all_neighbours(neighbours: Neighbours) -> csr_array[Any]:
+    """Find the neighbours of the rows of the matrix itself, as a graph (n_rows, n_rows)."""
+    from scipy.sparse import vstack
+
+    matrix = neighbours.matrix
+    n_rows = matrix.shape[0]
+    blocks = row_blocks(n_rows, row_bytes=8 * n_rows)
+    graphs = [neighbours(matrix[rows], np.arange(rows.start, rows.stop)) for rows in blocks]
+    return vstack(graphs, format="csr")
+
+
+def nearest(
+    likeness: Likeness, *, n_rows: int, count: int, keep_self: bool = False
+) -> csr_array[Any]:
+    """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
+
+    Equals, in float32, go by their number. Row u of the graph, of shape (n_rows, n_rows), holds the
+    likeness to its neighbours.
+
+    Examples
+    --------
+    >>> table = np.array([[9.0, 1.0, 1.0], [2.0, 9.0, -np.inf], [3.0, 4.0, 9.0]])
+    >>> nearest(lambda rows: table[rows].copy(), n_rows=3, count=1).toarray()
+    array([[0., 1., 0.],
+           [2., 0., 0.],
+           [0., 4., 0.]])
+    """
+    from scipy.sparse import vstack
+
+    def graph_of(rows: slice) -> csr_array[Any]:
+        own = None if keep_self else np.arange(rows.start, rows.stop)
+        return strongest(likeness(rows), count=count, owners=own)
+
+    blocks = row_blocks(n_rows, row_bytes=8 * n_rows)
+    return vstack([graph_of(rows) for rows in blocks], format="csr")
+
+
+def strongest(
+    values: NDArray[np.float64], *, count: int, owners: NDArray[np.integer[Any]] | None
+) -> csr_array[Any]:
+    """Keep the highest values of every row, as `nearest` does, but those of the row's owner.
+
+    The values are written into. A column of -1, or no owners at all, leaves all.
+
+    Examples
+    --------
+    >>> strongest(np.array([[9.0, 1.0], [9.0, 1.0]]), count=1, owners=np.array([0, -1])).toarray()
+    array([[0., 1.],
+           [9., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    if owners is not None:
+        known = np.flatnonzero(owners >= 0)
+        values[known, owners[known]] = -np.inf
+    chosen = top_items(values, depth=min(count, values.shape[1]))
+    row, rank = np.nonzero(chosen >= 0)
+    column = chosen[row, rank]
+    graph = csr_array((values[row, column], (row, column)), shape=values.shape)
+    graph.sort_indices()
+    return graph
+
+
+def nearest_by_cosine(
+    matrix: csr_array[Any], *, count: int, shrinkage: float = 0.0
+) -> csr_array[Any]:
+    r"""Find the rows with the highest cosine, positive ones only.
+
+    .. math:: s_{uv} = \frac{r_u \cdot r_v}{\|r_u\| \, \|r_v\|} \cdot \frac{n_{uv}}{n_{uv} + \beta}
+
+    Ratings are of shape (n_rows, n_columns), and 0 where they are missing. The shrinkage
+    :math:`\beta` is distrust in cosines that rest on few common columns, :math:`n_{uv}` of them; 0
+    trusts all alike.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> ratings = csr_array([[3.0, 4.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> nearest_by_cosine(ratings, count=2).toarray()
+    array([[0. , 0.8, 0. ],
+           [0.8, 0. , 0. ],
+           [0. , 0. , 0. ]])
+    """
+    return all_neighbours(CosineNeighbours(matrix, count, shrinkage))
+
+
+@dataclass(frozen=True, eq=False)
+class CosineNeighbours:
+    """Neighbours as of `nearest_by_cosine`, weighed by their cosines unless told otherwise."""
+
+    matrix: csr_array[Any]
+    count: int
+    shrinkage: float = 0.0
+    weighing: Weighing | None = None
+
+    def __call__(
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+    ) -> csr_array[Any]:
+        """Weigh the neighbours of these rows; see `Neighbours`."""
+        near = strongest(self._cosines(histories), count=self.count, owners=owners)
+        return near if self.weighing is None else self.weighing(near, histories)
+
+    def _cosines(self, histories: csr_array[Any]) -> NDArray[np.float64]:
+        products = dense_product(histories, self._transposed)
+        positive = products > 0
+        values = np.full(products.shape, -np.inf)
+        lengths = _lengths(histories)[:, np.newaxis] * self._lengths
+        np.divide(products, lengths, out=values, where=positive)
+        if self.shrinkage > 0:
+            common = dense_product(pattern(histories), pattern(self._transposed))
+            np.multiply(values, common / (common + self.shrinkage), out=values, where=positive)
+        return values
+
+    @cached_property
+    def _transposed(self) -> csr_array[Any]:
+        return self.matrix.T.tocsr()
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        return _lengths(self.matrix)
+
+
+def alike(near: csr_array[Any], histories: csr_array[Any]) -> csr_array[Any]:
+    """Weigh all neighbours alike, as a `Weighing`."""
+    return pattern(near)
+
+
+def _lengths(matrix: csr_array[Any]) -> NDArray[np.float64]:
+    return np.sqrt(matrix.multiply(matrix).sum(axis=1))
+
+
+# From sums over neighbours, with entries where there is one, these neighbours, and the ratings of
+# those whose neighbours they are, to scores, NaN where there is none.
+Finish: TypeAlias = Callable[
+    ["csr_array[Any]", "csr_array[Any]", "csr_array[Any]"], NDArray[np.floating]
+]
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourSumScorer(TrainedOnRatings):
+    r"""User neighbourhoods: :math:`f_u(\sum_v g_{uv} x_{vi})`.
+
+    Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
+    counts as none, as the product does not hold it. A user without ratings scores NaN.
+
+    Neighbours of anybody's ratings are found among the training users, with their weights
+    :math:`g`; nobody is a neighbour of their own. The values :math:`x`, of shape (n_users,
+    n_items), are what a neighbour says of an item. Without ``finish``, :math:`f`, which to be
+    pickled must be a function of a module or a `functools.partial` of one, sums are the scores. If
+    ``averaged``, they are divided by the weights of the neighbours that have an entry.
+    """
+
+    neighbours: Neighbours
+    values: csr_array[Any]
+    finish: Finish | None = None
+    averaged: bool = False
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these training users."""
+        return self._scores(self._graph[user_numbers], self.histories[user_numbers])
+
+    def score_histories(
+        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
+        return self._scores(self.neighbours(histories, owners), histories)
+
+    def _scores(self, near: csr_array[Any], histories: csr_array[Any]) -> NDArray[np.float32]:
+        sums = near @ self.values
+        if self.averaged:
+            sums = averages(sums, near @ pattern(self.values))
+        finished = filled(sums) if self.finish is None else self.finish(sums, near, histories)
+        scores = finished.astype(np.float32, copy=False)
+        scores[np.diff(histories.indptr) == 0] = np.nan
+        return scores
+
+    @cached_property
+    def _graph(self) -> csr_array[Any]:
+        return all_neighbours(self.neighbours)
